@@ -45,6 +45,10 @@ _BROKER_PORT = ports.reserved()
 
 _OBJECTS_BEFORE_A_LOOK = 7000
 
+# Before torch is loaded, of whose threads one that waits for the others would spin: beside two more
+# processes of tests, ten seconds of training for one of work. Steps and engines have it from us.
+os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+
 
 def _broker_url() -> str:
     from controlplane.processes import valkey

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-KEPT = ROOT / ".pytest_cache" / "d" / "postgres"
+_PLACE = Path(".pytest_cache/d/postgres")
+KEPT = ROOT / _PLACE
 """`pytest --cache-clear` removes it."""
 _OUR_FILES = (
     "controlplane/processes/postgres.py",
     "tests/embedded_postgres.py",
     "tests/migrated_postgres.py",
 )
-_LOCALE = ("TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE")
+LOCALE = ("TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE")
 """What initdb writes into a cluster."""
 
 
@@ -70,6 +71,12 @@ class Template:
             yield
 
 
+def copy_kept(tree: Path) -> None:
+    """Let the tests of a copy of the tree begin with what is kept here."""
+    with Template(KEPT, "any")._alone():
+        _copy(KEPT, tree / _PLACE)
+
+
 def template(user: str | None) -> Template:
     """Return the template of these migrations, for a server that runs as the user."""
     return Template(KEPT, _digest(user))
@@ -77,8 +84,9 @@ def template(user: str | None) -> Template:
 
 def _digest(user: str | None) -> str:
     digest = hashlib.sha256(repr(_versions(user)).encode())
-    for file in [*_migrations(), *(ROOT / each for each in _OUR_FILES)]:
-        digest.update(f"{file}\0".encode() + file.read_bytes())
+    ours = {each: ROOT / each for each in _OUR_FILES}
+    for name, file in (ours | dict(_migrations())).items():
+        digest.update(f"{name}\0".encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -94,15 +102,17 @@ def _versions(user: str | None) -> list[object]:
         settings.INSTALLED_APPS,
         settings.AUTH_USER_MODEL,
         pwd.getpwnam(user).pw_uid if user else os.getuid(),
-        [os.environ.get(each) for each in _LOCALE],
+        [os.environ.get(each) for each in LOCALE],
     ]
 
 
-def _migrations() -> Iterator[Path]:
+def _migrations() -> Iterator[tuple[str, Path]]:
+    """Yield each with a name that is the same in every copy of the tree."""
     from django.apps import apps
 
     for app in apps.get_app_configs():
-        yield from sorted((Path(app.path) / "migrations").glob("*.py"))
+        for file in sorted((Path(app.path) / "migrations").glob("*.py")):
+            yield f"{app.label}/{file.name}", file
 
 
 def _copy(cluster: Path, folder: Path) -> None:

@@ -1,12 +1,14 @@
 """Imports of large libraries, at less than their usual price."""
 
 import gc
-import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from types import ModuleType
+from functools import partial, wraps
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 _COMPILER = "torch._dynamo"
@@ -39,11 +41,12 @@ def import_transformers(*, spreads_over_devices: bool) -> None:
     spread over processes, and solvers: half of the import, for what nobody here calls. Who asks for
     one of them later gets it, but for what Transformers itself would have done with it.
     """
+    _import_torch()
     hidden = _SOLVERS if spreads_over_devices else (*_SOLVERS, *_OVER_SEVERAL_DEVICES)
     with ExitStack() as stack, suppress(ImportError, AttributeError):
         for name in hidden:
             stack.enter_context(not_installed(name))
-        stack.enter_context(_without_compiler())
+        stack.enter_context(without_compiler())
         stack.enter_context(_without_spread_tensors())
         for name in _MODELS:
             importlib.import_module(name)
@@ -55,6 +58,51 @@ def import_tokenizers() -> None:
     """Import Transformers' tokenizers without torch, which takes half of their import."""
     with not_installed("torch"), _without_advice():
         importlib.import_module("transformers.models.auto.tokenization_auto")
+
+
+def _import_torch() -> None:
+    """Import torch with marks that do not bring its compiler along while nobody compiles.
+
+    What torch computes with where tensors have no data, as in a model that is being made, is
+    marked as never to be compiled. The first call of any of it would import the compiler for
+    that: two fifths of an engine's start.
+    """
+    if "torch" in sys.modules:
+        return
+    with suppress(ImportError, OSError, AttributeError):
+        marking = _marking_module()
+        marking._disable_dynamo = _patient(marking._disable_dynamo)
+        sys.modules[marking.__name__] = marking
+    torch: Any = importlib.import_module("torch")
+    torch._compile = sys.modules["torch._compile"]
+
+
+def _marking_module() -> Any:
+    """Return torch's module of the mark, which stands on nothing else of torch."""
+    spec: Any = importlib.util.find_spec("torch")
+    path = Path(spec.origin).with_name("_compile.py")
+    own: Any = importlib.util.spec_from_file_location("torch._compile", path)
+    module = importlib.util.module_from_spec(own)
+    own.loader.exec_module(module)
+    return module
+
+
+def _patient(mark: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the mark, applied to a function once the compiler is there that asks for it."""
+
+    def marked(function: Any = None, recursive: bool = True) -> Any:
+        if function is None:
+            return partial(marked, recursive=recursive)
+        never_compiled = mark(function, recursive)
+
+        @wraps(function)
+        def called(*values: Any, **options: Any) -> Any:
+            is_there = not isinstance(sys.modules.get(_COMPILER), _Decorators | None)
+            return (never_compiled if is_there else function)(*values, **options)
+
+        return called
+
+    return marked
 
 
 @contextmanager
@@ -71,19 +119,7 @@ def not_installed(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _without_advice() -> Iterator[None]:
-    """Keep Transformers from saying that torch was not found."""
-    asked, os.environ[_NO_ADVICE] = os.environ.get(_NO_ADVICE), "1"
-    try:
-        yield
-    finally:
-        del os.environ[_NO_ADVICE]
-        if asked is not None:
-            os.environ[_NO_ADVICE] = asked
-
-
-@contextmanager
-def _without_compiler() -> Iterator[None]:
+def without_compiler() -> Iterator[None]:
     """Let each decorator of torch's compiler leave its function as it is in the block."""
     torch = importlib.import_module("torch")
     if _COMPILER in sys.modules:
@@ -97,6 +133,18 @@ def _without_compiler() -> Iterator[None]:
         for name in [each for each in sys.modules if each.startswith(f"{_COMPILER}.")]:
             del sys.modules[name]
         del sys.modules[_COMPILER]
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """Keep Transformers from saying that torch was not found."""
+    asked, os.environ[_NO_ADVICE] = os.environ.get(_NO_ADVICE), "1"
+    try:
+        yield
+    finally:
+        del os.environ[_NO_ADVICE]
+        if asked is not None:
+            os.environ[_NO_ADVICE] = asked
 
 
 @contextmanager
@@ -118,11 +166,16 @@ class _Decorators(ModuleType):
     def __init__(self, torch: ModuleType) -> None:
         super().__init__(_COMPILER)
         self.__path__ = [f"{folder}/_dynamo" for folder in torch.__path__]
+        self.eval_frame = SimpleNamespace(OptimizedModule=_Compiled)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
         return unchanged
+
+
+class _Compiled:
+    """What accelerate looks for before it saves a model; nothing is one."""
 
 
 def unchanged(function: Any = None, *_values: object, **_options: object) -> Any:

@@ -1,15 +1,13 @@
 """Every variable as words: for `docs/settings.md` and for the page of settings."""
 
-import ast
-import inspect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from controlplane.domain.field_docstrings import own_docstrings
 from controlplane.process_settings.addresses import AddressSettings
 from controlplane.process_settings.agent import AgentVariables
 from controlplane.process_settings.base import ProcessSettings, extra_of, is_secret
@@ -98,21 +96,8 @@ def _told() -> Iterator[tuple[str, Setting]]:
 def _described(settings: type[ProcessSettings]) -> Iterable[tuple[str, str]]:
     fields = settings.model_fields.items()
     return [(name, field.description) for name, field in fields if field.description] or (
-        _docstrings(settings)
+        own_docstrings(settings)
     )
-
-
-def _docstrings(settings: type[ProcessSettings]) -> Iterator[tuple[str, str]]:
-    """Yield each field's docstring. From pydantic, every start of a process would read sources."""
-    (tree,) = ast.parse(inspect.getsource(settings)).body
-    assert isinstance(tree, ast.ClassDef)
-    for field, after in pairwise(tree.body):
-        match field, after:
-            case (
-                ast.AnnAssign(target=ast.Name(id=name)),
-                ast.Expr(value=ast.Constant(value=str(says))),
-            ):
-                yield name, " ".join(says.split())
 
 
 def _setting(settings: type[ProcessSettings], field: FieldInfo, says: str) -> Setting:

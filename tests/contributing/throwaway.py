@@ -9,10 +9,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import migrated_postgres
+
 ROOT = Path(__file__).resolve().parents[2]
 _COPIED = ("apps", "benchmarks", "contributing", "controlplane", "docs", "static", "templates",
            "tests", "workers")  # fmt: skip
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", "screenshots", "raw")
+_LEFT_OUT = shutil.ignore_patterns("*.pyc.*", "screenshots", "raw")
+"""Compiled modules come along, but for those that somebody is writing: a copy keeps their times."""
+_PASSED_ON = ("PATH", "HOME", *migrated_postgres.LOCALE)
 _LISTED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 _PATIENCE_SECONDS = 540
 """Less than a test has: that it ran out is then told with what was run."""
@@ -47,7 +51,7 @@ class Copy:
         ran = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
-            env={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+            env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
             capture_output=True,
             text=True,
             timeout=_PATIENCE_SECONDS,
@@ -76,6 +80,7 @@ def copy_tree(to: Path) -> Copy:
     for file in ROOT.iterdir():
         if file.is_file() and not file.name.startswith("."):
             shutil.copy(file, to / file.name)
+    migrated_postgres.copy_kept(to)
     return Copy(to, _digests(to))
 
 

@@ -1,7 +1,9 @@
 """What large libraries are spared of, each in a process of its own, as the product's are."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,11 +14,35 @@ _BEFORE = "from workers.imports import import_transformers, unchanged\nimport sy
 _IMPORTED = f"{_BEFORE}import_transformers(spreads_over_devices=False)\n"
 
 
-def test_an_engine_is_imported_without_compiler_spread_tensors_and_solvers() -> None:
-    engine = "import workers.engine.engine, workers.engine.server.app\n"
-    model = "from transformers.models.llama import modeling_llama\n"
-    said = _said(f"{_IMPORTED}{engine}{model}print(*(m for m in {_SPARED} if m in sys.modules))")
-    assert said == ""
+_ENGINE = f"""{_IMPORTED}
+import json, torch, workers.engine.engine, workers.engine.server.app
+from transformers import LlamaConfig
+from transformers.models.llama import modeling_llama
+with torch.device("meta"):
+    modeling_llama.LlamaForCausalLM(LlamaConfig(num_hidden_layers=1))
+kept = [f"{{name}}.{{key}}" for name, module in list(sys.modules.items())
+        for key, value in list(getattr(module, "__dict__", {{}}).items())
+        if (value is unchanged or type(value).__name__ == "_Decorators")
+        and name != "workers.imports" and name[:2] != "__"]
+print(json.dumps({{"spared": [m for m in {_SPARED} if m in sys.modules], "kept": kept}}))
+"""
+
+
+@pytest.fixture(scope="module")
+def engine() -> dict[str, list[str]]:
+    """What a process says of itself that has imported an engine and made a model without data."""
+    found: dict[str, list[str]] = json.loads(_said(_ENGINE))
+    return found
+
+
+def test_an_engine_makes_its_model_without_compiler_spread_tensors_and_solvers(
+    engine: dict[str, list[str]],
+) -> None:
+    assert engine["spared"] == []
+
+
+def test_no_name_of_the_compiler_is_kept_that_does_nothing(engine: dict[str, list[str]]) -> None:
+    assert engine["kept"] == []
 
 
 def test_several_devices_get_what_spreads_a_model() -> None:
@@ -26,6 +52,24 @@ def test_several_devices_get_what_spreads_a_model() -> None:
         "print(is_accelerate_available(), 'torch._dynamo' in sys.modules)"
     )
     assert said == "True False"
+
+
+@pytest.mark.long  # a price and no behaviour
+def test_a_model_is_quantized_and_exported_without_the_compiler(tmp_path: Path) -> None:
+    said = _said(
+        "from workers.imports import import_transformers\nimport os, sys\n"
+        "os.environ['TRANSFORMERS_VERBOSITY'] = 'error'\n"
+        "import_transformers(spreads_over_devices=True)\n"
+        "from tests.tiny_checkpoint import make_tiny_checkpoint\n"
+        "from tests.workers.build_steps.quantizing import fetched, quantized_spec, run_here\n"
+        "from pathlib import Path\n"
+        f"folder = Path({str(tmp_path)!r})\n"
+        "plain = make_tiny_checkpoint(folder / 'plain')\n"
+        "fetch = fetched(plain, folder / 'fetch')\n"
+        "run_here('calibrate', quantized_spec(plain, 'fp8'), folder / 'out', fetch=fetch)\n"
+        "print('torch._dynamo' in sys.modules, file=sys.__stdout__)"
+    )
+    assert said.splitlines()[-1] == "False"
 
 
 def test_tokenizers_come_without_torch_and_without_a_word_about_it() -> None:
@@ -42,21 +86,10 @@ def test_what_was_spared_is_there_for_who_asks_later() -> None:
         f"{_IMPORTED}import scipy, torch\n"
         "from transformers.models.llama import modeling_llama\n"
         "doubled = torch.compile(lambda x: x * 2, backend='eager')(torch.ones(2))\n"
+        "(torch.empty(1, device='meta') * 2)\n"
         "print(torch._dynamo.utils.__name__, torch.distributed.is_available(), *doubled.tolist())"
     )
     assert said == "torch._dynamo.utils True 2.0 2.0"
-
-
-def test_no_name_of_the_compiler_is_kept_that_does_nothing() -> None:
-    said = _said(
-        f"{_IMPORTED}from transformers.models.llama import modeling_llama\n"
-        "kept = [f'{name}.{key}' for name, module in list(sys.modules.items())\n"
-        "        for key, value in list(getattr(module, '__dict__', {}).items())\n"
-        "        if (value is unchanged or type(value).__name__ == '_Decorators')\n"
-        "        and name != 'workers.imports' and name[:2] != '__']\n"
-        "print(*kept)"
-    )
-    assert said == ""
 
 
 def test_what_is_imported_already_is_left_as_it_is() -> None:

@@ -13,12 +13,11 @@ from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import QuantizationType
 from workers.build_steps import outputs
 from workers.build_steps.adapters import carry_adapters
-from workers.build_steps.calibration import SEED, OpenDataset, Places, SampleSet, draw, sample_keys
+from workers.build_steps.calibration.dataset import OpenDataset, Places
 from workers.build_steps.calibration.preview import shown_samples
-from workers.build_steps.calibration.samples import SAMPLES_FILE
+from workers.build_steps.calibration.samples import SAMPLES_FILE, SEED, SampleSet, draw, sample_keys
 from workers.build_steps.events import Events
-from workers.build_steps.fetch import MODEL_FOLDER
-from workers.build_steps.job import Job
+from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.amax import by_scale, largest_seen, write_amax
 from workers.build_steps.quantization.calibrating import NothingToQuantizeError, calibrate

@@ -10,11 +10,9 @@ from workers.build_steps import remote_code
 from workers.build_steps.adapters import fetch_adapters
 from workers.build_steps.events import Events
 from workers.build_steps.failures import no_checkpoint
-from workers.build_steps.job import Job
+from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.step import StepResult
 from workers.build_steps.weights.finiteness import NotFinite
-
-MODEL_FOLDER = "model"
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +94,7 @@ def _data_sets(job: Job) -> dict[str, dict[str, Any] | None]:
 
 def _identity(name: str, spec: Spec, job: Job) -> dict[str, Any]:
     # Imported here: an unquantized build has no use for Parquet.
-    from workers.build_steps.calibration import OpenDataset, Places
+    from workers.build_steps.calibration.dataset import OpenDataset, Places
 
     dataset = OpenDataset(name, Places.of_job(spec, job.options, job.secrets))
     log.info("data set %s at %s", name, dataset.identity.revision)

@@ -16,10 +16,9 @@ from controlplane.domain.facts.quantization import exported_number
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.enginehouse_settings import Gate
 from workers.build_steps import outputs
-from workers.build_steps.calibration import OpenDataset, Places, draw_unseen
-from workers.build_steps.calibration.samples import SAMPLES_FILE
+from workers.build_steps.calibration.dataset import OpenDataset, Places
+from workers.build_steps.calibration.samples import SAMPLES_FILE, draw_unseen
 from workers.build_steps.events import Events
-from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.gating import encoding, failures, generation, verdicts
 from workers.build_steps.gating.as_served import load_as_served
 from workers.build_steps.gating.calibrated import compare_with_calibration, expected_scales
@@ -30,7 +29,7 @@ from workers.build_steps.gating.originals import compare_with_original
 from workers.build_steps.gating.scales import check_scales
 from workers.build_steps.gating.served import served_dtype
 from workers.build_steps.gating.verdicts import Verdict
-from workers.build_steps.job import Job
+from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.model_files import hash_again, note_measured
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
 from workers.build_steps.quantization.exported import Exported, read_export

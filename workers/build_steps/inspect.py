@@ -13,8 +13,7 @@ from workers.build_steps import outputs, remote_code
 from workers.build_steps.calibration.kept import known_sets
 from workers.build_steps.events import Events
 from workers.build_steps.failures import blocked, no_checkpoint
-from workers.build_steps.fetch import MODEL_FOLDER
-from workers.build_steps.job import Job
+from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.json_files import check_json_files
 from workers.build_steps.step import StepResult
 from workers.build_steps.weights.checking import Weights, check

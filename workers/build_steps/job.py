@@ -13,6 +13,8 @@ from controlplane.artifacts.durable import write_atomically
 from workers.build_steps.options import JobOptions
 
 FORMAT = 1
+MODEL_FOLDER = "model"
+"""Where the checkpoint lies below what a step made."""
 _ACCEPTED_FORMATS = frozenset({FORMAT})
 
 

@@ -9,8 +9,7 @@ from controlplane.artifacts import FileEntry, content_digest, describe
 from workers.build_steps import outputs
 from workers.build_steps.events import Events
 from workers.build_steps.failures import changed_output, not_measured
-from workers.build_steps.fetch import MODEL_FOLDER
-from workers.build_steps.job import Job
+from workers.build_steps.job import MODEL_FOLDER, Job
 
 _MEASURED_FILE = "measured.json"
 """In the output of the gate."""

@@ -16,9 +16,8 @@ from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure
-from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.inputs import build_inputs
-from workers.build_steps.job import Job
+from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.model_files import counting, hash_again, refuse_unmeasured
 from workers.build_steps.step import StepResult
 

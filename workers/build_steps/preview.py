@@ -9,13 +9,13 @@ from typing import Any
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.spec import CheckpointRepository, Spec
 from controlplane.sources import fetch, resolve
-from workers.build_steps.calibration import SEED, Places
+from workers.build_steps.calibration.dataset import Places
 from workers.build_steps.calibration.preview import preview
+from workers.build_steps.calibration.samples import SEED
 from workers.build_steps.calibration.tokenizer import open_tokenizer
 from workers.build_steps.events import Events
 from workers.build_steps.failures import no_checkpoint
-from workers.build_steps.fetch import MODEL_FOLDER
-from workers.build_steps.job import Job
+from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.json_files import check_json_files
 from workers.build_steps.step import StepResult
 

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from controlplane.domain.facts.gpus import ACCELERATOR_KINDS
+from controlplane.domain.field_docstrings import docstrings_of
 from controlplane.domain.spec.checkpoint_repository import HUB_REPOSITORY
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.contradictions import V2_BUILD_FIELDS
@@ -50,6 +51,9 @@ def field_schema() -> Schema:
     """Return every block, field, type, default and limit, without what binds fields together."""
     made = Spec.model_json_schema(ref_template=_PLACE + "{model}")
     made[_DEFINITIONS] = made.pop("$defs")
+    _describe(made, Spec)
+    for block in _blocks(Section):
+        _describe(made[_DEFINITIONS].get(block.__name__, {}), block)
     made["description"] = "A `config.yaml`: the engine, its hardware, and what surrounds them."
     tidy: Schema = _tidy(made)
     return tidy
@@ -73,6 +77,19 @@ def config_schema() -> Schema:
         "title": "Enginehouse config.yaml",
     }
     return head | schema | {"allOf": [_not_all(each) for each in _EXCLUDE_EACH_OTHER]}
+
+
+def _blocks(block: type[Section]) -> Iterator[type[Section]]:
+    for each in block.__subclasses__():
+        yield each
+        yield from _blocks(each)
+
+
+def _describe(schema: Schema, block: type[Section]) -> None:
+    words = docstrings_of(block)
+    fields = schema.get("properties", {})
+    for name in fields.keys() & words.keys():
+        fields[name] = dict(sorted({**fields[name], "description": words[name]}.items()))
 
 
 def _tidy(node: Any) -> Any:

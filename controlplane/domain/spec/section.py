@@ -20,7 +20,8 @@ class Section(BaseModel):
         frozen=True,
         protected_namespaces=(),
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
+        # Most processes meet few of the many blocks.
+        defer_build=True,
     )
 
     ABSENCE_MATTERS: ClassVar[frozenset[str]] = frozenset()

@@ -156,7 +156,9 @@ def test_sigterm_leaves_engines_unless_told_and_sigint_ends_them(serving: Servin
     assert Replica.objects.get(id=again.id).state == "stopped"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)]
+)
 def test_an_agent_that_is_ended_while_it_starts_ends_the_engines_of_the_one_before(
     serving: Serving, gates: Gates, number: signal.Signals
 ) -> None:

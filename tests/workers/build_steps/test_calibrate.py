@@ -134,6 +134,7 @@ def calibrating(supervisor: Supervisor, tiny: Path, gates: Gates) -> StepCommand
     return supervisor.command("calibrate", job, environment=gates.environment)
 
 
+@pytest.mark.long
 def test_a_cancel_in_the_middle_of_calibration_ends_it_at_once(
     supervisor: Supervisor, calibrating: StepCommand, gates: Gates
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_cancel_in_the_middle_of_calibration_ends_it_at_once(
     assert supervisor.marked() == []
 
 
+@pytest.mark.long
 @pytest.mark.recovery
 def test_a_kill_in_the_middle_of_calibration_leaves_nothing_to_publish(
     supervisor: Supervisor, calibrating: StepCommand, gates: Gates
@@ -192,6 +194,7 @@ def test_what_cannot_be_loaded_is_told_apart(
     assert failure.blame == "checkpoint"
 
 
+@pytest.mark.long
 def test_weights_of_other_shapes_are_told_by_tensor_and_both_shapes_in_a_real_child(
     quantizing: Supervisor, tmp_path: Path
 ) -> None:
@@ -206,6 +209,15 @@ def test_weights_of_other_shapes_are_told_by_tensor_and_both_shapes_in_a_real_ch
     assert ended.failure is not None
     assert (ended.failure.code, ended.failure.blame) == ("EHP-SHAPE", "checkpoint")
     assert "mlp.down_proj.weight` is [64, 128] and should be [64, 96]" in ended.failure.sentence
+
+
+def test_weights_of_other_shapes_are_told_by_tensor_and_both_shapes(tmp_path: Path) -> None:
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    config = read_json(folder / "config.json")
+    (folder / "config.json").write_text(json.dumps({**config, "intermediate_size": 96}))
+    failure = refused(folder, tmp_path, quantized_spec(folder, "fp8"))
+    assert (failure.code, failure.blame) == ("EHP-SHAPE", "checkpoint")
+    assert "mlp.down_proj.weight` is [64, 128] and should be [64, 96]" in failure.sentence
 
 
 def test_a_checkpoint_without_a_tokenizer_is_told(tmp_path: Path) -> None:

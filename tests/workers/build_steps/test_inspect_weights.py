@@ -16,18 +16,32 @@ from tests.workers.build_steps.quantizing import CALIBRATION, run_here
 from tests.workers.build_steps.supervising import spec_of
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.step import StepResult
+from workers.build_steps.weights import comparing
+from workers.build_steps.weights.class_loading import told_of
 from workers.build_steps.weights.comparing import NotCompared, compare
 from workers.build_steps.weights.stored import stored_tensors
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.engine]
 
 UP = "model.layers.1.mlp.up_proj.weight"
 Change = Callable[[Path], Any]
 
 
 @pytest.fixture
-def inspect(tmp_path: Path) -> Callable[..., StepResult]:
-    """Fetch and inspect a copy of the tiny checkpoint that was changed."""
+def inspect(
+    inspect_in_a_child: Callable[..., StepResult], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., StepResult]:
+    """The same with the class loaded here: a process of its own takes seconds of imports."""
+    monkeypatch.setattr(comparing, "_asked", lambda folder, shapes: told_of(str(folder), shapes))
+    return inspect_in_a_child
+
+
+@pytest.fixture
+def inspect_in_a_child(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., StepResult]:
+    """Fetch and inspect a copy of the tiny checkpoint that was changed; nothing is kept."""
+    monkeypatch.setenv("MODEL_CLASS_CACHE", str(tmp_path / "classes"))
 
     def run(change: Change, **build: Any) -> StepResult:
         folder = make_tiny_checkpoint(tmp_path / "roots" / "tiny")
@@ -79,10 +93,14 @@ def refused(inspect: Callable[..., StepResult], change: Change, **build: Any) ->
     return raised.value.failure
 
 
-@pytest.mark.parametrize("quantization_type", ["no_quant", "fp8"])
+@pytest.mark.parametrize(
+    ("inspecting", "quantization_type"),
+    [("inspect", "no_quant"), ("inspect_in_a_child", "fp8")],
+)
 def test_a_tensor_that_is_not_there_ends_the_build_by_name_whatever_the_precision(
-    inspect: Callable[..., StepResult], quantization_type: str
+    request: pytest.FixtureRequest, inspecting: str, quantization_type: str
 ) -> None:
+    inspect = request.getfixturevalue(inspecting)
     build = {"quantization_type": quantization_type, "quantization_config": CALIBRATION}
     failure = refused(inspect, tensors(**{UP: None}), **build)
     assert failure.code == "EHB-TENSOR-MISSING"
@@ -145,13 +163,13 @@ def test_a_class_that_transformers_does_not_have_is_said_to_be_not_compared(
 
 
 def test_no_code_of_the_checkpoint_runs_while_it_is_compared(
-    inspect: Callable[..., StepResult], tmp_path: Path
+    inspect_in_a_child: Callable[..., StepResult], tmp_path: Path
 ) -> None:
     def bring(folder: Path) -> None:
         config(auto_map={"AutoConfig": "configuration_own.OwnConfig"})(folder)
         (folder / "configuration_own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
 
-    assert inspect(bring).values["weights"]["compared"]
+    assert inspect_in_a_child(bring).values["weights"]["compared"]
     assert not (tmp_path / "ran").exists()
 
 
@@ -167,6 +185,14 @@ def test_an_answer_is_kept_for_checkpoints_of_the_same_config_and_shapes(
         shutil.rmtree(tmp_path / step)
     inspect(tensors(**{UP: lambda array: array * 2}))
     assert [each.stat().st_ino for each in cache.rglob("comparison.json")] == [first]
+
+
+def test_a_process_says_of_which_config_its_class_cannot_be_made(
+    inspect_in_a_child: Callable[..., StepResult],
+) -> None:
+    failure = refused(inspect_in_a_child, config(num_attention_heads=0))
+    assert failure.code == "EHB-CONFIG-UNFIT"
+    assert "`num_attention_heads` is 0" in failure.sentence
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The steps as real children, each on the published output of the one before."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tests.gates import Gates
 from tests.hub_server import HubServer, Trouble
 from tests.small_disks import small_files
 from tests.workers.build_steps.supervising import (
+    Packaged,
     Supervisor,
     finished,
     run,
@@ -126,11 +128,11 @@ def test_a_config_that_the_files_contradict_is_blocked_with_every_reason(
 
 
 def test_a_fetched_file_that_changed_on_disk_is_not_packaged(
-    supervisor: Supervisor, tiny: Path
+    supervisor: Supervisor, packaged: Packaged
 ) -> None:
-    spec = spec_of(str(tiny))
-    fetched = finished(supervisor, "fetch", spec)
-    inspected = finished(supervisor, "inspect", spec, fetch=fetched)
+    spec, inspected = packaged.spec, packaged.folders["inspect"]
+    fetched = supervisor.folder / "fetched"
+    shutil.copytree(packaged.folders["fetch"], fetched)
     (fetched / "model" / "generation_config.json").write_text("{}")
     assert not outputs.verify(fetched)
     outcome = run(supervisor, "package", spec, fetch=fetched, inspect=inspected)

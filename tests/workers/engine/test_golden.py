@@ -22,11 +22,19 @@ PROMPT_LENGTHS = (1, 3, 17, 40, 90)
 ANSWER = 20
 
 
-@pytest.fixture(scope="module", params=SHAPES)
+ONE_OF_A_KIND = ("llama", "qwen3", "gemma3", "phi3-window")
+MORE = [
+    each if each in ONE_OF_A_KIND else pytest.param(each, marks=pytest.mark.long) for each in SHAPES
+]
+"""For what the other shapes say no differently than those: alone, in pieces, with adapters."""
+
+
+@pytest.fixture(scope="module")
 def shape(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_shape(request.param, tmp_path_factory.mktemp(request.param))
 
 
+@pytest.mark.parametrize("shape", SHAPES, indirect=True)
 def test_batched_greedy_equals_generate(shape: Path) -> None:
     prompts = _prompts()
     engine = start_engine(shape)
@@ -36,6 +44,7 @@ def test_batched_greedy_equals_generate(shape: Path) -> None:
     assert answers == [transformers_greedy(shape, prompt, 30) for prompt in prompts]
 
 
+@pytest.mark.parametrize("shape", MORE, indirect=True)
 def test_alone_and_in_small_pieces_gives_the_same_tokens(shape: Path) -> None:
     prompts = _prompts()
     roomy = start_engine(shape)
@@ -59,6 +68,7 @@ def test_rows_on_both_sides_of_a_long_rope_share_steps_and_no_tokens(tmp_path: P
     assert answers == expected * 2
 
 
+@pytest.mark.parametrize("shape", MORE, indirect=True)
 def test_adapters_and_a_full_cache_give_the_tokens_of_peft(
     shape: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

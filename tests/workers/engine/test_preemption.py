@@ -26,7 +26,7 @@ def _tight(checkpoint: Path, policy: str, tokens: int = 256, **settings: object)
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("step_tokens", [9, 512])
+@pytest.mark.parametrize("step_tokens", [9, pytest.param(512, marks=pytest.mark.long)])
 def test_rows_that_give_way_answer_as_if_alone(checkpoint: Path, step_tokens: int) -> None:
     engine = _tight(checkpoint, "max_utilization", max_num_tokens=step_tokens)
     prompts = _prompts((20, 3, 30, 11, 5, 40))

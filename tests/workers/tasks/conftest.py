@@ -4,6 +4,7 @@ import contextlib
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,14 +48,32 @@ def make_build(revision: "Revision", data_dir: Path) -> "Iterator[MakeBuild]":
 
 
 @pytest.fixture(scope="module")
+def worker_role(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
+    """The role of the database that is made for build workers."""
+    from django.core.management import call_command
+    from django.db import connection
+
+    from apps.builds.database_role import BUILD_WORKER_ROLE
+
+    with django_db_blocker.unblock():
+        call_command("build_worker_role", stdout=StringIO())
+    yield BUILD_WORKER_ROLE
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(f"DROP OWNED BY {BUILD_WORKER_ROLE}; DROP ROLE {BUILD_WORKER_ROLE}")
+
+
+@pytest.fixture(scope="module")
 def pair(
     request: pytest.FixtureRequest, broker: str, django_db_setup: None, django_db_blocker: Any
 ) -> "Iterator[Pair]":
     """Ready build workers whose steps can be held, of a pool of their own."""
     from tests.workers.tasks.pair import Pair
 
+    module = request.module
     workers = Pair(
-        request.module.__name__.rpartition(".")[2], count=getattr(request.module, "WORKERS", 2)
+        module.__name__.rpartition(".")[2],
+        count=getattr(module, "WORKERS", 2),
+        role=request.getfixturevalue("worker_role") if hasattr(module, "UNDER_ITS_ROLE") else "",
     )
     try:
         with django_db_blocker.unblock():

@@ -7,8 +7,9 @@ from tests.processes import CeleryWorker
 class Pair:
     """Keeps so many workers alive, two unless told otherwise; `gates` holds their children."""
 
-    def __init__(self, pool: str, *, count: int = 2) -> None:
+    def __init__(self, pool: str, *, count: int = 2, role: str = "") -> None:
         self.pool = pool
+        self._role = role
         self.gates = Gates()
         self._count = count
         self._workers: dict[int, CeleryWorker] = {}
@@ -17,7 +18,7 @@ class Pair:
     def fill(self) -> None:
         """Start what is missing; it becomes ready by itself."""
         while len(self._workers) < self._count:
-            worker = CeleryWorker(f"build.{self.pool}", gates=self.gates)
+            worker = CeleryWorker(f"build.{self.pool}", gates=self.gates, role=self._role)
             self._workers[worker.pid] = worker
 
     def wait_until_ready(self) -> None:

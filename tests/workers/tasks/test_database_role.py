@@ -31,6 +31,7 @@ def role(transactional_db: None) -> Iterator[str]:
         cursor.execute(f"DROP OWNED BY {BUILD_WORKER_ROLE}; DROP ROLE {BUILD_WORKER_ROLE}")
 
 
+@pytest.mark.long
 def test_a_whole_build_is_carried_out_with_it(make_build: MakeBuild, role: str) -> None:
     later = clock.now() + timedelta(minutes=15)
     node = factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=later)

@@ -36,7 +36,7 @@ def begun(make_build: MakeBuild, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("count", "from_scratch"),
     [
-        pytest.param(12, False, id="12 that are half done"),
+        pytest.param(6, False, id="6 that are half done"),
         pytest.param(200, False, id="200 that are half done", marks=pytest.mark.long),
         pytest.param(200, True, id="200 from scratch", marks=pytest.mark.long),
     ],

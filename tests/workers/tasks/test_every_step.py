@@ -45,6 +45,8 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.timeout(900),  # harms in each of six steps, and as many new processes
 ]
+UNDER_ITS_ROLE = True
+"""The workers know no more of the database than is made for them."""
 STEPS_WITH_DEVICES = ("calibrate", "gate", "smoke_test")
 
 Harm = Callable[[Build, str, Pair], None]
@@ -153,6 +155,7 @@ def test_a_build_that_is_harmed_in_every_step_ends_whole(
     assert Artifact.objects.count() == 1
     wait_until_nothing_is_left(build)
     assert not live_claims(build)
+    assert "permission denied" not in pair.words()
     assert_calibrated_and_gated(ended)
     assert_reused(send(make_build(revision=build.revision, pool=pair.pool)), build)
 

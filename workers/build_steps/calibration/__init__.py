@@ -1,23 +1,4 @@
-"""Text to calibrate on: found, pinned, turned into tokens and counted."""
+"""Text to calibrate on: found, pinned, turned into tokens and counted.
 
-from workers.build_steps.calibration.dataset import Identity, OpenDataset, Places
-from workers.build_steps.calibration.samples import (
-    SEED,
-    Sample,
-    SampleSet,
-    draw,
-    draw_unseen,
-    sample_keys,
-)
-
-__all__ = [
-    "SEED",
-    "Identity",
-    "OpenDataset",
-    "Places",
-    "Sample",
-    "SampleSet",
-    "draw",
-    "draw_unseen",
-    "sample_keys",
-]
+Imports none of it: workers and most steps need the names of kept sets alone, and no Parquet.
+"""

@@ -19,6 +19,7 @@ from workers.build_steps.quantization.descriptions import (
 from workers.build_steps.quantization.exported import Exported, read_export
 from workers.build_steps.quantization.loading import export_dtype
 from workers.build_steps.quantization.modelopt import export_hf_checkpoint, logged_warnings
+from workers.imports import without_compiler
 
 _OS_ERROR = re.compile(r"os error (?P<number>\d+)")
 _SHARD_SIZE = "5GB"
@@ -32,7 +33,7 @@ def export(model: nn.Module, checkpoint: Checkpoint, folder: Path) -> Exported:
     """
     _keep_in(export_dtype(checkpoint), model)
     try:
-        with logged_warnings(), torch.inference_mode():
+        with without_compiler(), logged_warnings(), torch.inference_mode():
             export_hf_checkpoint(
                 model,
                 dtype=export_dtype(checkpoint),

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from workers.imports import not_installed
+from workers.imports import not_installed, without_compiler
 
 _NO_COMPILER = "TORCHDYNAMO_DISABLE"
 
@@ -18,14 +18,14 @@ _NO_COMPILER = "TORCHDYNAMO_DISABLE"
 def _at_less_cost() -> Iterator[None]:
     """Import in the block without torch's compiler and PEFT, and read YAML by libyaml.
 
-    ModelOpt marks one function of a search that nothing here makes to be compiled, for which torch
-    would load its compiler; and it reads some forty files of presets with PyYAML's slower loader.
+    ModelOpt loads the compiler for PEFT's sake, and marks one function of a search that nothing
+    here makes to be compiled; and it reads some forty files of presets with PyYAML's slower loader.
     """
     loaders: Any = yaml
     asked, in_python = os.environ.get(_NO_COMPILER), loaders.SafeLoader
     os.environ[_NO_COMPILER], loaders.SafeLoader = "1", loaders.CSafeLoader
     try:
-        with not_installed("peft"):
+        with not_installed("peft"), without_compiler():
             yield
     finally:
         loaders.SafeLoader = in_python

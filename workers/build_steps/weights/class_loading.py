@@ -36,15 +36,24 @@ def main(folder: str) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Of its data: what libraries map of their own files is no memory of the machine's.
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    shapes = json.load(sys.stdin)
     try:
         _prepare_libraries()
-        told = _Loading(folder, json.load(sys.stdin)).told()
-    except ConfigRefused as error:
-        told = {"config_refused": str(error)}
-    except Exception as error:  # whatever a stranger's config.json makes Transformers raise
+        told = told_of(folder, shapes)
+    except Exception as error:  # a library that is not whole
         told = {"not_loadable": _named(error)}
     with answer:
         json.dump(told, answer)
+
+
+def told_of(folder: str, shapes: Shapes) -> dict[str, Any]:
+    """Return what the class makes of the tensors, or why that cannot be told."""
+    try:
+        return _Loading(folder, shapes).told()
+    except ConfigRefused as error:
+        return {"config_refused": str(error)}
+    except Exception as error:  # whatever a stranger's config.json makes Transformers raise
+        return {"not_loadable": _named(error)}
 
 
 def _prepare_libraries() -> None:

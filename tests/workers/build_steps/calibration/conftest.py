@@ -13,7 +13,7 @@ from controlplane.sources import SourceOptions
 from tests.hub_server import HubServer
 from tests.manual_clock import ManualClock
 from tests.tiny_checkpoint import write_tokenizer
-from workers.build_steps.calibration import Places
+from workers.build_steps.calibration.dataset import Places
 
 TEXT = "The capital of France is Paris, and number {} of these lines says so once more."
 

@@ -15,7 +15,7 @@ from tests.hub_server import HubServer, Trouble
 from tests.loopback_server import nobody_listens
 from tests.manual_clock import ManualClock
 from tests.workers.build_steps.calibration.conftest import lines, texts
-from workers.build_steps.calibration import OpenDataset, Places
+from workers.build_steps.calibration.dataset import OpenDataset, Places
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.options import JobOptions
 

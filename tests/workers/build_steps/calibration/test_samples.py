@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tests.workers.build_steps.calibration.conftest import lines, texts
-from workers.build_steps.calibration import OpenDataset, Places, draw, draw_unseen, sample_keys
+from workers.build_steps.calibration.dataset import OpenDataset, Places
 from workers.build_steps.calibration.names import GENERAL
 from workers.build_steps.calibration.preview import main, preview
+from workers.build_steps.calibration.samples import draw, draw_unseen, sample_keys
 from workers.build_steps.failures import StepFailure
 
 pytestmark = pytest.mark.engine
