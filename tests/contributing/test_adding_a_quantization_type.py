@@ -16,6 +16,41 @@ ROW = f"""            Precision(
                 with_plain_kv="fp8_mlp_only",
             ),
 """
+NUMBER = """MXFP8 = Number(
+    label="MXFP8",
+    bytes=1.03,
+    minimum_capability=FP4_CAPABILITY,
+    modelopt_name="MXFP8",
+    modelopt_config="MXFP8_DEFAULT_CFG",
+    is_computed_here=False,
+)
+"""
+IN_THE_NUMBER = """            Precision(name="mxfp8", weights=MXFP8, on_older_gpus="fp8"),
+"""
+HONEST = '''"""Weights in a number that no engine was seen to read are not passed over."""
+
+from controlplane.domain.facts.quantization import MXFP8, exported_number
+from controlplane.domain.runtimes.asked import untested_features
+from controlplane.domain.spec import parse_text
+
+CONFIG = """
+model_name: x
+resources: {accelerator: B200}
+enginehouse: {runtime: vllm}
+trt_llm:
+  build:
+    base_model: decoder
+    quantization_type: mxfp8
+    checkpoint_repository: {source: HF, repo: a/b}
+"""
+
+
+def test_it_is_told_as_untested() -> None:
+    spec = parse_text(CONFIG).spec
+    assert spec is not None
+    assert "MXFP8 weights" in untested_features(spec)
+    assert exported_number("MXFP8") is MXFP8
+'''
 CONTRACTS = (
     "tests/contracts/test_quantization_types.py",
     "tests/domain/rules/test_rules_by_their_own_examples.py",
@@ -46,3 +81,18 @@ def test_a_quantization_type_takes_the_files_of_its_page_and_is_planned(tmp_path
     assert not_as_listed(PAGE, copy.changed()) == []
     assert len(copy.changed()) <= MOST_FILES
     copy.test(*CONTRACTS)
+
+
+def test_a_new_number_is_a_row_too_and_is_told_as_untested(tmp_path: Path) -> None:
+    copy = copy_tree(tmp_path)
+    table = "controlplane/domain/facts/quantization.py"
+    copy.put("controlplane/domain/spec/choices.py", '    MXFP8 = "mxfp8"\n',
+             after='    FP4_MLP_ONLY = "fp4_mlp_only"\n')  # fmt: skip
+    copy.put(table, NUMBER, before="INT8 = Number(")
+    copy.put(table, IN_THE_NUMBER, before='            Precision(name="weights_int8",')
+    copy.put("docs/quantization.md", "| `mxfp8` | MXFP8, blocks of 32 | 16-bit | its own |\n",
+             before="| `fp4` | NVFP4")  # fmt: skip
+    copy.put("CHANGELOG.md", "- A number for nobody.\n", after="### Builds\n\n")
+    assert not_as_listed(PAGE, copy.changed()) == []
+    copy.write("tests/domain/test_throwaway.py", HONEST)
+    copy.test("tests/domain/test_throwaway.py", *CONTRACTS)

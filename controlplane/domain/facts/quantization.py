@@ -73,7 +73,6 @@ NVFP4 = Number(
 )
 INT8 = Number(label="INT8", bytes=1.0)
 INT4 = Number(label="INT4", bytes=0.5)
-_NUMBERS = (SIXTEEN_BITS, FP8, NVFP4, INT8, INT4)
 _GUIDE = quantization_guide("GPU support")
 NO_QUANT = "no_quant"
 """The type that leaves a checkpoint as it is."""
@@ -214,8 +213,8 @@ def quantizes(name: str | None) -> bool:
 
 def exported_number(modelopt_name: str | None) -> Number | None:
     """Return the number that ModelOpt's export names, or None for one that is not built."""
-    known = (each for each in _NUMBERS if each.modelopt_name is not None)
-    return next((each for each in known if each.modelopt_name == modelopt_name), None)
+    built = (each.weights for each in PRECISIONS.values() if each.is_built)
+    return next((number for number in built if number.modelopt_name == modelopt_name), None)
 
 
 def cached_bytes(words: str) -> float | None:

@@ -18,11 +18,12 @@ def untested_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> 
     `spec` names its runtime.
     """
     kind = kind_of(spec)
-    return tuple(
+    untested = (
         feature.value
         for feature in _asked(spec, checkpoint)
         if cell(spec.runtime_name, feature, kind).support is Support.UNTESTED
     )
+    return (*untested, *_without_cell(spec))
 
 
 def cell(runtime: str, feature: Feature, kind: str) -> Capability:
@@ -52,6 +53,13 @@ def _precision(spec: Spec) -> Iterator[Feature]:
         yield weights
     if precision.quantizes_kv_cache:
         yield Feature.FP8_KV_CACHE
+
+
+def _without_cell(spec: Spec) -> Iterator[str]:
+    """Yield weights in a number that no table of capabilities has a cell for."""
+    precision = spec.quantization_type.precision
+    if precision.is_built and weights_feature(precision.weights) is None:
+        yield f"{precision.weights.label} weights"
 
 
 def _division(spec: Spec) -> Iterator[Feature]:
