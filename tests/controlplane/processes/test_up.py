@@ -17,6 +17,7 @@ from tests.controlplane.processes.test_engines_left import engine_on
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
 pytestmark = pytest.mark.process
+_LONG = pytest.mark.long  # tests/controlplane/test_settings.py says the same in one process
 _ROOT = Path(__file__).resolve().parents[3]
 _OURS = {"DATABASE_URL", "BROKER_URL", "ARTIFACT_URL", "DATA_DIR", "LOCAL_CHECKPOINT_ROOTS"}
 
@@ -45,16 +46,17 @@ def test_a_second_start_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     ("name", "value", "words"),
     [
         ("DATABASE_URL", "sqlite:///here.db", "runs on PostgreSQL alone"),
-        (
+        pytest.param(
             "ARTIFACT_URL",
             "s3://key:secret@bucket/artifacts",
             "`s3://bucket/artifacts` does not name",
+            marks=_LONG,
         ),
-        ("PUBLIC_URL", "example.org", "`example.org` is not one of"),
+        pytest.param("PUBLIC_URL", "example.org", "`example.org` is not one of", marks=_LONG),
         ("WEB_PORT", "eighty", "`eighty` is not a whole number"),
-        ("DEBUG", "maybe", "`maybe` is neither true nor false"),
-        ("ENGINE_CPU_THREADS", "-2", "`-2` is below 0"),
-        ("SECRET_KEY_FILE", "/does/not/exist", "cannot be read"),
+        pytest.param("DEBUG", "maybe", "`maybe` is neither true nor false", marks=_LONG),
+        pytest.param("ENGINE_CPU_THREADS", "-2", "`-2` is below 0", marks=_LONG),
+        pytest.param("SECRET_KEY_FILE", "/does/not/exist", "cannot be read", marks=_LONG),
         ("SECRET_KEY", "short", "shorter than 32 characters"),
     ],
 )
