@@ -11,10 +11,9 @@ from rest_framework import serializers
 from apps.deployments import examples
 from apps.deployments.conditions import conditions_of
 from apps.deployments.memory_need import instance_type_name
-from apps.deployments.models import Deployment, Environment, ServedModel
+from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 from apps.deployments.selectors import DEGRADED
 from apps.deployments.services.autoscaling import autoscaling_settings
-from apps.deployments.services.environments import PRODUCTION
 from apps.deployments.services.promotion import promotion_settings
 from apps.rest.examples import shown_as
 from apps.rest.paging import Pagination
