@@ -6,9 +6,9 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.pages import page, person, say_error
+from apps.builds.selectors import build_numbered
 from apps.builds.services.fixing import build_apply_fix
 from apps.builds.support_bundle import support_bundle_answer
-from apps.builds.views import build_numbered
 from apps.rest.errors import Conflict
 
 

@@ -6,9 +6,8 @@ from django.views.decorators.http import require_GET
 
 from apps.accounts.models import Team
 from apps.accounts.pages import page, person
-from apps.builds.selectors import build_log_owners
+from apps.builds.selectors import build_log_owners, build_numbered
 from apps.builds.step_labels import LABELS
-from apps.builds.views import build_numbered
 from apps.telemetry.log_stream import LINES_PER_LOOK, LogLook, cursor_in, log_events, wants_events
 from apps.telemetry.logs import log_lines
 from controlplane.domain.lifecycle import BUILD_TERMINAL

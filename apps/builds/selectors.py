@@ -24,6 +24,14 @@ def build_list(
     return _with_parts(builds).order_by("-created_at", "-id")
 
 
+def build_numbered(team: Team, number: int) -> Build:
+    """Return the team's build of that number. Raises NotFound."""
+    found = build_list(team=team).filter(number=number).first()
+    if found is None:
+        raise NotFound(f"There is no build {number}.")
+    return found
+
+
 def build_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Build]:
     """Return the builds of configs that are called so, newest first, as their page lists them."""
     builds = Build.objects.filter(team=team)

@@ -5,16 +5,14 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from apps.accounts.models import Team
 from apps.accounts.pages import page, person, say_error
-from apps.builds.models import Build
 from apps.builds.presentation import BuildRow, build_context
-from apps.builds.selectors import build_list, build_search
+from apps.builds.selectors import build_numbered, build_search
 from apps.builds.services.requests import build_cancel, build_create, build_promote, build_retry
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get
 from apps.configs.views import editor_answer, say_saved
-from apps.rest.errors import ApiError, NotFound
+from apps.rest.errors import ApiError
 from apps.ui.fragments import live_answer
 from apps.ui.listing import asked_in, page_in
 from controlplane.domain.lifecycle import BuildState
@@ -93,11 +91,3 @@ def start(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
         say_error(request, error)
         return redirect("configs:editor", revision.config_id)
     return redirect("builds:build", started.number)
-
-
-def build_numbered(team: Team, number: int) -> Build:
-    """Return the team's build of that number. Raises NotFound."""
-    found = build_list(team=team).filter(number=number).first()
-    if found is None:
-        raise NotFound(f"There is no build {number}.")
-    return found

@@ -7,8 +7,8 @@ class DeploymentsConfig(AppConfig):
     def ready(self) -> None:
         # Models must be loaded before anything that reads them is imported.
         from apps.accounts.team_models import environments_register, models_register
-        from apps.deployments.lookups import environments_among, models_among
         from apps.deployments.secret_uses import secret_uses
+        from apps.deployments.selectors import environments_among, models_among
         from apps.secrets.usage import uses_register
 
         uses_register(secret_uses)

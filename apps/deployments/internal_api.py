@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import Field
 
 from apps.deployments.models import Replica
-from apps.deployments.selectors import wanted_replicas_of
 from apps.deployments.services.observing import ReplicaReport, replicas_observe
+from apps.deployments.wanted_replicas import wanted_replicas_of
 from apps.fleet.internal_api import DeviceBody
 from apps.fleet.internal_authentication import calling_node, removed
 from apps.fleet.models import Node

@@ -5,9 +5,8 @@ from django.views.decorators.http import require_GET
 
 from apps.accounts.pages import page, person
 from apps.deployments.addresses import addresses_of
-from apps.deployments.lookups import model_get
 from apps.deployments.presentation import DeploymentRow
-from apps.deployments.selectors import deployment_list, environment_list
+from apps.deployments.selectors import deployment_list, environment_list, model_get
 from apps.deployments.snippets import snippets_of
 from apps.telemetry.traffic import traffic_by_deployment, traffic_sum
 from apps.ui.fragments import live_answer

@@ -12,6 +12,9 @@ from controlplane import clock
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 from controlplane.stamps import StampField
 
+PRODUCTION = "production"
+"""The environment that every model has, and that `/production/` asks."""
+
 
 class ServedModel(models.Model):
     """What a team serves under one name."""

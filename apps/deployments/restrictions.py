@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from django.db.models import Q
 
 from apps.accounts.permissions import Action, Actor, allowed, require
-from apps.deployments.models import Deployment, Environment, ServedModel
-from apps.deployments.services.environments import PRODUCTION
+from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 
 
 def require_environment(actor: Actor, name: str) -> None:

@@ -1,19 +1,25 @@
 """Reads of models, deployments, environments and replicas; `team` bounds every list."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Case, Count, Exists, OuterRef, Prefetch, Q, QuerySet, When
 from django.db.models.functions import Now
 
 from apps.accounts.models import Team
-from apps.builds.remote_code import remote_code_of
+from apps.builds.models import Build
 from apps.deployments.backoff import FORGOTTEN_AFTER
-from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
-from apps.fleet.models import DeviceLease, Node
-from apps.fleet.selectors import computes_bfloat16
+from apps.deployments.models import (
+    PRODUCTION,
+    Deployment,
+    Environment,
+    FailedStarts,
+    Replica,
+    ServedModel,
+)
+from apps.fleet.models import Node
+from apps.rest.errors import InvalidInput, NotFound
 from controlplane import clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import default_route
@@ -223,52 +229,66 @@ def is_encoder(deployment: Deployment) -> bool:
     return build.get("base_model") in _ENCODERS
 
 
-def wanted_replicas_of(*, node: Node) -> Sequence[dict[str, Any]]:
-    """Return what the node's agent should run or end, in the wire's shape."""
-    rows = list(
-        Replica.objects.filter(node=node)
-        .exclude(state__in=REPLICA_TERMINAL)
-        .select_related("deployment__model", "deployment__artifact")
-        .order_by("ordered_at", "id")
-    )
-    devices = _devices_of([replica.device_holder for replica in rows])
-    is_half = computes_bfloat16(node=node) if rows else False
-    return [
-        {**_wanted(replica, devices.get(replica.device_holder, [])), "computes_bfloat16": is_half}
-        for replica in rows
-    ]
-
-
-def _wanted(replica: Replica, devices: list[str]) -> dict[str, Any]:
-    deployment = replica.deployment
-    return {
-        "id": replica.id,
-        "generation": replica.generation,
-        "wanted": replica.wanted,
-        "deployment_id": deployment.id,
-        "model_id": deployment.model_id,
-        "runtime": deployment.runtime,
-        "spec": deployment.spec,
-        "checkpoint": deployment.checkpoint,
-        "content_digest": deployment.artifact.content_digest if deployment.artifact else None,
-        "runs_remote_code": remote_code_of(deployment.artifact) is not None,
-        "artifact_url": settings.ARTIFACT_URL,
-        "served_model_name": served_model_name(deployment),
-        "devices": devices,
-        "memory_bytes": replica.memory_bytes,
-    }
-
-
-def _devices_of(holders: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    leases = DeviceLease.objects.filter(holder__in=holders, released_at=None).select_related(
-        "device"
-    )
-    for lease in leases.order_by("device__index"):
-        found.setdefault(lease.holder, []).append(lease.device.uuid)
-    return found
-
-
 def _runtime_section(deployment: Deployment) -> dict[str, Any]:
     section: dict[str, Any] = deployment.spec.get("trt_llm", {}).get("runtime") or {}
     return section
+
+
+def model_get(*, team: Team, model_id: str) -> ServedModel:
+    """Raises NotFound."""
+    found = model_list(team=team).filter(id=model_id).first()
+    if found is None:
+        raise NotFound(f"There is no model `{model_id}`.")
+    return found
+
+
+def models_among(team: Team, ids: Collection[str]) -> Collection[str]:
+    """Return those of the ids that are models of the team."""
+    return model_list(team=team).filter(id__in=ids).values_list("id", flat=True)
+
+
+def environments_among(
+    team: Team, names: Collection[str], model_ids: Collection[str] | None
+) -> Collection[str]:
+    """Return those of the names that are environments of the models, or of any of the team's."""
+    found = Environment.objects.filter(model__in=model_list(team=team), name__in=names)
+    if model_ids is not None:
+        found = found.filter(model_id__in=model_ids)
+    return found.values_list("name", flat=True)
+
+
+def deployment_get(*, team: Team, model_id: str, deployment_id: str) -> Deployment:
+    """Return the deployment of that id, or the current one for `production`. Raises NotFound."""
+    if deployment_id == PRODUCTION:
+        return _current(team, model_id)
+    found = deployment_list(team=team, model_id=model_id).filter(id=deployment_id).first()
+    if found is None:
+        raise NotFound(f"Model `{model_id}` has no deployment `{deployment_id}`.")
+    return found
+
+
+def environment_get(*, team: Team, model_id: str, name: str) -> Environment:
+    """Raises NotFound."""
+    found = environment_list(team=team, model_id=model_id).filter(name=name).first()
+    if found is None:
+        raise NotFound(f"Model `{model_id}` has no environment `{name}`.")
+    return found
+
+
+def build_get(*, team: Team, build_id: str) -> Build:
+    """Return the build that a deployment is to be made from. Raises InvalidInput."""
+    found = Build.objects.select_related("revision").filter(team=team, id=build_id).first()
+    if found is None:
+        raise InvalidInput(
+            f"There is no build `{build_id}`.",
+            fields=["source.build_id"],
+            hint="`GET /v1/builds` lists the team's builds.",
+        )
+    return found
+
+
+def _current(team: Team, model_id: str) -> Deployment:
+    current = environment_get(team=team, model_id=model_id, name=PRODUCTION).current
+    if current is None:
+        raise NotFound(f"Model `{model_id}` has nothing in production yet.")
+    return deployment_get(team=team, model_id=model_id, deployment_id=current.id)

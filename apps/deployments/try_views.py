@@ -19,9 +19,9 @@ from apps.accounts.permissions import Action, require
 from apps.accounts.services.page_keys import page_key_text
 from apps.deployments.addresses import ASKED_ROUTES, addresses_of
 from apps.deployments.calls import Call, call_events
-from apps.deployments.lookups import model_get
 from apps.deployments.models import Deployment
 from apps.deployments.restrictions import closed_names, require_deployment
+from apps.deployments.selectors import model_get
 from apps.deployments.services.deployments import deployment_activate
 from apps.deployments.try_page import Asked, asked_at, choices_of, usable_list
 from apps.rest.errors import ApiError, NotFound, Unauthenticated

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from apps.accounts.models import Team
 from apps.accounts.pages import actor_on, page, person
-from apps.builds.views import build_numbered
+from apps.builds.selectors import build_numbered
 from apps.deployments.addresses import CHAT_ROUTE, addresses_of, asked_route
 from apps.deployments.forms import DeployForm
 from apps.deployments.models import Deployment

@@ -221,13 +221,6 @@ def leases_of_holder(holder: str) -> Sequence[DeviceLease]:
     return list(live.select_related("device__node").order_by("device__index"))
 
 
-def devices_of_holder(holder: str) -> Sequence[Device]:
-    """Return the GPUs that `holder` has, by index."""
-    return list(
-        Device.objects.filter(leases__holder=holder, leases__released_at=None).order_by("index")
-    )
-
-
 def prices_now() -> dict[str, DevicePrice]:
     """Return the newest price of every kind."""
     return {price.kind: price for price in DevicePrice.objects.order_by("since", "id")}

@@ -36,10 +36,6 @@ class _Reported:
     drafts: float = 0
     accepted: float = 0
 
-    @property
-    def accepted_share(self) -> float | None:
-        return self.accepted / self.drafts if self.drafts else None
-
 
 def deployment_series(
     *, deployment_id: str, now: datetime | None = None

@@ -50,10 +50,6 @@ def build_apply_fix(*, build: Build, user: User | None) -> FixApplied:
     return FixApplied(build=started, is_new=True)
 
 
-def _made_before(build: Build) -> Build | None:
-    return build.followers.filter(fixed__code=(build.failure or {}).get("code")).last()
-
-
 def _saved(build: Build, user: User | None) -> tuple[Proposal, Revision]:
     """Return the fix and the revision that has it; somebody else may save in between, once."""
     try:

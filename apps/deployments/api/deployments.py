@@ -16,14 +16,21 @@ from apps.deployments.bodies import (
     NameQuery,
     PromoteToProductionBody,
 )
-from apps.deployments.lookups import build_get, deployment_get, environment_get, model_get
-from apps.deployments.models import Deployment
+from apps.deployments.models import PRODUCTION, Deployment
 from apps.deployments.restrictions import (
     require_deployment,
     require_environment,
     require_first_place,
 )
-from apps.deployments.selectors import deployment_list, failed_starts_of, replica_list
+from apps.deployments.selectors import (
+    build_get,
+    deployment_get,
+    deployment_list,
+    environment_get,
+    failed_starts_of,
+    model_get,
+    replica_list,
+)
 from apps.deployments.serializers import (
     AutoscalingAnswerObject,
     DeploymentConfigObject,
@@ -47,7 +54,6 @@ from apps.deployments.services.deployments import (
     deployment_rename,
     deployment_retry,
 )
-from apps.deployments.services.environments import PRODUCTION
 from apps.deployments.services.promoting import environment_promote
 from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated

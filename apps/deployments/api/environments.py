@@ -8,10 +8,9 @@ from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
 from apps.deployments.bodies import EnvironmentCreateBody, EnvironmentPatchBody, PromoteBody
-from apps.deployments.lookups import deployment_get, environment_get, model_get
 from apps.deployments.models import Deployment, Environment
 from apps.deployments.restrictions import require_environment
-from apps.deployments.selectors import environment_list
+from apps.deployments.selectors import deployment_get, environment_get, environment_list, model_get
 from apps.deployments.serializers import (
     CancelledObject,
     DeploymentObject,

@@ -6,9 +6,8 @@ from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
 from apps.deployments.bodies import ModelCreateBody, NameQuery
-from apps.deployments.lookups import build_get, deployment_get, model_get
 from apps.deployments.restrictions import require_first_place, require_model
-from apps.deployments.selectors import model_list
+from apps.deployments.selectors import build_get, deployment_get, model_get, model_list
 from apps.deployments.serializers import (
     DeploymentObject,
     ModelCreatedObject,

@@ -16,10 +16,10 @@ from apps.deployments.checks import (
     refuse_more_replicas_than_devices,
     refuse_ungranted_code,
 )
-from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.deployments.models import PRODUCTION, Deployment, Environment, Replica, ServedModel
 from apps.deployments.plan import STARTS_REPLICAS
 from apps.deployments.services.builds import checkpoint_of
-from apps.deployments.services.environments import PRODUCTION, environment_name_candidate
+from apps.deployments.services.environments import environment_name_candidate
 from apps.deployments.services.failed_starts import failed_starts_retry_now
 from apps.deployments.services.reconcile import deployment_settle
 from apps.rest.errors import Conflict, InvalidInput

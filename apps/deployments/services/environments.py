@@ -8,13 +8,12 @@ from django.db import transaction
 
 from apps.accounts.audit import Values, audit
 from apps.accounts.routes_version import routes_version_bump
-from apps.deployments.models import Deployment, Environment, ServedModel
+from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 from apps.deployments.services.promotion import CLEANUPS, PROMOTION_DEFAULTS, candidate_let_go
 from apps.deployments.services.reconcile import deployment_settle
 from apps.rest.errors import Conflict, InvalidInput, NotFound
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
 
-PRODUCTION = "production"
 RESERVED = frozenset({"development", "deployment", "deployments"})
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from controlplane.domain.facts.sources import Source, engine_builder_overview, tensorrt_llm
+from controlplane.domain.facts.sources import Source, tensorrt_llm
 
 
 class Role(StrEnum):
@@ -27,7 +27,6 @@ ENGINE_BUILDER = frozenset(
     }
 )  # fmt: skip
 """Named by the v1 engine; others that end with ForCausalLM are tried with a warning."""
-ENGINE_BUILDER_SOURCE: Source = engine_builder_overview("Supported model types")
 
 ENCODER_MODEL_TYPES = frozenset(
     {

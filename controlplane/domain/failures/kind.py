@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 from controlplane.domain.failures.failure import Blame, Failure
@@ -58,7 +59,8 @@ class FailureKind:
         )
 
 
-def configuration(
+def kind(
+    blame: Blame,
     code: str,
     sentence: str,
     hint: str,
@@ -68,45 +70,14 @@ def configuration(
     meaning: str = "",
     of: Sequence[str] = (),
 ) -> FailureKind:
-    """Return what another value of the config, or of a setting, mends."""
+    """Return an entry; `of` are the prefixes of the sources that share it."""
     return FailureKind(
-        code=code, blame=Blame.CONFIGURATION, sentence=sentence, hint=hint, field=field, fix=fix,
+        code=code, blame=blame, sentence=sentence, hint=hint, field=field, fix=fix,
         meaning=meaning, prefixes=tuple(of),
     )  # fmt: skip
 
 
-def checkpoint(
-    code: str,
-    sentence: str,
-    hint: str,
-    *,
-    field: str | None = None,
-    fix: Mapping[str, Any] | None = None,
-    of: Sequence[str] = (),
-) -> FailureKind:
-    """Return what lies in the checkpoint's files themselves."""
-    return FailureKind(
-        code=code, blame=Blame.CHECKPOINT, sentence=sentence, hint=hint, field=field, fix=fix,
-        prefixes=tuple(of),
-    )  # fmt: skip
-
-
-def machine(
-    code: str,
-    sentence: str,
-    hint: str,
-    *,
-    field: str | None = None,
-    meaning: str = "",
-    of: Sequence[str] = (),
-) -> FailureKind:
-    """Return what a network, a disk, a server or a GPU has to be mended for."""
-    return FailureKind(
-        code=code, blame=Blame.MACHINE, sentence=sentence, hint=hint, field=field,
-        meaning=meaning, prefixes=tuple(of),
-    )  # fmt: skip
-
-
-def ours(code: str, sentence: str, hint: str, *, field: str | None = None) -> FailureKind:
-    """Return what is a fault of Enginehouse."""
-    return FailureKind(code=code, blame=Blame.OURS, sentence=sentence, hint=hint, field=field)
+configuration = partial(kind, Blame.CONFIGURATION)
+checkpoint = partial(kind, Blame.CHECKPOINT)
+machine = partial(kind, Blame.MACHINE)
+ours = partial(kind, Blame.OURS)

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.domain.forecast.estimate import Estimate
-
 
 @dataclass(frozen=True, kw_only=True)
 class Ahead:
@@ -59,13 +57,6 @@ def queue_place(pool: str, ahead: Sequence[Ahead]) -> QueuePlace:
         high_seconds=None if unknown else high,
         source=_source(ahead, workers, unknown),
     )
-
-
-def remaining(seconds: Estimate | None, elapsed: float) -> tuple[float | None, float | None]:
-    """Return what is left of an expected time after `elapsed` seconds of it."""
-    if seconds is None:
-        return None, None
-    return max(0.0, seconds.low - elapsed), max(0.0, seconds.high - elapsed)
 
 
 def _source(ahead: Sequence[Ahead], workers: int, unknown: int) -> str:

@@ -1,7 +1,7 @@
 """EH8: the checkpoint and the secrets that open it."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures.registry import local_folders
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.engine_arguments import argument
 from controlplane.domain.rules.examples import Example, facts, on_trtllm
@@ -84,10 +84,8 @@ UNREADABLE = Rule(
     source=sources.enginehouse("checkpoint sources"),
     bad=Example(
         checkpoint=None,
-        checkpoint_failure=Failure(
-            code="EHL-MISSING",
-            blame=Blame.CHECKPOINT,
-            sentence="`/checkpoints/example` does not exist.",
+        checkpoint_failure=local_folders.MISSING.failure(
+            path="/checkpoints/example", where="on this machine"
         ),
     ),
     good=Example(),

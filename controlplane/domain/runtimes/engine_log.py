@@ -10,12 +10,9 @@ from controlplane.domain.failures.matching import last_found
 from controlplane.domain.failures.pattern import Example, Fix, Pattern
 
 LENGTH, BATCH, TOKENS = "max_seq_len", "max_batch_size", "max_num_tokens"
-REPOSITORY = "trt_llm.build.checkpoint_repository.repo"
 SPECULATOR = "trt_llm.build.speculator"
 TENSOR_PARALLEL = "trt_llm.build.tensor_parallel_count"
 KV_FRACTION = "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"
-QUANTIZATION = "trt_llm.build.quantization_type"
-ACCELERATOR = "resources.accelerator"
 _TAIL_CHARACTERS = 64 * 1024
 _CHECKED = "2026-11-28"
 _LEAST = {LENGTH: 1024, BATCH: 1, TOKENS: 1024}

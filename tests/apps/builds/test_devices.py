@@ -11,7 +11,7 @@ from apps.builds.services.devices import DeviceNeed, build_devices_claim, build_
 from apps.builds.services.progress import step_start, step_wait
 from apps.builds.services.sweeping import builds_sweep
 from apps.fleet.models import DeviceLease, Node
-from apps.fleet.selectors import devices_of_holder
+from apps.fleet.selectors import leases_of_holder
 from apps.fleet.services.devices import NoRoom
 from apps.leases.lease import Lease, LeaseLost
 from apps.leases.services import lease_release, leases_expire
@@ -43,7 +43,7 @@ def gpus(count: int) -> DeviceNeed:
 
 
 def held(lease: Lease) -> int:
-    return len(devices_of_holder(device_holder(lease.id)))
+    return len(leases_of_holder(device_holder(lease.id)))
 
 
 def test_what_suffices_is_kept_and_the_rest_given_back(node: Node) -> None:

@@ -1,20 +1,26 @@
 """What a build will take, from the team's rows, and how it is told on pages and over REST."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from django.core.management import call_command
 from time_machine import TimeMachineFixture
 
 from apps.builds.forecast import forecast_of_revision
 from apps.builds.models import Build, BuildStep
 from apps.builds.services.requests import build_create
+from apps.configs.services.configs import config_create
 from controlplane import clock
 from controlplane.domain.lifecycle import BuildState, StepState
+from controlplane.management.reading import read_checkpoint
 from tests import factories
 from tests.apps.builds.stage import make_forecast, make_passported, make_told_build
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
+from tests.domain.test_plan_memory import LLAMA_8B
 
 if TYPE_CHECKING:
     from apps.configs.models import Revision
@@ -23,6 +29,16 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 MOMENT = datetime(2026, 11, 27, 12, tzinfo=UTC)
 GIB = 1024**3
+ON_A_GPU = """\
+model_name: large
+resources: {accelerator: H100}
+trt_llm:
+  build:
+    base_model: decoder
+    checkpoint_repository: {source: LOCAL, repo: /checkpoints/tiny}
+    max_seq_len: 8192
+    quantization_type: fp8
+"""
 
 
 def test_a_build_keeps_the_forecast_it_was_made_with(revision: "Revision", cast: "Cast") -> None:
@@ -36,6 +52,29 @@ def test_a_build_keeps_the_forecast_it_was_made_with(revision: "Revision", cast:
     assert told["disk"]["download_bytes"] == 0
     assert told["cached"]["checkpoint"]["words"] == "A folder of the worker: nothing is downloaded."
     assert (told["queue"]["waiting"], told["queue"]["running"]) == (0, 0)
+
+
+def test_a_build_has_one_time_on_the_page_over_rest_and_on_the_command_line(
+    cast: "Cast", tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, folder = tmp_path / "config.yaml", tmp_path / "config.json"
+    config.write_text(ON_A_GPU)
+    folder.write_text(json.dumps(LLAMA_8B))
+    factories.make_device(node=factories.make_node(), kind="H100", memory_bytes=80 * GIB)
+    factories.make_checkpoint_record(
+        team=cast.team, state="ready", facts=read_checkpoint(folder).model_dump(mode="json"),
+        fetched_at=clock.now(),
+    )  # fmt: skip
+    made = config_create(team=cast.team, name="large", text=ON_A_GPU, user=cast.owner)
+    _, over_rest = client_of(cast.owner).get(f"/v1/configs/{made.id}/revisions/1/forecast")
+    with pytest.raises(SystemExit):
+        call_command("plan_memory", str(config), "--facts", str(folder), "--format", "json")
+    told = json.loads(capsys.readouterr().out)
+    assert told["forecast"]["seconds"] == over_rest["seconds"]
+    assert "minutes" not in told["builder"]
+    page = signed_in(cast.owner).get(f"/configs/{made.id}/revisions/1/").content.decode()
+    assert "The build takes 1 GPU." in page
+    assert " minutes" not in page
 
 
 def test_measured_builds_of_the_same_kind_come_before_the_formula(

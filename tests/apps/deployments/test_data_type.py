@@ -3,9 +3,9 @@
 import pytest
 
 from apps.deployments.models import Deployment
-from apps.deployments.selectors import wanted_replicas_of
 from apps.deployments.services.models import model_create
 from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.wanted_replicas import wanted_replicas_of
 from apps.fleet.models import Device, Node
 from apps.fleet.services.nodes import DeviceReport, DeviceUse, node_observe
 from tests.apps.pages import signed_in

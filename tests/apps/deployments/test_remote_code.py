@@ -10,12 +10,12 @@ from apps.configs.models import RemoteCodeGrant
 from apps.configs.remote_code.services import remote_code_grant, remote_code_revoke
 from apps.configs.services.examination import revision_examine
 from apps.deployments.models import Deployment
-from apps.deployments.selectors import wanted_replicas_of
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_copy,
     deployment_create,
 )
+from apps.deployments.wanted_replicas import wanted_replicas_of
 from apps.rest.errors import Conflict
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.spec import parse_text

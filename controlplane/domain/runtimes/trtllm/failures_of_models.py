@@ -1,10 +1,7 @@
 """TensorRT-LLM's complaints about checkpoints, precisions and GPUs."""
 
-from controlplane.domain.failures import Blame
+from controlplane.domain.failures import Blame, fields
 from controlplane.domain.runtimes.engine_log import (
-    ACCELERATOR,
-    QUANTIZATION,
-    REPOSITORY,
     TENSOR_PARALLEL,
     log_pattern,
     no_drafts,
@@ -21,7 +18,7 @@ PATTERNS = (
         "This TensorRT-LLM has no `{name}`.",
         "Use a version that has it, or serve with vLLM: `enginehouse.runtime: vllm`.",
         text="ValueError: Unknown architecture for AutoModelForCausalLM: WhisperForConditional",
-        source=f"{_T}#7706", field=REPOSITORY,
+        source=f"{_T}#7706", field=fields.REPO,
     ),
     log_pattern(
         "ETR-WEIGHTS", _CHECKPOINT,
@@ -31,19 +28,19 @@ PATTERNS = (
         "Use a revision in which config.json and weights belong together.",
         text="[TRT-LLM] [E] Error executing load_single_module with args "
         "('model.layers.1.mlp.gate_up_proj', Linear()): 'weight'",
-        source="TensorRT-LLM 1.2, _torch/models/modeling_utils.py", field=REPOSITORY,
+        source="TensorRT-LLM 1.2, _torch/models/modeling_utils.py", field=fields.REPO,
     ),
     log_pattern(
         "ETR-NO-CONFIG", _CHECKPOINT, r"Failed to infer model format because no config\.json",
         "The artifact has no config.json.", "Build again.",
         text="ValueError: Failed to infer model format because no config.json exists in model",
-        source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=REPOSITORY,
+        source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=fields.REPO,
     ),
     log_pattern(
         "ETR-BFLOAT16", _MACHINE, r"Pre SM 80 GPUs do not support bfloat16",
         "This GPU cannot compute in bfloat16.", "Use an Ampere GPU or newer.",
         text="RuntimeError: Pre SM 80 GPUs do not support bfloat16",
-        source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=ACCELERATOR,
+        source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=fields.ACCELERATOR,
     ),
     log_pattern(
         "ETR-HEADS", _CONFIG, r"num_attention_heads must be divisible by tp_size",
@@ -58,14 +55,14 @@ PATTERNS = (
         "Remove quant_cfg.json, or export the checkpoint again.",
         text="RuntimeError: The kvcache config in 'quant_cfg.json', FP8, is different from "
         "'hf_quant_config.json', None!",
-        source="TensorRT-LLM 1.2, _torch/model_config.py", field=REPOSITORY,
+        source="TensorRT-LLM 1.2, _torch/model_config.py", field=fields.REPO,
     ),
     log_pattern(
         "ETR-QUANT-ALGORITHM", _CHECKPOINT, r"'(?P<name>\w+)' is not a valid QuantAlgo",
         "hf_quant_config.json names `{name}`, which this TensorRT-LLM does not know.",
         "Build again with another `quantization_type`, or use a newer version.",
         text="ValueError: 'W4A16_NVFP5' is not a valid QuantAlgo",
-        source="TensorRT-LLM 1.2, quantization/mode.py", field=QUANTIZATION,
+        source="TensorRT-LLM 1.2, quantization/mode.py", field=fields.QUANTIZATION,
     ),
     log_pattern(
         "ETR-GUIDED-DRAFTS", _CONFIG,
@@ -90,7 +87,7 @@ PATTERNS = (
         "Use an image that was built for the GPU's compute capability.",
         text="torch.AcceleratorError: CUDA error: no kernel image is available for execution on "
         "the device",
-        source="CUDA runtime, cudaErrorNoKernelImageForDevice", field=ACCELERATOR,
+        source="CUDA runtime, cudaErrorNoKernelImageForDevice", field=fields.ACCELERATOR,
     ),
     log_pattern(
         "ETR-DRIVER", _MACHINE, r"NVIDIA driver on your system is too old|CUDA driver version is "

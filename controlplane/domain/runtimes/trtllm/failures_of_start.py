@@ -1,8 +1,7 @@
 """TensorRT-LLM's complaints while its executor is made: memory, settings, processes."""
 
-from controlplane.domain.failures import Blame
+from controlplane.domain.failures import Blame, fields
 from controlplane.domain.runtimes.engine_log import (
-    ACCELERATOR,
     KV_FRACTION,
     LENGTH,
     SPECULATOR,
@@ -78,7 +77,7 @@ PATTERNS = (
         "Use more GPUs or a lower precision; check that nobody else is on the GPU.",
         text="[TRT-LLM] [RANK 2] [E] Error executing load_single_module with args "
         "('model.layers.9.mlp.gate_up_proj', Linear()): CUDA out of memory.",
-        source=f"{_T}#7818", field=ACCELERATOR,
+        source=f"{_T}#7818", field=fields.ACCELERATOR,
     ),
     log_pattern(
         "ETR-NCCL", _MACHINE, r"Executor creation failed with NCCL error|Failed, NCCL error",
@@ -116,7 +115,7 @@ PATTERNS = (
         "ETR-NO-CARD", _MACHINE, r"No GPU devices found on the node",
         "The engine sees no GPU.", "Check `nvidia-smi` on the host.",
         text="RuntimeError: No GPU devices found on the node",
-        source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=ACCELERATOR,
+        source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=fields.ACCELERATOR,
     ),
     log_pattern(
         "ETR-PORT", _MACHINE, r"Failed to bind socket to (?P<address>\S+)",

@@ -1,10 +1,7 @@
 """vLLM's complaints about checkpoints, precisions and GPUs."""
 
-from controlplane.domain.failures import Blame
+from controlplane.domain.failures import Blame, fields
 from controlplane.domain.runtimes.engine_log import (
-    ACCELERATOR,
-    QUANTIZATION,
-    REPOSITORY,
     log_pattern,
 )
 
@@ -20,7 +17,7 @@ PATTERNS = (
         "This vLLM has no `{name}`.",
         "Use a newer vLLM or another checkpoint.",
         text="ValueError: Model architectures ['Qwen2ForCausalLM'] are not supported for now.",
-        source=f"{_V}#3463", field=REPOSITORY,
+        source=f"{_V}#3463", field=fields.REPO,
     ),
     log_pattern(
         "EVL-ARCHITECTURE-NOT-IMPORTED", _MACHINE,
@@ -40,7 +37,7 @@ PATTERNS = (
         "Use an Ampere GPU or newer.",
         text="ValueError: Bfloat16 is only supported on GPUs with compute capability of at least "
         "8.0. Your Tesla T4 GPU has compute capability 7.5.",
-        source=f"{_V}#1157", field=ACCELERATOR,
+        source=f"{_V}#1157", field=fields.ACCELERATOR,
     ),
     log_pattern(
         "EVL-METHOD-ON-CARD", _CONFIG,
@@ -50,7 +47,7 @@ PATTERNS = (
         "Use a newer GPU, or `quantization_type: no_quant`.",
         text="ValueError: The quantization method fp8 is not supported for the current GPU. "
         "Minimum capability: 90. Current capability: 86.",
-        source=f"{_V}#4327", field=QUANTIZATION,
+        source=f"{_V}#4327", field=fields.QUANTIZATION,
     ),
     log_pattern(
         "EVL-SCHEME-ON-CARD", _CONFIG,
@@ -59,7 +56,7 @@ PATTERNS = (
         "Use a newer GPU, or build from the original weights.",
         text="RuntimeError: ('Quantization scheme is not supported for ', 'the current GPU. Min "
         "capability: 80. ', 'Current capability: 75.')",
-        source=f"{_V}#14040", field=ACCELERATOR,
+        source=f"{_V}#14040", field=fields.ACCELERATOR,
     ),
     log_pattern(
         "EVL-METHOD-DIFFERS", _CONFIG,
@@ -69,7 +66,7 @@ PATTERNS = (
         "Set `quantization_type: no_quant`: a quantized checkpoint is served as it is.",
         text="ValueError: Quantization method specified in the model config (gptq) does not match "
         "the quantization method specified in the `quantization` argument (auto-round).",
-        source="intel/auto-round#2242", field=QUANTIZATION,
+        source="intel/auto-round#2242", field=fields.QUANTIZATION,
     ),
     log_pattern(
         "EVL-FP8-KERNEL", _MACHINE, r"type fp8e4nv not supported in this architecture",
@@ -77,7 +74,7 @@ PATTERNS = (
         "Use a GPU of compute capability 8.9 or newer (L4, L40S, H100).",
         text="ValueError: type fp8e4nv not supported in this architecture. The supported fp8 "
         "dtypes are ('fp8e4b15', 'fp8e5')",
-        source="kvcache-ai/ktransformers#851", field=ACCELERATOR,
+        source="kvcache-ai/ktransformers#851", field=fields.ACCELERATOR,
     ),
     log_pattern(
         "EVL-FP8-ON-CARD", _CONFIG,
@@ -87,7 +84,7 @@ PATTERNS = (
         "Use a newer GPU, or build from the original weights.",
         text="ValueError: FP8 quantized models is only supported on GPUs with compute capability "
         ">= 8.9 (e.g 4090/H100), actual = `8.0`",
-        source="huggingface/huggingface-llama-recipes#21", field=ACCELERATOR,
+        source="huggingface/huggingface-llama-recipes#21", field=fields.ACCELERATOR,
     ),
     log_pattern(
         "EVL-FP8-CACHE-ON-CARD", _CONFIG,
@@ -97,7 +94,7 @@ PATTERNS = (
         "Install FlashInfer beside vLLM, use `fp8`, which keeps 16 bits there, or a newer GPU.",
         text="ValueError: FP8 KV cache is not supported by the Triton attention backend on NVIDIA "
         "A100-SXM4-80GB (compute capability 8.0); native FP8 (fp8e4nv) requires SM89+.",
-        source="vLLM 0.25.1, v1/attention/backends/triton_attn.py", field=QUANTIZATION,
+        source="vLLM 0.25.1, v1/attention/backends/triton_attn.py", field=fields.QUANTIZATION,
     ),
     log_pattern(
         "EVL-WEIGHTS-MISSING", _CHECKPOINT,
@@ -106,7 +103,7 @@ PATTERNS = (
         "Build again from a complete revision.",
         text="ValueError: Following weights were not initialized from checkpoint: "
         "{'model.layers.47.mlp.gate_up_proj.weight', 'model.layers.49.input_layernorm.weight'}",
-        source=f"{_V}#12860", field=REPOSITORY,
+        source=f"{_V}#12860", field=fields.REPO,
     ),
     log_pattern(
         "EVL-WEIGHTS-UNKNOWN", _CHECKPOINT,
@@ -115,7 +112,7 @@ PATTERNS = (
         "The class in its config.json is not the one that its weights are of.",
         text="ValueError: There is no module or parameter named 'mm_whisper_embeddings' in "
         "LlamaForCausalLM",
-        source=f"{_V}#21176", field=REPOSITORY,
+        source=f"{_V}#21176", field=fields.REPO,
     ),
     log_pattern(
         "EVL-WEIGHT-NAME", _CHECKPOINT,
@@ -123,7 +120,7 @@ PATTERNS = (
         "vLLM's model has no place for the checkpoint's `{name}`.",
         "A newer vLLM may; or the quantization left this layer in a form that it does not read.",
         text="KeyError: 'layers.0.mlp.down_proj.weight_scale'",
-        source="vllm-project/llm-compressor#959", field=REPOSITORY,
+        source="vllm-project/llm-compressor#959", field=fields.REPO,
     ),
     log_pattern(
         "EVL-WEIGHT-SHAPE", _CHECKPOINT,
@@ -133,13 +130,13 @@ PATTERNS = (
         "config.json and weights are of different revisions.",
         text="AssertionError: Attempted to load weight (torch.Size([128256, 4096])) into parameter "
         "(torch.Size([128258, 4096]))",
-        source="vLLM 0.25.1, model_executor/model_loader/weight_utils.py", field=REPOSITORY,
+        source="vLLM 0.25.1, model_executor/model_loader/weight_utils.py", field=fields.REPO,
     ),
     log_pattern(
         "EVL-NO-WEIGHTS", _CHECKPOINT, r"Cannot find any model weights with `(?P<path>[^`\n]+)`",
         "`{path}` holds no weights.", "The artifact is incomplete: build again.",
         text="RuntimeError: Cannot find any model weights with `model`",
-        source="vLLM 0.25.1, model_executor/model_loader/default_loader.py", field=REPOSITORY,
+        source="vLLM 0.25.1, model_executor/model_loader/default_loader.py", field=fields.REPO,
     ),
     log_pattern(
         "EVL-LORA-RANK", _CONFIG,
@@ -178,7 +175,7 @@ PATTERNS = (
         "Install an engine that was built for the GPU's compute capability.",
         text="torch.AcceleratorError: CUDA error: no kernel image is available for execution on "
         "the device",
-        source="CUDA runtime, cudaErrorNoKernelImageForDevice", field=ACCELERATOR,
+        source="CUDA runtime, cudaErrorNoKernelImageForDevice", field=fields.ACCELERATOR,
     ),
     log_pattern(
         "EVL-DRIVER", _MACHINE, r"NVIDIA driver on your system is too old|CUDA driver version is "
@@ -193,6 +190,6 @@ PATTERNS = (
         "The engine sees no GPU.",
         "Check `nvidia-smi` on the host, and that the process may open /dev/nvidia*.",
         text="RuntimeError: Failed to infer device type, please set the environment variable",
-        source="vLLM 0.25.1, config/device.py", field=ACCELERATOR,
+        source="vLLM 0.25.1, config/device.py", field=fields.ACCELERATOR,
     ),
 )  # fmt: skip

@@ -1,9 +1,8 @@
 """vLLM's complaints about memory, limits and settings."""
 
-from controlplane.domain.failures import Blame
+from controlplane.domain.failures import Blame, fields
 from controlplane.domain.failures.patterns import device_sharing
 from controlplane.domain.runtimes.engine_log import (
-    ACCELERATOR,
     BATCH,
     KV_FRACTION,
     LENGTH,
@@ -50,7 +49,7 @@ PATTERNS = (
         "Use more GPUs or a lower precision, or lower max_num_tokens.",
         text="ValueError: No available memory for the cache blocks. Try increasing "
         "`gpu_memory_utilization` when initializing the engine.",
-        source=f"{_V}#2248", field=ACCELERATOR, fix=half(TOKENS),
+        source=f"{_V}#2248", field=fields.ACCELERATOR, fix=half(TOKENS),
     ),
     log_pattern(
         "EVL-CARD-IN-USE", _MACHINE,
@@ -142,7 +141,7 @@ PATTERNS = (
         "Ask for as many GPUs in resources.accelerator, and let nobody hide them.",
         text="ValueError: World size (4) is larger than the number of available GPUs (2) in this "
         "node.",
-        source="vLLM 0.25.1, config/parallel.py", field=ACCELERATOR,
+        source="vLLM 0.25.1, config/parallel.py", field=fields.ACCELERATOR,
     ),
     log_pattern(
         "EVL-DRAFTS-IN-STAGES", _CONFIG,
