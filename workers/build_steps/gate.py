@@ -17,6 +17,7 @@ from controlplane.domain.spec.enginehouse_settings import Gate
 from workers.build_steps import outputs
 from workers.build_steps.calibration import OpenDataset, Places, draw_unseen
 from workers.build_steps.calibration.samples import SAMPLES_FILE
+from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.gating import encoding, failures, generation, verdicts
@@ -224,7 +225,7 @@ def _samples(job: Job, gate: Gate, tokenizer: Any) -> tuple[list[Sequence[int]],
         return rows, {**about, "held_out": True, "samples": len(rows)}
     places = Places.of_job(Spec.model_validate(job.spec), job.options, job.secrets)
     dataset = OpenDataset(gate.evaluation_dataset, places)
-    dataset.refuse_change(outputs.read(job.input("fetch")).values.get("evaluation"))
+    dataset.refuse_change(fetched(job).evaluation)
     found, counts = draw_unseen(
         dataset,
         tokenizer,
@@ -234,7 +235,7 @@ def _samples(job: Job, gate: Gate, tokenizer: Any) -> tuple[list[Sequence[int]],
     )
     if not found:
         raise failures.no_samples(gate.evaluation_dataset)
-    about = {**dataset.identity.to_json(), "held_out": False, "samples": len(found)}
+    about = {**dataset.identity.model_dump(), "held_out": False, "samples": len(found)}
     return [each.tokens for each in found], {**about, **counts.to_json()}
 
 

@@ -1,6 +1,6 @@
 """Text to calibrate on: found, pinned, turned into tokens and counted."""
 
-from workers.build_steps.calibration.dataset import Identity, OpenDataset, Places
+from workers.build_steps.calibration.dataset import OpenDataset, Places
 from workers.build_steps.calibration.samples import (
     SEED,
     Sample,
@@ -12,7 +12,6 @@ from workers.build_steps.calibration.samples import (
 
 __all__ = [
     "SEED",
-    "Identity",
     "OpenDataset",
     "Places",
     "Sample",
