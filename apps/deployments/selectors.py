@@ -23,7 +23,7 @@ from apps.rest.errors import InvalidInput, NotFound
 from controlplane import clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import default_route
-from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
+from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec.choices import BaseModelKind
 

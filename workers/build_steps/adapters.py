@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from controlplane.domain.failures import Failure, fields
 from controlplane.domain.failures.registry import any_source
@@ -14,6 +13,7 @@ from controlplane.domain.spec import CheckpointRepository, Spec
 from controlplane.domain.spec.adapter_folders import ADAPTERS_FOLDER, adapter_folder
 from controlplane.domain.spec.engine_build import LoraConfiguration
 from controlplane.domain.spec.repository_forms import shown
+from controlplane.domain.step_results import FetchedAdapter
 from controlplane.sources import SourceFailure, SourceOptions, fetch, resolve
 from workers.build_steps.adapter_check import check_adapter
 from workers.build_steps.events import Events
@@ -39,7 +39,7 @@ class _Place:
 
 def fetch_adapters(
     job: Job, model: Path, options: SourceOptions, events: Events
-) -> tuple[list[dict[str, Any]], dict[str, str]]:
+) -> tuple[list[FetchedAdapter], dict[str, str]]:
     """Return what each adapter is, and the digests of its files by path below the model."""
     build = Spec.model_validate(job.spec).engine_build
     limit = (build.lora_configuration or LoraConfiguration()).max_lora_rank
@@ -73,7 +73,7 @@ def carry_adapters(fetched: Path, made: Path) -> None:
 
 def _fetched(
     place: _Place, options: SourceOptions, events: Events
-) -> tuple[dict[str, Any], Mapping[str, str]]:
+) -> tuple[FetchedAdapter, Mapping[str, str]]:
     try:
         return _fetch(place, options, events)
     except SourceFailure as error:
@@ -82,7 +82,7 @@ def _fetched(
 
 def _fetch(
     place: _Place, options: SourceOptions, events: Events
-) -> tuple[dict[str, Any], Mapping[str, str]]:
+) -> tuple[FetchedAdapter, Mapping[str, str]]:
     def show(done: int, total: int | None) -> None:
         events.progress(done, total, "bytes")
 
@@ -95,8 +95,9 @@ def _fetch(
     _refuse_not_finite(place.name, seen)
     where = shown(repository.repo)
     log.info("adapter %s: %s at %s", place.name, where, resolved.commit)
-    told = {"name": place.name, "source": repository.source.value, "repo": where,
-            "commit": resolved.commit}  # fmt: skip
+    told = FetchedAdapter(
+        name=place.name, source=repository.source.value, repo=where, commit=resolved.commit
+    )
     below = adapter_folder("", place.name).lstrip("/")
     return told, {f"{below}/{each.path}": each.sha256 for each in files}
 

@@ -11,11 +11,11 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.failures import fields
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import QuantizationType
-from workers.build_steps import outputs
 from workers.build_steps.adapters import carry_adapters
 from workers.build_steps.calibration.dataset import OpenDataset, Places
 from workers.build_steps.calibration.preview import shown_samples
 from workers.build_steps.calibration.samples import SAMPLES_FILE, SEED, SampleSet, draw, sample_keys
+from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
 from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.quantization import failures
@@ -117,10 +117,10 @@ def _draw(
         wanted.calib_max_seq_length, checkpoint.facts.max_positions or wanted.calib_max_seq_length
     )
     dataset = OpenDataset(wanted.calib_dataset, Places.of_job(spec, job.options, job.secrets))
-    dataset.refuse_change(outputs.read(job.input("fetch")).values.get("calibration"))
+    dataset.refuse_change(fetched(job).calibration)
     samples = draw(dataset, tokenizer, size=size, max_length=max_length)
     told = {
-        **dataset.identity.to_json(),
+        **dataset.identity.model_dump(),
         "column": samples.column,
         # What the config asks for and what holds here: a model has only so many positions.
         "size_asked": size,

@@ -1,10 +1,11 @@
 """Step `fetch`: the checkpoint's files, pinned to a commit and verified."""
 
 import logging
-from typing import Any
+from dataclasses import asdict
 
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.repository_forms import shown
+from controlplane.domain.step_results import DataIdentity, FetchedFile, FetchResult
 from controlplane.sources import fetch, resolve
 from workers.build_steps import remote_code
 from workers.build_steps.adapters import fetch_adapters
@@ -61,19 +62,16 @@ def run(job: Job, events: Events) -> StepResult:
     adapters, adapter_digests = fetch_adapters(job, job.output / MODEL_FOLDER, options, events)
     log.info("fetched and verified")
     return StepResult(
-        values={
-            "commit": resolved.commit,
-            "files": [
-                {"path": each.path, "size_bytes": each.size_bytes, "sha256": each.sha256}
-                for each in files
-            ],
-            "bytes": sum(each.size_bytes for each in files),
-            "model_dir": MODEL_FOLDER,
-            "adapters": adapters,
-            "not_finite": seen.found(),
+        values=FetchResult(
+            commit=resolved.commit,
+            files=tuple(FetchedFile(**asdict(each)) for each in files),
+            bytes=sum(each.size_bytes for each in files),
+            model_dir=MODEL_FOLDER,
+            adapters=tuple(adapters),
+            not_finite=seen.found(),
             **code,
             **data,
-        },
+        ).to_json(),
         digests={
             **{f"{MODEL_FOLDER}/{each.path}": each.sha256 for each in files},
             **{f"{MODEL_FOLDER}/{path}": sha256 for path, sha256 in adapter_digests.items()},
@@ -81,7 +79,7 @@ def run(job: Job, events: Events) -> StepResult:
     )
 
 
-def _data_sets(job: Job) -> dict[str, dict[str, Any] | None]:
+def _data_sets(job: Job) -> dict[str, DataIdentity | None]:
     """Return which data the build will calibrate on and measure on, None where it needs none."""
     spec = Spec.model_validate(job.spec)
     names: dict[str, str | None] = {"calibration": None, "evaluation": None}
@@ -92,10 +90,10 @@ def _data_sets(job: Job) -> dict[str, dict[str, Any] | None]:
     return {use: _identity(name, spec, job) if name else None for use, name in names.items()}
 
 
-def _identity(name: str, spec: Spec, job: Job) -> dict[str, Any]:
+def _identity(name: str, spec: Spec, job: Job) -> DataIdentity:
     # Imported here: an unquantized build has no use for Parquet.
     from workers.build_steps.calibration.dataset import OpenDataset, Places
 
     dataset = OpenDataset(name, Places.of_job(spec, job.options, job.secrets))
     log.info("data set %s at %s", name, dataset.identity.revision)
-    return dataset.identity.to_json()
+    return dataset.identity

@@ -18,6 +18,7 @@ from controlplane.domain.spec.enginehouse_settings import Gate
 from workers.build_steps import outputs
 from workers.build_steps.calibration.dataset import OpenDataset, Places
 from workers.build_steps.calibration.samples import SAMPLES_FILE, draw_unseen
+from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
 from workers.build_steps.gating import encoding, failures, generation, verdicts
 from workers.build_steps.gating.as_served import load_as_served
@@ -225,7 +226,7 @@ def _samples(job: Job, gate: Gate, tokenizer: Any) -> tuple[list[Sequence[int]],
         return rows, {**about, "held_out": True, "samples": len(rows)}
     places = Places.of_job(Spec.model_validate(job.spec), job.options, job.secrets)
     dataset = OpenDataset(gate.evaluation_dataset, places)
-    dataset.refuse_change(outputs.read(job.input("fetch")).values.get("evaluation"))
+    dataset.refuse_change(fetched(job).evaluation)
     found, counts = draw_unseen(
         dataset,
         tokenizer,
@@ -235,7 +236,7 @@ def _samples(job: Job, gate: Gate, tokenizer: Any) -> tuple[list[Sequence[int]],
     )
     if not found:
         raise failures.no_samples(gate.evaluation_dataset)
-    about = {**dataset.identity.to_json(), "held_out": False, "samples": len(found)}
+    about = {**dataset.identity.model_dump(), "held_out": False, "samples": len(found)}
     return [each.tokens for each in found], {**about, **counts.to_json()}
 
 

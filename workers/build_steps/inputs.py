@@ -4,17 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.artifacts import input_document
+from controlplane.domain.step_results import FetchResult
 from workers.build_steps.versions import tool_versions
 
 
-def build_inputs(spec: Mapping[str, Any], fetched: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the input document of a spec; `fetched` is the result of that step."""
+def build_inputs(spec: Mapping[str, Any], fetched: FetchResult) -> dict[str, Any]:
+    """Return the input document of a spec; `fetched` is what that step brought."""
+    told = fetched.model_dump(mode="json")
     return input_document(
-        fetched["commit"],
+        fetched.commit,
         spec,
         tool_versions(),
-        fetched.get("calibration"),
-        fetched.get("evaluation"),
-        fetched.get("adapters"),
-        fetched.get("remote_code"),
+        told["calibration"],
+        told["evaluation"],
+        told["adapters"],
+        told["remote_code"],
     )

@@ -9,8 +9,9 @@ from controlplane.domain.rules import DeviceOffer, Known, examine
 from controlplane.domain.rules.context import CodeGrant
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
-from workers.build_steps import outputs, remote_code
+from workers.build_steps import remote_code
 from workers.build_steps.calibration.kept import known_sets
+from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
 from workers.build_steps.failures import blocked, no_checkpoint
 from workers.build_steps.job import MODEL_FOLDER, Job
@@ -27,14 +28,10 @@ def run(job: Job, events: Events) -> StepResult:
     spec = Spec.model_validate(job.spec)
     if spec.checkpoint is None:
         raise no_checkpoint()
-    fetched = job.input("fetch")
-    facts = folder_facts(
-        fetched / MODEL_FOLDER,
-        commit=outputs.read(fetched).values["commit"],
-        name=spec.checkpoint.repo,
-    )
-    check_json_files(fetched / MODEL_FOLDER, spec.checkpoint.repo)
-    code = remote_code.look(job, fetched / MODEL_FOLDER)
+    model = job.input("fetch") / MODEL_FOLDER
+    facts = folder_facts(model, commit=fetched(job).commit, name=spec.checkpoint.repo)
+    check_json_files(model, spec.checkpoint.repo)
+    code = remote_code.look(job, model)
     events.progress(1, 3, "steps")
     examination = examine(
         spec,
@@ -68,12 +65,10 @@ def run(job: Job, events: Events) -> StepResult:
 
 
 def _weights(job: Job, spec: Spec, facts: CheckpointFacts) -> Weights:
-    fetched = job.input("fetch")
     return Weights(
-        folder=fetched / MODEL_FOLDER,
+        folder=job.input("fetch") / MODEL_FOLDER,
         facts=facts,
-        # A release before this one fetched without looking.
-        not_finite=outputs.read(fetched).values.get("not_finite") or {},
+        not_finite=fetched(job).not_finite,
         is_encoder=spec.base_model.is_encoder,
         cache_dir=job.options.cache_dir,
     )

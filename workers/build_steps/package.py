@@ -14,6 +14,7 @@ from controlplane.artifacts import (
 from controlplane.domain.failures import Failure
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
+from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.inputs import build_inputs
@@ -37,7 +38,7 @@ def run(job: Job, events: Events) -> StepResult:
     files = hash_again(job, step, events)
     if step == "calibrate":
         refuse_unmeasured(files, job.input("gate"))
-    inputs = build_inputs(job.spec, outputs.read(job.input("fetch")).values)
+    inputs = build_inputs(job.spec, fetched(job))
     passport = _passport(job, files, inputs)
     store = job.store()
     # Links: the step's folder is ours, and nobody writes to it again.

@@ -16,6 +16,7 @@ from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
 from workers.build_steps import remote_code_failures as failures
+from workers.build_steps.earlier import fetched
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import Job
 
@@ -37,7 +38,7 @@ def grant_at(job: Job, commit: str) -> LiveGrant | None:
 
 def grant_of(job: Job) -> LiveGrant | None:
     """Return the live grant for what the step `fetch` brought."""
-    return grant_at(job, str(outputs.read(job.input("fetch")).values["commit"]))
+    return grant_at(job, fetched(job).commit)
 
 
 def runs(job: Job) -> bool:
@@ -99,7 +100,7 @@ def look(job: Job, folder: Path) -> dict[str, Any] | None:
         "needed": needed,
         "runs": runs,
         "grant": grant.model_dump() if grant is not None and runs else None,
-        "files": outputs.read(job.input("fetch")).values.get("remote_code") if runs else None,
+        "files": [each.model_dump() for each in fetched(job).remote_code] if runs else None,
     }
 
 
@@ -124,8 +125,7 @@ def model_class(folder: Path) -> Any:
 
 def refused(job: Job, architecture: str | None) -> StepFailure:
     """Return why the code is not run: never granted, revoked, or granted at another commit."""
-    commit = str(outputs.read(job.input("fetch")).values["commit"])
-    return failures.refusal(commit, job.options.remote_code, architecture)
+    return failures.refusal(fetched(job).commit, job.options.remote_code, architecture)
 
 
 def _check_loads(folder: Path) -> None:

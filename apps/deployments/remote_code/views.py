@@ -19,6 +19,7 @@ from apps.ui.listing import page_in
 from controlplane.domain.remote_code import short_commit
 from controlplane.domain.spec import CheckpointRepository, Spec, parse_text
 from controlplane.domain.spec.repository_forms import shown
+from controlplane.domain.step_results import FetchResult
 
 
 @allowed_page(Action.REMOTE_CODE)
@@ -78,7 +79,7 @@ def _asked(request: HttpRequest) -> dict[str, str]:
         if build is None:
             raise NotFound(f"There is no build {number}.")
         step = build.steps.filter(name="fetch").first()
-        commit = str((step.result or {}).get("commit", "")) if step else ""
+        commit = FetchResult.model_validate(step.result).commit if step and step.result else ""
         return _filled(Spec.model_validate(build.revision.spec).checkpoint, commit)
     if "config" in request.GET:
         config = config_get(team=team, config_id=request.GET["config"].replace("\0", ""))

@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from controlplane.artifacts.digests import hash_file
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import CheckpointSource
+from controlplane.domain.step_results import DataIdentity
 from controlplane.sources import SourceOptions
 from workers.build_steps.calibration import failures
 from workers.build_steps.calibration.hub import DatasetHub
@@ -21,21 +22,6 @@ from workers.build_steps.options import JobOptions
 _SPLIT = "train"
 _HUB_SECRET = "hf_access_token"
 """The name that a secret for the hub has unless the checkpoint names another."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Identity:
-    """What decides which rows a name gives: a part of a build's reuse key."""
-
-    dataset: str
-    config: str | None
-    split: str
-    revision: str
-    """The hub's commit, or the digest of a file."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the form that results and passports store."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +64,8 @@ class OpenDataset:
         )
 
     @property
-    def identity(self) -> Identity:
-        return Identity(
+    def identity(self) -> DataIdentity:
+        return DataIdentity(
             dataset=self._dataset.name,
             config=self._source.config,
             split=_SPLIT,
@@ -97,12 +83,10 @@ class OpenDataset:
             with self._source.open(path) as file:
                 yield from read_rows(self._dataset.name, path, file)
 
-    def refuse_change(self, began_with: Mapping[str, Any] | None) -> None:
+    def refuse_change(self, began_with: DataIdentity | None) -> None:
         """Raise StepFailure when the data are not those that the build began with."""
-        if began_with is not None and began_with["revision"] != self.identity.revision:
-            raise failures.changed(
-                self._dataset.name, str(began_with["revision"]), self.identity.revision
-            )
+        if began_with is not None and began_with.revision != self.identity.revision:
+            raise failures.changed(self._dataset.name, began_with.revision, self.identity.revision)
 
 
 class _HubFiles:

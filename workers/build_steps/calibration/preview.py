@@ -54,7 +54,7 @@ def preview(
     return Preview(
         samples=tuple(shown_samples(found, tokenizer)),
         column=texts.column,
-        identity=dataset.identity.to_json(),
+        identity=dataset.identity.model_dump(),
         counts=counts,
     )
 

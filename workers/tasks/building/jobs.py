@@ -17,6 +17,7 @@ from apps.secrets.selectors import secret_expiries, secret_names
 from controlplane import clock
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.spec import Spec
+from controlplane.domain.step_results import FetchResult
 from workers.build_steps.job import Job
 from workers.build_steps.options import JobOptions
 from workers.tasks.building.devices import HeldDevices
@@ -75,7 +76,7 @@ def _pinned_commit(build: Build) -> str | None:
     """Return the commit that this attempt fetched before: what goes on must not change."""
     for step in build.steps.all():
         if step.name == "fetch" and step.state == "finished" and step.result:
-            return str(step.result["commit"])
+            return FetchResult.model_validate(step.result).commit
     return None
 
 
@@ -86,8 +87,11 @@ def pinned_data(build: Build) -> Mapping[str, str]:
     """
     done = build.steps.filter(name="fetch", state__in=[StepState.FINISHED, StepState.REUSED])
     result = done.values_list("result", flat=True).first()
-    found = [(result or {}).get(name) for name in ("calibration", "evaluation")]
-    return {told["dataset"]: told["revision"] for told in found if told}
+    if not result:
+        return {}
+    fetched = FetchResult.model_validate(result)
+    found = filter(None, (fetched.calibration, fetched.evaluation))
+    return {told.dataset: told.revision for told in found}
 
 
 def _known(build: Build) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from apps.builds.models import Build
 from apps.configs.remote_code.selectors import grants_told
 from controlplane.domain.remote_code import CodeGrants, refusal
 from controlplane.domain.spec import Spec
+from controlplane.domain.step_results import FetchResult
 from workers.build_steps.remote_code import LEFT
 from workers.tasks.building.stopped import StepFailed
 
@@ -35,7 +36,8 @@ def refuse_remote_code(build: Build, results: Results) -> None:
     """Raise StepFailed where the build runs code by a grant that holds no more."""
     if not runs_remote_code(results):
         return
-    grants, commit = grants_of_build(build), str(results["fetch"]["commit"])
+    grants = grants_of_build(build)
+    commit = FetchResult.model_validate(results["fetch"]).commit
     if grants.live_at(commit) is None:
         checkpoint = results["inspect"]["checkpoint"]
         raise StepFailed(refusal(commit, grants, checkpoint.get("architecture")))
@@ -43,6 +45,9 @@ def refuse_remote_code(build: Build, results: Results) -> None:
 
 def was_left_out(build: Build, step: str, result: Mapping[str, Any]) -> bool:
     """Return whether an earlier `fetch` left out code that is granted by now."""
-    if step != "fetch" or result.get("remote_code_state") != LEFT:
+    if step != "fetch":
         return False
-    return grants_of_build(build).live_at(str(result["commit"])) is not None
+    fetched = FetchResult.model_validate(result)
+    if fetched.remote_code_state != LEFT:
+        return False
+    return grants_of_build(build).live_at(fetched.commit) is not None

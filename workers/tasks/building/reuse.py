@@ -9,6 +9,7 @@ from django.conf import settings
 from apps.builds.models import Build
 from apps.builds.services.artifacts import artifact_of_inputs, package_of_artifact
 from controlplane.artifacts import ArtifactFailure, ArtifactStore, input_digest
+from controlplane.domain.step_results import FetchResult
 from workers.build_steps import outputs
 from workers.build_steps.inputs import build_inputs
 from workers.build_steps.model_files import was_measured
@@ -40,8 +41,8 @@ def published_result(
     return values
 
 
-def known_artifact(keeper: LeaseKeeper, build: Build, fetched: Mapping[str, Any]) -> Known:
-    """Return what the team has of the same inputs; `fetched` is the result of that step."""
+def known_artifact(keeper: LeaseKeeper, build: Build, fetched: FetchResult) -> Known:
+    """Return what the team has of the same inputs; `fetched` is what that step brought."""
     inputs = build_inputs(build.spec, fetched)
     digest = input_digest(inputs)
     artifact = retry_on_db_error(

@@ -20,6 +20,7 @@ from controlplane.artifacts import ArtifactFailure, store_variables
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import STEP_OF_STATE, BuildState, StepState
 from controlplane.domain.spec import Spec
+from controlplane.domain.step_results import FetchResult
 from workers.build_steps import outputs
 from workers.build_steps.calibration.kept import kept_files
 from workers.build_steps.child import (
@@ -104,7 +105,9 @@ class BuildRun:
     def _look_for_artifact(self) -> None:
         """Note what the team has of the same inputs: then nothing after `inspect` need run."""
         self._has_looked = True
-        known = known_artifact(self._keeper, self._build, self._results["fetch"])
+        known = known_artifact(
+            self._keeper, self._build, FetchResult.model_validate(self._results["fetch"])
+        )
         self._lost_content_digest = known.lost_content_digest
         retry_on_db_error(
             self._keeper,

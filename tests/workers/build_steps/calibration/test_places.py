@@ -67,7 +67,7 @@ def test_the_identity_of_a_file_is_its_content(tmp_path: Path, places: Places) -
     assert before.revision.startswith("sha256:")
     assert before.revision != after.identity.revision
     with pytest.raises(StepFailure) as raised:
-        after.refuse_change(before.to_json())
+        after.refuse_change(before)
     assert raised.value.failure.code == "EHC-CHANGED"
 
 
@@ -126,7 +126,7 @@ def test_the_default_set_means_its_config_and_column_on_the_hub(
     dataset = OpenDataset("abisee/cnn_dailymail", places)
     assert [each["article"] for each in dataset.rows()] == [each["text"] for each in texts(4)]
     assert dataset.column == "article"
-    assert dataset.identity.to_json() == {
+    assert dataset.identity.model_dump() == {
         "dataset": "abisee/cnn_dailymail",
         "config": "3.0.0",
         "split": "train",
