@@ -87,7 +87,11 @@ class Fetching:
         return failure.code, failure.field
 
 
-@pytest.mark.parametrize("bucket", SCHEMES, indirect=True)
+@pytest.mark.parametrize(
+    "bucket",
+    ["S3", *(pytest.param(each, marks=pytest.mark.long) for each in ("GCS", "AZURE"))],
+    indirect=True,
+)
 def test_an_adapter_comes_from_a_bucket_that_its_secret_opens(
     fetching: Fetching, bucket: BucketServer, adapter: Path
 ) -> None:

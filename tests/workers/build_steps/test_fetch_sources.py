@@ -18,6 +18,12 @@ from workers.build_steps.processes import environment
 pytestmark = pytest.mark.process
 
 SCHEMES = {"S3": "s3", "GCS": "gs", "AZURE": "az"}
+of_one_store = pytest.mark.parametrize(
+    "server",
+    ["S3", *(pytest.param(each, marks=pytest.mark.long) for each in ("GCS", "AZURE"))],
+    indirect=True,
+)
+"""What tests/sources/buckets says of each of them without a step."""
 SECRET_FIELDS = ("aws_secret_access_key", "private_key", "account_key")
 WEIGHTS = "llama/v1/model.safetensors"
 
@@ -85,6 +91,7 @@ def test_a_bucket_is_fetched_with_a_secret_that_nobody_else_sees(
         assert not any(form in text for form in forms for text in everything)
 
 
+@of_one_store
 def test_a_bucket_fetch_that_was_cancelled_goes_on_where_it_stopped(
     supervisor: Supervisor, server: BucketServer, job: Path
 ) -> None:
@@ -103,6 +110,7 @@ def test_a_bucket_fetch_that_was_cancelled_goes_on_where_it_stopped(
     assert 180_000 <= int(first) <= 200_000
 
 
+@of_one_store
 def test_a_login_without_its_secret_ends_in_words(
     supervisor: Supervisor, server: BucketServer, job: Path
 ) -> None:
