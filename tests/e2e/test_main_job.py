@@ -65,25 +65,6 @@ def _assert_gated_and_emulated(said: str) -> None:
     assert "Emulated on this CPU: FP8 weights of 210 layers" in said
 
 
-@pytest.fixture(scope="module")
-def first_run(folder: Path) -> str:
-    """What it said; nothing of it runs any more."""
-    said = _once(folder)
-    _wait_until_nothing_runs(folder)
-    return said
-
-
-def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(
-    first_run: str,
-) -> None:
-    said = first_run
-    assert "Paris" in said
-    assert re.search(r"calibrating \d+ %, \S+\s\w+ left", said)
-    _assert_gated_and_emulated(said)
-    for label in ("Endpoint", "API key", "Dashboard", "Sign in", "curl -s"):
-        assert label in said
-
-
 @dataclass(frozen=True, kw_only=True)
 class Served:
     """A demonstration that went on serving until Ctrl-C."""
@@ -94,13 +75,17 @@ class Served:
     """What its curl line printed."""
     status: int
 
+    @property
+    def said(self) -> str:
+        return "\n".join(self.lines)
+
     def line(self, beginning: str) -> str:
         return next(line for line in self.lines if line.startswith(beginning))
 
 
 @pytest.fixture(scope="module")
-def second_run(folder: Path, first_run: str) -> Served:
-    """On the folder of the first one; nothing of it runs any more."""
+def first_run(folder: Path) -> Served:
+    """On a folder of its own; nothing of it runs any more."""
     with subprocess.Popen(
         [sys.executable, "manage.py", "demo"],
         cwd=_ROOT,
@@ -132,24 +117,41 @@ def _pasted(curl: str) -> str:
     return answer.stdout
 
 
-def test_the_second_run_reuses_the_artifact_instead_of_building_it(
-    second_run: Served,
+def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(
+    first_run: Served,
 ) -> None:
-    said = "\n".join(second_run.lines)
-    assert "has it already" in said
+    said = first_run.said
     assert "Paris" in said
+    assert re.search(r"calibrating \d+ %, \S+\s\w+ left", said)
     _assert_gated_and_emulated(said)
-    assert "calibrating" not in said
-    assert re.search(r"^Answered \d+ s after the start\.$", said, re.MULTILINE)
+    for label in ("Endpoint", "API key", "Dashboard", "Sign in", "curl -s"):
+        assert label in said
 
 
 def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(
-    second_run: Served,
+    first_run: Served,
 ) -> None:
-    assert "Paris" in second_run.answer
-    link = second_run.line("Sign in").split()[-1]
+    assert "Paris" in first_run.answer
+    link = first_run.line("Sign in").split()[-1]
     assert re.match(r"http://127\.0\.0\.1:\d+/", link)
-    assert second_run.status == 0
+    assert first_run.status == 0
+
+
+@pytest.fixture(scope="module")
+def second_run(folder: Path, first_run: Served) -> str:
+    """What one on the folder of the first said that was to end by itself, and has."""
+    said = _once(folder)
+    _wait_until_nothing_runs(folder)
+    return said
+
+
+@pytest.mark.long
+def test_the_second_run_reuses_the_artifact_instead_of_building_it(second_run: str) -> None:
+    assert "has it already" in second_run
+    assert "Paris" in second_run
+    _assert_gated_and_emulated(second_run)
+    assert "calibrating" not in second_run
+    assert re.search(r"^Answered \d+ s after the start\.$", second_run, re.MULTILINE)
 
 
 @pytest.mark.long
