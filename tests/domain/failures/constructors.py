@@ -11,6 +11,7 @@ from typing import Any
 from controlplane.artifacts.bucket.address import Address
 from controlplane.artifacts.failures import ArtifactFailure
 from controlplane.domain.failures import Failure
+from controlplane.domain.remote_code import CodeGrants, LiveGrant, RevokedGrant
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources import bucket_words, hub_failures
@@ -56,10 +57,10 @@ BY_NAME: Mapping[str, Sequence[Any]] = {
         {"findings": [], "waiting": []},
     ],
     "grants": [
-        {},
-        {"live": [{"commit": "d" * 40}]},
-        {"revoked": [{"commit": "c" * 40, "revoked_by": "a", "revoked_at": "2026-01-02",
-                      "revoke_reason": "why"}]},
+        CodeGrants(),
+        CodeGrants(live=[LiveGrant(commit="d" * 40, by="a", at="2026-01-02")]),
+        CodeGrants(revoked=[RevokedGrant(commit="c" * 40, revoked_by="a", revoked_at="2026-01-02",
+                                         revoke_reason="why")]),
     ],
     "commit": ["c" * 40],
     "counts": [{"a": 1}, {"a": 2000, "b": 3}],
