@@ -215,8 +215,8 @@ def _settle(deployment_id: str) -> None:
 
 def _promoted(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
     """An environment is pointed at another ready deployment of its model."""
+    from apps.deployments.environments.promoting import environment_promote
     from apps.deployments.models import Deployment, Environment
-    from apps.deployments.services.promoting import environment_promote
     from apps.deployments.services.sweeping import deployments_sweep
 
     places = list(Environment.objects.order_by("id")[:CHANGES])
@@ -236,7 +236,7 @@ def _promoted(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
 
 
 def _revoked(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
-    from apps.accounts.services.api_keys import api_key_revoke
+    from apps.accounts.keys.services import api_key_revoke
 
     def change(number: int) -> None:
         api_key_revoke(api_key=fleet.keys[number])
@@ -285,7 +285,7 @@ def _said(replica: Any) -> Any:
 
 
 def _metrics(fleet: "Fleet", size: int) -> dict[str, float]:
-    from apps.deployments.metrics import metrics_page
+    from apps.deployments.metrics.page import metrics_page
 
     metrics_page(team=fleet.team)
     spent = [_spent(lambda: metrics_page(team=fleet.team)) for _ in range(3)]

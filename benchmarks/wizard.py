@@ -114,7 +114,7 @@ def _fill() -> str:
     from django.utils import timezone
 
     from apps.accounts.services.bootstrap import admin_ensure
-    from apps.accounts.services.sign_in_links import sign_in_link_create
+    from apps.accounts.signing_in.links import sign_in_link_create
     from apps.configs.models import CheckpointRecord, FactsState
     from controlplane.domain.facts import checkpoints
 

@@ -65,7 +65,7 @@ def _secret_key() -> str:
 SECRET_KEY = _secret_key()
 ALLOWED_HOSTS = _given.allowed_hosts
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
-CSRF_FAILURE_VIEW = "apps.accounts.views.signing_in.form_token_refused"
+CSRF_FAILURE_VIEW = "apps.accounts.signing_in.views.form_token_refused"
 
 INSTALLED_APPS = [
     "controlplane",
@@ -159,15 +159,15 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "apps.accounts.backends.PasswordBackend",
+    "apps.accounts.signing_in.backends.PasswordBackend",
 ]
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_USERNAME_FORM_FIELD = "username"
-AXES_USERNAME_CALLABLE = "apps.accounts.services.sign_ins.account_of_attempt"
-AXES_CLIENT_IP_CALLABLE = "apps.accounts.services.address_brake.address_of"
+AXES_USERNAME_CALLABLE = "apps.accounts.signing_in.services.account_of_attempt"
+AXES_CLIENT_IP_CALLABLE = "apps.accounts.signing_in.address_brake.address_of"
 AXES_SENSITIVE_PARAMETERS = ["email", "password"]
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
@@ -181,13 +181,13 @@ NON_ASCII_EMAILS = _given.non_ascii_emails
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-SOCIALACCOUNT_ADAPTER = "apps.accounts.oidc.adapter.OpenIdConnectAdapter"
+SOCIALACCOUNT_ADAPTER = "apps.accounts.signing_in.oidc.adapter.OpenIdConnectAdapter"
 # A link, since browsers hold a form's redirects to our own `form-action`.
 SOCIALACCOUNT_LOGIN_ON_GET = True
 SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = ""
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
-        "provider_class": "apps.accounts.oidc.provider.OpenIdConnect",
+        "provider_class": "apps.accounts.signing_in.oidc.provider.OpenIdConnect",
         "OAUTH_PKCE_ENABLED": True,
         "APPS": [
             {
@@ -235,7 +235,7 @@ if DEBUG or "pytest" in sys.modules:
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-SESSION_ENGINE = "apps.accounts.sessions"
+SESSION_ENGINE = "apps.accounts.signing_in.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"

@@ -44,7 +44,7 @@ urlpatterns = [
     path("configs/", include("apps.configs.urls")),
     path("calibration-sets/", include("apps.configs.calibration_sets.urls")),
     path("builds/", include("apps.builds.urls")),
-    path("artifacts/", include("apps.builds.artifact_urls")),
+    path("artifacts/", include("apps.builds.artifacts.urls")),
     path("models/", include("apps.deployments.urls")),
     path("remote-code/", include("apps.deployments.remote_code.urls")),
     *deployments.node_page,

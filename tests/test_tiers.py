@@ -11,7 +11,7 @@ from tests import tiers
 @pytest.mark.parametrize(
     ("changed", "tests"),
     [
-        ("controlplane/domain/rules/hardware.py", ["tests/domain/rules"]),
+        ("controlplane/domain/rules/hardware/kind_and_number.py", ["tests/domain/rules"]),
         ("controlplane/domain/check_config.py", ["tests/domain"]),
         ("controlplane/domain/wire/of/nothing.py", ["tests/domain/wire"]),
         ("apps/builds/models.py", ["tests/apps/builds"]),

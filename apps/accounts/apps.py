@@ -6,6 +6,6 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.accounts.sealing import sealed_register
-        from apps.accounts.services.authenticators import authenticators_are_sealed
+        from apps.accounts.signing_in.authenticators import authenticators_are_sealed
 
         sealed_register(authenticators_are_sealed)

@@ -4,10 +4,10 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from apps.accounts.keys.services import api_key_touch
 from apps.accounts.models import ApiKey
 from apps.accounts.permissions import Actor
 from apps.accounts.selectors import api_key_by_text
-from apps.accounts.services.api_keys import api_key_touch
 
 _SCHEMES = {"bearer", "api-key"}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from apps.accounts.audit import Origin, acting
+from apps.accounts.audit.recording import Origin, acting
 
 
 class AuditedCommand(BaseCommand):

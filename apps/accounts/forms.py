@@ -4,8 +4,8 @@ from typing import Any
 
 from django import forms
 
-from apps.accounts.emails import LONGEST_EMAIL, checked_email
 from apps.accounts.models import ApiKeyType, TeamRole
+from apps.accounts.people.emails import LONGEST_EMAIL, checked_email
 from apps.rest.errors import InvalidInput
 
 KEY_TYPES = {

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
-from apps.accounts.audit import Origin, acting
+from apps.accounts.audit.recording import Origin, acting
 
 Handler = Callable[[HttpRequest], Any]
 

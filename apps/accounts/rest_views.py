@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
-from apps.accounts.audit import audit_foreign_read
+from apps.accounts.audit.recording import audit_foreign_read
 from apps.accounts.models import Team, User
 from apps.accounts.permissions import Action, Actor, actor_of
 from apps.accounts.selectors import team_list

@@ -6,7 +6,6 @@ from django.contrib.sessions.models import Session
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils.crypto import constant_time_compare
 
-from apps.accounts.emails import normal_email
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import (
     ApiKey,
@@ -18,6 +17,7 @@ from apps.accounts.models import (
     Team,
     User,
 )
+from apps.accounts.people.emails import normal_email
 from apps.accounts.permissions import Action, Actor, allowed
 from controlplane import clock
 

@@ -2,12 +2,18 @@
 
 from django.urls import URLPattern, path
 
-from apps.accounts.api import audit as audit_api
-from apps.accounts.api import environments
-from apps.accounts.api import keys as keys_api
-from apps.accounts.api import people as people_api
-from apps.accounts.api import teams as teams_api
-from apps.accounts.views import account, audit, joining, keys, people, signing_in, teams
+from apps.accounts.audit import api as audit_api
+from apps.accounts.audit import views as audit
+from apps.accounts.environments import api as environments
+from apps.accounts.keys import api as keys_api
+from apps.accounts.keys import views as keys
+from apps.accounts.own_account import views as account
+from apps.accounts.people import api as people_api
+from apps.accounts.people import joining
+from apps.accounts.people import views as people
+from apps.accounts.signing_in import views as signing_in
+from apps.accounts.teams import api as teams_api
+from apps.accounts.teams import views as teams
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "accounts"

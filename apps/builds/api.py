@@ -5,6 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
+from apps.builds.artifacts.deleting import artifact_delete
 from apps.builds.models import Build
 from apps.builds.selectors import (
     artifact_detail,
@@ -29,7 +30,6 @@ from apps.builds.serializers import (
     BuildQuery,
     StepListObject,
 )
-from apps.builds.services.deleting import artifact_delete
 from apps.builds.services.requests import build_cancel, build_create, build_promote, build_retry
 from apps.configs.selectors import config_get, revision_get, revision_last
 from apps.rest.errors import InvalidInput

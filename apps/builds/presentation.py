@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from apps.builds.calibration_panel import CalibrationPanel
-from apps.builds.failure_panel import failure_panel
-from apps.builds.fixes import fix_origin
-from apps.builds.forecast import queue_before
-from apps.builds.forecast_panel import ForecastPanel, forecast_panel
-from apps.builds.gate_panel import GatePanel
+from apps.builds.failures.fixes import fix_origin
+from apps.builds.failures.panel import failure_panel
+from apps.builds.forecasts.forecast import queue_before
+from apps.builds.forecasts.panel import ForecastPanel, forecast_panel
+from apps.builds.forecasts.time_left import time_left_words
 from apps.builds.held_devices import held_devices, held_words, waiting_of
 from apps.builds.models import Build, BuildStep
-from apps.builds.passport import passport_rows, short_digest
-from apps.builds.reuse_panel import reuse_panel
+from apps.builds.panels.calibration import CalibrationPanel
+from apps.builds.panels.gate import GatePanel
+from apps.builds.panels.reuse import reuse_panel
+from apps.builds.passports.passport import passport_rows, short_digest
 from apps.builds.selectors import build_maker, build_previous
 from apps.builds.step_labels import LABELS
-from apps.builds.time_left import time_left_words
 from apps.ui import formats
 from apps.ui.tones import title
 from controlplane import clock

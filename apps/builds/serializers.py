@@ -6,9 +6,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.builds import examples
-from apps.builds.fixes import fix_followers, fix_origin
-from apps.builds.forecast_objects import ForecastObject, MeasuredObject, OutcomeObject, ReuseObject
-from apps.builds.forecast_panel import forecast_panel
+from apps.builds.failures.fixes import fix_followers, fix_origin
+from apps.builds.forecasts.objects import ForecastObject, MeasuredObject, OutcomeObject, ReuseObject
+from apps.builds.forecasts.panel import forecast_panel
 from apps.builds.held_devices import held_devices
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.rest.examples import shown_as

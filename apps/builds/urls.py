@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.builds import comparison_views, failure_views, forecast_views, log_views, views
+from apps.builds import log_views, views
 from apps.builds.api import (
     ArtifactDetailView,
     ArtifactListView,
@@ -14,10 +14,13 @@ from apps.builds.api import (
     BuildRetryView,
     BuildStepsView,
 )
-from apps.builds.comparison_api import BuildComparisonView
-from apps.builds.failure_api import BuildApplyFixView, BuildFixView, BuildSupportBundleView
-from apps.builds.forecast_api import RevisionForecastView
-from apps.builds.passport_api import ArtifactDownloadView, ArtifactPassportView
+from apps.builds.comparisons import views as comparison_views
+from apps.builds.comparisons.api import BuildComparisonView
+from apps.builds.failures import views as failure_views
+from apps.builds.failures.api import BuildApplyFixView, BuildFixView, BuildSupportBundleView
+from apps.builds.forecasts import views as forecast_views
+from apps.builds.forecasts.api import RevisionForecastView
+from apps.builds.passports.api import ArtifactDownloadView, ArtifactPassportView
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "builds"

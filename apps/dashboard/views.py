@@ -6,8 +6,8 @@ from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from apps.accounts.own_account.services import first_steps_hide
 from apps.accounts.pages import page, person
-from apps.accounts.services.own_account import first_steps_hide
 from apps.dashboard.overview import overview_context
 from apps.dashboard.troubles import troubles_here
 from apps.ui.fragments import live_answer

@@ -6,7 +6,7 @@ class DeploymentsConfig(AppConfig):
 
     def ready(self) -> None:
         # Models must be loaded before anything that reads them is imported.
-        from apps.accounts.team_models import environments_register, models_register
+        from apps.accounts.teams.team_models import environments_register, models_register
         from apps.deployments.secret_uses import secret_uses
         from apps.deployments.selectors import environments_among, models_among
         from apps.secrets.usage import uses_register

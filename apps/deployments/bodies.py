@@ -6,7 +6,7 @@ Source of fields and ranges: the hosted product's management API, 2026-08-22.
 from rest_framework import serializers
 
 from apps.deployments import examples
-from apps.deployments.services.promotion import CLEANUPS
+from apps.deployments.environments.promotion import CLEANUPS
 from apps.rest.examples import shown_as
 from apps.rest.paging import ListQuery
 from apps.rest.serializers import StrictSerializer

@@ -12,7 +12,7 @@ from controlplane.domain.lifecycle import BuildState
 from controlplane.domain.remote_code import short_commit
 from controlplane.domain.rules import Known, diagnose
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.device_advice import MORE_REPLICAS
+from controlplane.domain.rules.hardware.suitability import MORE_REPLICAS
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.repository_forms import shown
 

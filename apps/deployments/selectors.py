@@ -9,7 +9,6 @@ from django.db.models.functions import Now
 
 from apps.accounts.models import Team
 from apps.builds.models import Build
-from apps.deployments.backoff import FORGOTTEN_AFTER
 from apps.deployments.models import (
     PRODUCTION,
     Deployment,
@@ -18,6 +17,7 @@ from apps.deployments.models import (
     Replica,
     ServedModel,
 )
+from apps.deployments.nodes.backoff import FORGOTTEN_AFTER
 from apps.fleet.models import Node
 from apps.rest.errors import InvalidInput, NotFound
 from controlplane import clock

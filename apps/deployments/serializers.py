@@ -12,11 +12,11 @@ from apps.configs.config_bodies import ConfigFileField
 from apps.deployments import examples
 from apps.deployments.addresses import Address, environment_place, urls_of
 from apps.deployments.conditions import conditions_of
+from apps.deployments.environments.promotion import CLEANUPS, promotion_settings
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 from apps.deployments.selectors import DEGRADED
 from apps.deployments.services.autoscaling import autoscaling_settings
-from apps.deployments.services.promotion import CLEANUPS, promotion_settings
 from apps.rest.examples import shown_as
 from apps.rest.failure_object import FailureObject
 from apps.rest.paging import Pagination

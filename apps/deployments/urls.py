@@ -2,16 +2,17 @@
 
 from django.urls import URLPattern, path
 
-from apps.deployments import (
-    internal_api,
-    log_views,
-    model_views,
-    node_views,
-    try_views,
-    usage_views,
-    views,
-)
-from apps.deployments.api import deployments, environments, metrics, models, nodes, usage
+from apps.deployments import api as deployments
+from apps.deployments import internal_api, log_views, views
+from apps.deployments.environments import api as environments
+from apps.deployments.metrics import api as metrics
+from apps.deployments.nodes import api as nodes
+from apps.deployments.nodes import views as node_views
+from apps.deployments.served_models import api as models
+from apps.deployments.served_models import views as model_views
+from apps.deployments.try_it import views as try_views
+from apps.deployments.usage import api as usage
+from apps.deployments.usage import views as usage_views
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "deployments"

@@ -11,6 +11,14 @@ from apps.accounts.models import Team
 from apps.accounts.pages import actor_on, page, person
 from apps.builds.selectors import build_numbered
 from apps.deployments.addresses import CHAT_ROUTE, addresses_of, asked_route
+from apps.deployments.environments.promoting import environment_promote
+from apps.deployments.environments.restrictions import (
+    closed_environments,
+    require_deployment,
+    require_environment,
+    require_first_place,
+)
+from apps.deployments.environments.services import environment_create
 from apps.deployments.forms import DeployForm
 from apps.deployments.models import Deployment
 from apps.deployments.presentation import (
@@ -25,12 +33,6 @@ from apps.deployments.presentation import (
     promotions_of,
     waiting_of,
 )
-from apps.deployments.restrictions import (
-    closed_environments,
-    require_deployment,
-    require_environment,
-    require_first_place,
-)
 from apps.deployments.selectors import (
     CONFIRMED_SECONDS,
     DEGRADED,
@@ -41,15 +43,13 @@ from apps.deployments.selectors import (
     model_list,
     replica_list,
 )
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_create,
     deployment_deactivate,
     deployment_retry,
 )
-from apps.deployments.services.environments import environment_create
-from apps.deployments.services.models import model_create
-from apps.deployments.services.promoting import environment_promote
 from apps.deployments.snippets import snippets_of
 from apps.rest.errors import ApiError, Conflict, NotFound
 from apps.telemetry.series import deployment_series

@@ -10,7 +10,7 @@ from apps.secrets.selectors import days_until, secret_test_list, secrets_ending
 from apps.secrets.services.redaction import unreadable_secrets
 from apps.secrets.usage import Use, opened_by, uses_of
 from apps.ui import tones
-from controlplane.domain.rules.secret_expiry import WARNING_DAYS
+from controlplane.domain.rules.checkpoint.secret_expiry import WARNING_DAYS
 
 _TESTS_SHOWN = 5
 _KINDS = (("config", "Configs"), ("build", "Last builds"), ("deployment", "Deployments"))

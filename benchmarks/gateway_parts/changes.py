@@ -76,9 +76,9 @@ def _measured(client: httpx.Client, engine_port: int, times: int) -> dict[str, f
     # What they need of Django is there only now.
     from django.db import transaction
 
+    from apps.accounts.keys.services import api_key_revoke
     from apps.accounts.models import ApiKey
     from apps.accounts.routes_version import routes_version_bump
-    from apps.accounts.services.api_keys import api_key_revoke
     from tests.factories import make_api_key, make_team
 
     def tell() -> None:

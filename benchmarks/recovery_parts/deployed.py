@@ -22,8 +22,8 @@ def _deployed(*, replicas: int) -> str:
     from django.conf import settings
 
     from apps.accounts.models import Team
+    from apps.deployments.served_models.services import model_create
     from apps.deployments.services.autoscaling import autoscaling_update
-    from apps.deployments.services.models import model_create
     from controlplane.artifacts import ArtifactStore
     from tests.factories import make_artifact
     from tests.factories_serving import make_servable_build

@@ -16,15 +16,15 @@ from apps.accounts.models import (
     TeamRole,
     User,
 )
-from apps.accounts.services.invitations import invitation_create
-from apps.accounts.services.sign_in_links import sign_in_link_create
-from apps.accounts.services.two_steps import two_steps_begin, two_steps_confirm
+from apps.accounts.people.invitations import invitation_create
+from apps.accounts.signing_in.links import sign_in_link_create
+from apps.accounts.signing_in.two_steps import two_steps_begin, two_steps_confirm
 from apps.configs.remote_code.services import remote_code_grant
 from apps.deployments.models import Deployment
 from apps.secrets.services.values import secret_set
 from controlplane import clock
 from tests import factories
-from tests.apps.accounts.test_two_steps import PASSWORD, code_of
+from tests.apps.accounts.signing_in.test_two_steps import PASSWORD, code_of
 
 Form = Mapping[str, Any]
 GRANT = {"source": "HF", "repo": "org/own-code", "commit": "ab" * 20, "reason": "read it"}

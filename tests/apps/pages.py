@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.hashing import session_key_kept
 from apps.accounts.models import User
-from apps.accounts.sessions import SessionStore
+from apps.accounts.signing_in.sessions import SessionStore
 
 _COUNTS = Path(__file__).with_name("query_counts.json")
 
@@ -27,7 +27,7 @@ def signed_in(user: User) -> Client:
         session_data=SessionStore().encode(
             {
                 SESSION_KEY: user.pk,
-                BACKEND_SESSION_KEY: "apps.accounts.backends.PasswordBackend",
+                BACKEND_SESSION_KEY: "apps.accounts.signing_in.backends.PasswordBackend",
                 HASH_SESSION_KEY: user.get_session_auth_hash(),
             }
         ),

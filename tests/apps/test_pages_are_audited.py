@@ -14,7 +14,7 @@ from apps.accounts.models import (
     TeamRole,
 )
 from tests import factories
-from tests.apps.accounts.test_two_steps import PASSWORD, stop_the_clock_of_codes
+from tests.apps.accounts.signing_in.test_two_steps import PASSWORD, stop_the_clock_of_codes
 from tests.apps.breadth import each_of
 from tests.apps.hostile.test_pages import NOT_PAGES, PART, VALUES
 from tests.apps.page_posts import POSTS, World
@@ -32,7 +32,7 @@ CHANGES_NOTHING = {
     "deployments:call": "passes a request on to a model, whose usage is counted",
 }
 CHECKED_ELSEWHERE = {
-    "accounts:sign_in": "tests/apps/accounts/test_audit.py",
+    "accounts:sign_in": "tests/apps/accounts/audit/test_audit.py",
     "builds:fix": "needs a failure with a fix: tests/apps/builds",
     "builds:promote": "needs a gate: tests/apps/builds",
     "builds:start": "needs a checkpoint: tests/apps/builds",
@@ -40,7 +40,7 @@ CHECKED_ELSEWHERE = {
     "calibration_sets:list": "needs a file: tests/apps/configs/calibration_sets",
     "calibration_sets:delete": "needs a store: tests/apps/configs/calibration_sets",
     "calibration_sets:start_preview": "needs a set: tests/apps/configs/calibration_sets",
-    "node_remove": "needs the node's name: tests/apps/deployments/test_removing_nodes.py",
+    "node_remove": "needs the node's name: tests/apps/deployments/nodes/test_removing_nodes.py",
 }
 
 

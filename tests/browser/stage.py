@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from apps.accounts.models import Team, TeamRole, User
-from apps.accounts.services.invitations import invitation_create
-from apps.accounts.services.sign_in_links import sign_in_link_create
+from apps.accounts.people.invitations import invitation_create
+from apps.accounts.signing_in.links import sign_in_link_create
 from apps.builds.models import Build
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.models import Config

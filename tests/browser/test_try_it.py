@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from tests.apps.deployments.test_try_views import encoder
+from tests.apps.deployments.try_it.test_try_views import encoder
 from tests.browser.conftest import OpenPage, held_back, session_cookie
 from tests.factories import make_deployment
 from tests.scripted_gateway import ScriptedGateway, refusal, scripted_gateway

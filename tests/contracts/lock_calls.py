@@ -7,10 +7,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MADE_ELSEWHERE = {
-    "apps/accounts/services/invitations.py:_open": ["Invitation"],
+    "apps/accounts/people/invitations.py:_open": ["Invitation"],
     "apps/builds/services/sweeping.py:leases_unheld": ["Build"],
-    "apps/deployments/services/promoting.py:rows": ["ServedModel", "Environment", "Deployment"],
-    "apps/deployments/services/removing.py:_live": ["Replica"],
+    "apps/deployments/environments/promoting.py:rows": ["ServedModel", "Environment", "Deployment"],
+    "apps/deployments/nodes/removing.py:_live": ["Replica"],
     "apps/deployments/services/sweeping.py:_silent_replicas": ["Replica"],
     "apps/fleet/services/devices.py:devices": ["Device"],
     "apps/leases/services.py:_of": [],

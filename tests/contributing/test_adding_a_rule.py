@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.contributing.throwaway import copy_tree, not_as_listed
 
 PAGE = "adding_a_rule"
-MODULE = "controlplane/domain/rules/serving_advice.py"
+MODULE = "controlplane/domain/rules/serving/names_and_lengths.py"
 RULE = """THROWAWAY = Rule(
     code="EH699",
     name="throwaway",

@@ -5,11 +5,11 @@ import logging
 from celery import shared_task
 
 from apps.accounts.routes_version import routes_changes_prune
+from apps.deployments.nodes.failed_starts import failed_starts_prune
 from apps.deployments.selectors import replicas_measured
-from apps.deployments.services.device_time import device_time_record
-from apps.deployments.services.failed_starts import failed_starts_prune
 from apps.deployments.services.replicas import replicas_prune
-from apps.deployments.services.spend_limits import spend_limits_apply
+from apps.deployments.usage.device_time import device_time_record
+from apps.deployments.usage.spend_limits import spend_limits_apply
 from apps.fleet.services.devices import device_leases_prune
 from apps.telemetry.logs import log_prune
 from apps.telemetry.services.engines import Measured, engine_samples_record, telemetry_prune

@@ -3,7 +3,7 @@ from collections import defaultdict
 from django.core.exceptions import ImproperlyConfigured
 from django.db import migrations, models
 
-from apps.accounts.emails import normal_email
+from apps.accounts.people.emails import normal_email
 
 
 def fill(apps, schema_editor):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import models
 
-from apps.accounts.emails import normal_email
+from apps.accounts.people.emails import normal_email
 
 
 class NormalEmailField(models.TextField):  # type: ignore[type-arg]

@@ -5,9 +5,9 @@ from typing import ClassVar
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
 from django.db import models
 
-from apps.accounts.emails import normal_email
 from apps.accounts.models.normal_email_field import NormalEmailField
 from apps.accounts.models.teams import Team
+from apps.accounts.people.emails import normal_email
 from apps.rest.identifiers import new_id
 from controlplane.stamps import StampField
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 
 from apps.accounts.models import Membership, Team, TeamRole, User
-from apps.accounts.services.sign_in_links import sign_in_link_create
+from apps.accounts.signing_in.links import sign_in_link_create
 
 ADMIN_EMAIL = "admin@localhost"
 _LOCK = 4_702_111_001

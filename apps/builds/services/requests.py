@@ -5,9 +5,9 @@ from collections.abc import Callable
 from django.db import transaction
 from django.db.models import F, Max
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.accounts.models import Team, User
-from apps.builds.forecast import forecast_of_revision
+from apps.builds.forecasts.forecast import forecast_of_revision
 from apps.builds.leasing import BUILD, RUNNING, device_holder
 from apps.builds.models import Build, BuildStep
 from apps.configs.models import Revision

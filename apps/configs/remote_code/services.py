@@ -4,7 +4,7 @@ import re
 
 from django.db import IntegrityError, transaction
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.accounts.models import User
 from apps.configs.remote_code.models import RemoteCodeGrant
 from apps.rest.errors import Conflict, InvalidInput

@@ -4,7 +4,7 @@ import re
 
 from django.db import IntegrityError, transaction
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.accounts.models import Team, User
 from apps.configs.models import Config, Revision
 from apps.configs.selectors import revision_last

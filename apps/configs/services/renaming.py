@@ -2,7 +2,7 @@
 
 from django.db import IntegrityError, transaction
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.configs.models import Config
 from apps.configs.services.configs import checked_name
 from apps.rest.errors import Conflict

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from apps.builds.gate_panel import GatePanel
+from apps.builds.panels.gate import GatePanel
 from apps.ui import formats
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.deployments.checks import refuse_more_replicas_than_devices
 from apps.deployments.models import Deployment, Environment
 from apps.deployments.services.reconcile import deployment_settle

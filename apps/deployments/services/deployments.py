@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from apps.accounts.audit import Values, audit
+from apps.accounts.audit.recording import Values, audit
 from apps.accounts.models import User
 from apps.accounts.routes_version import routes_version_bump
 from apps.builds.models import Build
@@ -16,11 +16,11 @@ from apps.deployments.checks import (
     refuse_more_replicas_than_devices,
     refuse_ungranted_code,
 )
+from apps.deployments.environments.services import environment_name_candidate
 from apps.deployments.models import PRODUCTION, Deployment, Environment, Replica, ServedModel
+from apps.deployments.nodes.failed_starts import failed_starts_retry_now
 from apps.deployments.plan import STARTS_REPLICAS
 from apps.deployments.services.builds import checkpoint_of
-from apps.deployments.services.environments import environment_name_candidate
-from apps.deployments.services.failed_starts import failed_starts_retry_now
 from apps.deployments.services.reconcile import deployment_settle
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.lifecycle import (

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from apps.deployments.failures import elsewhere, foreign_port, gone_from_node, unexplained
 from apps.deployments.models import Deployment, Replica
-from apps.deployments.services.failed_starts import failed_starts_follow
+from apps.deployments.nodes.failed_starts import failed_starts_follow
 from apps.deployments.services.measurements import measurements_store
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move

@@ -7,13 +7,13 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.environments.promotion import environment_advance
 from apps.deployments.failures import unexplained
 from apps.deployments.models import Deployment, Environment, Replica
 from apps.deployments.plan import decide, ready_count, state_after
 from apps.deployments.queue import nodes_nudge
 from apps.deployments.services.follow_up import follow_up_store
 from apps.deployments.services.placement import Placed, replicas_place
-from apps.deployments.services.promotion import environment_advance
 from apps.deployments.services.replicas import replicas_drain, replicas_stop
 from apps.fleet.selectors import gateways_have_applied, nodes_draining
 from apps.fleet.services.nodes import node_wanted_version_bump, nodes_lock

@@ -11,11 +11,11 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from apps.deployments.due import deployments_due, environments_due, room_now
+from apps.deployments.environments.promotion import environment_advance
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.services.builds import deployments_after_build
 from apps.deployments.services.deployments import deployment_rejoin_build
 from apps.deployments.services.net import net_check
-from apps.deployments.services.promotion import environment_advance
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move, replicas_stop
 from apps.fleet.selectors import nodes_silent

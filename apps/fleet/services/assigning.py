@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.accounts.models import Team
 from apps.fleet.models import Device, Node, PoolTeam
 from apps.rest.errors import Conflict, InvalidInput

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Now
 
-from apps.accounts.audit import audit, nobody_tried
+from apps.accounts.audit.recording import audit, nobody_tried
 from apps.accounts.models import AuditEntry
 from apps.fleet.credentials import hash_of, new_credential
 from apps.fleet.models import EnrollmentToken

@@ -4,7 +4,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest, Now
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.fleet.models import Gateway
 from apps.fleet.services.clocks import clock_ahead
 from apps.fleet.services.enrollment import enrollment_begin

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.fleet.models import Device, Node
 from apps.fleet.selectors import nodes_alive
 from apps.fleet.services.clocks import clock_ahead

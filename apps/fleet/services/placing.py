@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.fleet.models import Device, Node
 from apps.fleet.services.devices import devices_lock
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from django.db import transaction
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.accounts.models import User
 from apps.fleet.models import DevicePrice
 from apps.fleet.selectors import prices_now

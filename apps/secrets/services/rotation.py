@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import connection, transaction
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.accounts.key_ring import (
     KeyRing,
     KeyRingError,
@@ -16,7 +16,7 @@ from apps.accounts.key_ring import (
     key_ring_rotate,
 )
 from apps.accounts.sealing import KEY_RING_LOCK, key_ring_prepare
-from apps.accounts.services.authenticators import authenticator_key_ids, authenticators_reseal
+from apps.accounts.signing_in.authenticators import authenticator_key_ids, authenticators_reseal
 from apps.rest.errors import Conflict
 from apps.secrets.models import Secret
 from apps.secrets.services.values import binding, sealed_of

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.accounts.models import User
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind

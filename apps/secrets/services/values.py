@@ -6,7 +6,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.accounts.key_ring import KeyRingError, Sealed, key_ring_load
 from apps.accounts.models import Team, User
 from apps.accounts.sealing import key_ring_prepare, ring_as_it_is

@@ -8,7 +8,7 @@ from django.test import Client
 
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import ApiKey
-from apps.accounts.services.sign_in_links import sign_in_link_create
+from apps.accounts.signing_in.links import sign_in_link_create
 from tests.apps.pages import signed_in
 from tests.factories import make_api_key, make_cast, make_user
 

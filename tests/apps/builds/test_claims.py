@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from apps.builds.artifacts.services import build_succeed
 from apps.builds.leasing import MOST_CLAIMS
 from apps.builds.models import Build
-from apps.builds.services.artifacts import build_succeed
 from apps.builds.services.claims import build_claim
 from apps.builds.services.progress import (
     Progress,

@@ -44,7 +44,7 @@ def build(team: "Team") -> "Build":
 @pytest.fixture
 def served(team: "Team", build: "Build", node: "Node") -> "tuple[ServedModel, Deployment]":
     """A model whose first deployment has been ordered on the node."""
-    from apps.deployments.services.models import model_create
+    from apps.deployments.served_models.services import model_create
     from apps.deployments.services.reconcile import deployment_settle
 
     model, deployment = model_create(team=team, name="tiny", build=build)

@@ -6,14 +6,14 @@ from collections.abc import Callable
 import pytest
 from django.db import connection
 
+from apps.deployments.environments.promoting import environment_promote
 from apps.deployments.models import Deployment, Replica
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_create,
     deployment_deactivate,
 )
-from apps.deployments.services.models import model_create
-from apps.deployments.services.promoting import environment_promote
 from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import DeviceLease
 from apps.rest.errors import Conflict

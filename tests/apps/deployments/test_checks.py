@@ -6,9 +6,9 @@ from apps.accounts.models import Team
 from apps.builds.models import Build
 from apps.configs.models import Revision
 from apps.deployments.models import Deployment, Environment, ServedModel
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.autoscaling import autoscaling_update
 from apps.deployments.services.deployments import deployment_create
-from apps.deployments.services.models import model_create
 from apps.rest.errors import InvalidInput
 from controlplane.domain.spec import parse_mapping
 from tests.factories_serving import make_servable_build, make_serving_device, make_serving_node

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.deployments.models import Deployment
-from apps.deployments.services.models import model_create
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.wanted_replicas import wanted_replicas_of
 from apps.fleet.models import Device, Node

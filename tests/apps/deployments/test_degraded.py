@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from apps.deployments.models import Deployment
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.deployments import deployment_deactivate
-from apps.deployments.services.models import model_create
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import Node

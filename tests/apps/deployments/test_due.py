@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.deployments.models import Deployment, FailedStarts, Replica, ServedModel, SweepRecord
-from apps.deployments.services.models import model_create
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.net import ROUNDS_FOR_ALL, net_check
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.sweeping import deployments_sweep

@@ -10,7 +10,7 @@ from django.db import connection
 
 from apps.deployments.models import FailedStarts, Replica
 from apps.deployments.plan import next_start_at
-from apps.deployments.services.models import model_create
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.reconcile import deployment_settle
 from controlplane import database_clock
 from controlplane.database_clock import DatabaseClock

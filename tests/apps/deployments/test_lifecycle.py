@@ -9,13 +9,13 @@ from apps.accounts.models import Team
 from apps.accounts.routes_version import routes_version_current
 from apps.builds.models import Build
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.builds import deployments_after_build
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_deactivate,
     deployment_retry,
 )
-from apps.deployments.services.models import model_create
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import DeviceLease, Node

@@ -9,8 +9,8 @@ import pytest
 from django.db import connection, transaction
 
 from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.environments.services import environment_delete
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica
-from apps.deployments.services.environments import environment_delete
 from apps.deployments.services.reconcile import deployment_reconcile
 from apps.fleet.models import Node
 from apps.fleet.services.devices import devices_claim

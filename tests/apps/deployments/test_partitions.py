@@ -10,9 +10,9 @@ import time_machine
 
 from apps.accounts.routes_version import routes_version_current
 from apps.deployments.models import Deployment, Replica
+from apps.deployments.nodes.removing import node_remove
 from apps.deployments.services.deployments import deployment_deactivate
 from apps.deployments.services.reconcile import deployment_settle
-from apps.deployments.services.removing import node_remove
 from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import DeviceLease, Gateway, Node
 from apps.fleet.services.devices import NoRoom, devices_claim

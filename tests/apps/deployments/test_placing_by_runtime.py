@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.deployments.services.models import model_create
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.reconcile import deployment_settle
 from tests.factories import make_team
 from tests.factories_serving import make_servable_build, make_serving_node

@@ -9,8 +9,8 @@ from apps.builds.held_devices import waiting_of
 from apps.builds.services.claims import build_claim
 from apps.builds.services.devices import DeviceNeed, build_devices_claim
 from apps.deployments.models import Deployment, Replica
-from apps.deployments.nodes import replicas_on
-from apps.deployments.services.models import model_create
+from apps.deployments.nodes.selectors import replicas_on
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.reconcile import deployment_settle
 from apps.fleet.models import Device, Node, PoolTeam
 from apps.fleet.services.assigning import device_assign, node_label, pool_assign

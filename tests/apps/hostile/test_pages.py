@@ -105,7 +105,7 @@ def test_a_refused_form_does_not_lead_to_where_it_says_it_came_from(cast: Cast) 
 
 @pytest.mark.parametrize("way", ["password", "link"])
 def test_a_session_from_before_the_sign_in_is_worth_nothing_after(way: str) -> None:
-    from apps.accounts.services.sign_in_links import sign_in_link_create
+    from apps.accounts.signing_in.links import sign_in_link_create
 
     user = make_user(email="who@example.com", password="a-long-password")
     client = Client()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import AuditEntry, Invitation, RestrictedEnvironment, TeamRole, User
-from apps.accounts.services.invitations import invitation_create
+from apps.accounts.people.invitations import invitation_create
 from apps.deployments.models import Deployment
 from apps.rest.specification import document
 from controlplane import clock

@@ -13,10 +13,10 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError, connection
 
-from apps.accounts.audit_trail import _PAGE, audit_list, csv_lines
+from apps.accounts.audit import views as audit_views
+from apps.accounts.audit.trail import _PAGE, audit_list, csv_lines
 from apps.accounts.models import AuditEntry
 from apps.accounts.permissions import Actor
-from apps.accounts.views import audit as audit_views
 from apps.rest.error_answers import as_api_error
 from apps.secrets.models import Secret
 from apps.secrets.services.values import secret_set

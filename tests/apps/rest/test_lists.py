@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import RestrictedEnvironment, Team, TeamRole, User
-from apps.accounts.services.invitations import invitation_create
+from apps.accounts.people.invitations import invitation_create
 from apps.deployments.models import Deployment
 from apps.fleet.services.prices import price_set
 from apps.secrets.models import SecretTest

@@ -9,6 +9,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
+from apps.accounts.keys.services import api_key_create, api_key_revoke
 from apps.accounts.models import ApiKey, ApiKeyType, RoutesChange, RoutesVersion
 from apps.accounts.routes_version import (
     CHANGES_KEPT,
@@ -16,8 +17,14 @@ from apps.accounts.routes_version import (
     routes_version_bump,
     routes_version_current,
 )
-from apps.accounts.services.api_keys import api_key_create, api_key_revoke
+from apps.deployments.environments.promoting import environment_promote
+from apps.deployments.environments.services import (
+    environment_cancel_promotion,
+    environment_create,
+    environment_delete,
+)
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.deployments.served_models.services import model_create, model_delete
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_create,
@@ -25,13 +32,6 @@ from apps.deployments.services.deployments import (
     deployment_delete,
     deployment_rename,
 )
-from apps.deployments.services.environments import (
-    environment_cancel_promotion,
-    environment_create,
-    environment_delete,
-)
-from apps.deployments.services.models import model_create, model_delete
-from apps.deployments.services.promoting import environment_promote
 from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import Node
 from apps.rest.errors import ApiError

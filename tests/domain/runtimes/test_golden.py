@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from controlplane.domain.rules.engine_arguments import v2_example
+from controlplane.domain.rules.serving.engine_arguments import v2_example
 from controlplane.domain.spec import Spec, parse_mapping
 from tests.domain.cases import DATA
 from tests.domain.runtimes.golden import DRIVERS, FOLDER, LOADER, cases, launch_of, written

@@ -4,8 +4,8 @@ import pytest
 import yaml
 
 from controlplane.domain.facts.gpus import GIB
-from controlplane.domain.rules.engine_arguments import v2_example
 from controlplane.domain.rules.examples import SMOLLM2_135M
+from controlplane.domain.rules.serving.engine_arguments import v2_example
 from controlplane.domain.runtimes.native import render as native
 from controlplane.domain.spec import Spec, parse_mapping
 from tests.domain.conftest import MakeSpec

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from controlplane.domain.rules.engine_arguments import v2_example
+from controlplane.domain.rules.serving.engine_arguments import v2_example
 from controlplane.domain.runtimes.importing import import_command
 from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.vllm.capabilities import VERSIONS

@@ -112,7 +112,7 @@ def publish(settings: Any, tmp_path: Path, files: dict[str, str]) -> "Artifact":
 
 
 def deploy(artifact: "Artifact", name: str = "tiny") -> "Deployment":
-    from apps.deployments.services.models import model_create
+    from apps.deployments.served_models.services import model_create
     from tests.factories_serving import make_servable_build
 
     build = make_servable_build(team=artifact.team, artifact=artifact)

@@ -15,7 +15,7 @@ import pytest
 from pytest_django import Settings
 
 from apps.deployments.models import Deployment, Replica
-from apps.deployments.services.models import model_create
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import Device
 from controlplane.domain.spec import edit_yaml, parse_text

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from apps.deployments.models import Deployment, Replica
+from apps.deployments.served_models.services import model_create
 from apps.deployments.services.deployments import deployment_deactivate
-from apps.deployments.services.models import model_create
 from apps.fleet.models import Device
 from controlplane.artifacts import ArtifactStore
 from controlplane.domain.facts import checkpoints

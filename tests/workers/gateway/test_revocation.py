@@ -10,9 +10,9 @@ import pytest
 import redis
 from django.db import transaction
 
+from apps.accounts.keys.services import api_key_revoke
 from apps.accounts.models import ApiKey
 from apps.accounts.routes_version import CHANNEL, routes_version_bump
-from apps.accounts.services.api_keys import api_key_revoke
 from apps.fleet.services.enrollment import enrollment_token_create
 from tests.factories import make_api_key, make_deployment, make_replica
 from tests.waiting import DEADLINE_SECONDS, wait_for

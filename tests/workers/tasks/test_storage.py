@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
-from apps.builds.services.deleting import artifact_delete
+from apps.builds.artifacts.deleting import artifact_delete
 from controlplane import clock
 from controlplane.artifacts import ArtifactStore
 from controlplane.celery import app

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.conf import settings
 
+from apps.builds.artifacts.services import artifact_of_inputs, package_of_artifact
 from apps.builds.models import Build
-from apps.builds.services.artifacts import artifact_of_inputs, package_of_artifact
 from controlplane.artifacts import ArtifactFailure, ArtifactStore, input_digest
 from controlplane.domain.step_results import FetchResult
 from workers.build_steps import outputs

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.conf import settings
 
+from apps.builds.artifacts.services import build_succeed
 from apps.builds.models import Build
-from apps.builds.services.artifacts import build_succeed
 from apps.builds.services.progress import (
     build_enter,
     step_finish,

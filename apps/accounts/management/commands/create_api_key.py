@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from apps.accounts.commands import AuditedCommand
+from apps.accounts.keys.services import api_key_create
 from apps.accounts.models import ApiKeyType, Team
-from apps.accounts.services.api_keys import api_key_create
 from apps.accounts.services.bootstrap import admin_ensure
 
 TEAM_TYPES = tuple(each.value for each in ApiKeyType if each is not ApiKeyType.PERSONAL)

@@ -6,8 +6,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from apps.accounts.commands import AuditedCommand
 from apps.accounts.models import User
+from apps.accounts.people.addresses import person_set_email
 from apps.accounts.selectors import person_by_email
-from apps.accounts.services.addresses import person_set_email
 from apps.rest.errors import ApiError
 
 

@@ -7,8 +7,8 @@ from django.core.management.base import CommandError, CommandParser
 from apps.accounts.commands import AuditedCommand
 from apps.accounts.selectors import user_by_email
 from apps.accounts.services.bootstrap import admin_ensure
-from apps.accounts.services.sign_in_links import sign_in_link_create, sign_in_link_url
-from apps.accounts.services.sign_ins import lock_lift
+from apps.accounts.signing_in.links import sign_in_link_create, sign_in_link_url
+from apps.accounts.signing_in.services import lock_lift
 
 
 class Command(AuditedCommand):

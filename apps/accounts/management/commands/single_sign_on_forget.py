@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from apps.accounts.commands import AuditedCommand
+from apps.accounts.people.addresses import single_sign_on_forget
 from apps.accounts.selectors import person_by_email
-from apps.accounts.services.addresses import single_sign_on_forget
 
 
 class Command(AuditedCommand):

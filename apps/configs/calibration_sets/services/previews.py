@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.accounts.models import User
 from apps.configs.calibration_sets.leasing import PREVIEW
 from apps.configs.calibration_sets.models import CalibrationPreview

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from django.conf import settings
 from django.db import transaction
 
-from apps.accounts.audit import audit
+from apps.accounts.audit.recording import audit
 from apps.accounts.models import Team, User
 from apps.configs.calibration_sets.models import CalibrationSet, CalibrationVersion
 from apps.configs.calibration_sets.selectors import revisions_naming

@@ -6,10 +6,10 @@ from typing import Any
 from django.db import transaction
 
 from apps.accounts.commands import AuditedCommand
+from apps.accounts.keys.services import api_key_create, api_key_revoke
 from apps.accounts.models import ApiKey, ApiKeyType, User
-from apps.accounts.services.api_keys import api_key_create, api_key_revoke
 from apps.accounts.services.bootstrap import admin_bootstrap
-from apps.accounts.services.sign_in_links import sign_in_link_create, sign_in_link_url
+from apps.accounts.signing_in.links import sign_in_link_create, sign_in_link_url
 
 _KEY_NAME = "demo"
 

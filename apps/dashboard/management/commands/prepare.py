@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.accounts.commands import AuditedCommand
 from apps.accounts.services.bootstrap import admin_bootstrap
-from apps.accounts.services.sign_in_links import sign_in_link_url
+from apps.accounts.signing_in.links import sign_in_link_url
 from apps.fleet.services.enrollment import enrollment_token_create
 from controlplane.processes.schema import migrate
 from controlplane.processes.static_files import collect_static_files

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from apps.accounts.commands import AuditedCommand
-from apps.deployments.services.removing import node_held, node_remove
+from apps.deployments.nodes.removing import node_held, node_remove
 from apps.fleet.selectors import node_list
 from apps.rest.errors import ApiError
 

@@ -1,1 +1,0 @@
-"""Teams, people and API keys over REST."""

@@ -1,0 +1,1 @@
+"""Environments that only some of a team may change."""

@@ -1,1 +1,0 @@
-"""Signing in through the organisation's OpenID Connect provider."""

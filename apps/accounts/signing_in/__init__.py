@@ -1,0 +1,1 @@
+"""Ways in: passwords, second steps, links, single sign-on."""

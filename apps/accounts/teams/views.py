@@ -1,0 +1,103 @@
+"""Pages of teams: which there are, which one to work in, and what one restricts."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.accounts.environments.services import (
+    environment_release,
+    environment_restrict,
+    environment_set_people,
+)
+from apps.accounts.forms import TeamForm
+from apps.accounts.models import Team
+from apps.accounts.pages import actor_on, allowed_page, page, person
+from apps.accounts.permissions import Action, allowed
+from apps.accounts.selectors import team_list
+from apps.accounts.teams.services import team_create, team_delete, team_enter, team_rename
+from apps.rest.errors import Conflict, NotFound
+
+
+@page
+@require_GET
+def teams(request: HttpRequest) -> HttpResponse:
+    """Show the teams that the person belongs to; to an admin of the organisation, all."""
+    actor = actor_on(request)
+    context = {
+        "teams": team_list(actor),
+        "current": actor.team,
+        "form": TeamForm(),
+        "may_change": allowed(actor, Action.TEAMS),
+    }
+    return render(request, "accounts/teams.html", context)
+
+
+@page
+@require_POST
+def enter(request: HttpRequest, team_id: str) -> HttpResponse:
+    """Work in another team from now on."""
+    team = team_enter(user=person(request), team_id=team_id)
+    messages.success(request, f"You work in `{team.name}` now.")
+    return redirect("dashboard:overview")
+
+
+@allowed_page(Action.TEAMS)
+@require_POST
+def create(request: HttpRequest) -> HttpResponse:
+    """Make a team and go on to it."""
+    team = team_create(name=request.POST.get("name", ""), user=person(request))
+    team_enter(user=person(request), team_id=team.id)
+    messages.success(request, f"The team `{team.name}` is made, and you work in it now.")
+    return redirect("accounts:people")
+
+
+@allowed_page(Action.TEAMS)
+@require_POST
+def rename(request: HttpRequest, team_id: str) -> HttpResponse:
+    """Give a team another name."""
+    team_rename(team=_team(request, team_id), name=request.POST.get("name", ""))
+    return redirect("accounts:teams")
+
+
+@allowed_page(Action.TEAMS)
+@require_POST
+def delete(request: HttpRequest, team_id: str) -> HttpResponse:
+    """Delete an empty team whose name was typed."""
+    team = _team(request, team_id)
+    if request.POST.get("name", "").strip() != team.name:
+        raise Conflict(f"Type `{team.name}` to delete the team.")
+    team_delete(team=team)
+    messages.success(request, f"The team `{team.name}` is deleted.")
+    return redirect("accounts:teams")
+
+
+@allowed_page(Action.RESTRICT)
+@require_POST
+def restrict(request: HttpRequest) -> HttpResponse:
+    """Restrict environments of a name, or say anew who may change them."""
+    team, people = person(request).team, request.POST.getlist("people")
+    name = request.POST.get("environment", "").strip()
+    restricted = team.restricted_environments.filter(name=name).first()
+    if restricted is None:
+        environment_restrict(team=team, name=name, people=people)
+    else:
+        environment_set_people(restricted=restricted, people=people)
+    messages.success(request, f"`{name}` is restricted.")
+    return redirect("accounts:people")
+
+
+@allowed_page(Action.RESTRICT)
+@require_POST
+def release(request: HttpRequest, name: str) -> HttpResponse:
+    """Let everybody of the team change the environment again."""
+    environment_release(team=person(request).team, name=name)
+    messages.success(request, f"`{name}` is open to the whole team again.")
+    return redirect("accounts:people")
+
+
+def _team(request: HttpRequest, team_id: str) -> Team:
+    found = team_list(actor_on(request)).filter(id=team_id).first()
+    if found is None:
+        raise NotFound(f"There is no team `{team_id}`.")
+    return found

@@ -1,1 +1,0 @@
-"""Pages of people, teams and keys, and the ways in."""

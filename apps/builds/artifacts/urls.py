@@ -1,0 +1,15 @@
+"""Addresses of artifacts' pages."""
+
+from django.urls import URLPattern, path
+
+from apps.builds.passports import views as passport_views
+from apps.rest import converters as _converters  # noqa: F401  (registers `<artifact:…>`)
+
+app_name = "artifacts"
+urlpatterns: list[URLPattern] = [
+    path("", passport_views.artifacts, name="list"),
+    path("<artifact:artifact_id>/", passport_views.artifact, name="artifact"),
+    path("<artifact:artifact_id>/passport.json", passport_views.passport, name="passport"),
+    path("<artifact:artifact_id>/delete/", passport_views.delete, name="delete"),
+    path("<artifact:artifact_id>/download", passport_views.download, name="download"),
+]

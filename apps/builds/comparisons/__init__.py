@@ -1,0 +1,1 @@
+"""Two builds side by side."""

@@ -1,0 +1,1 @@
+"""Why a build failed, and what can be done about it."""

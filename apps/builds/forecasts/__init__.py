@@ -1,0 +1,1 @@
+"""What a build will take, and what became of that."""

@@ -1,0 +1,33 @@
+"""The forecast as a part of other pages: of the text in the editor, and of a saved revision."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.accounts.pages import page, person
+from apps.builds.forecasts.forecast import forecast_of_revision, forecast_of_spec
+from apps.builds.forecasts.panel import ForecastPanel
+from apps.configs.drafts import posted_draft
+from apps.configs.selectors import config_get, revision_get
+from apps.ui.fragments import as_part, part_answer
+
+_PART = "builds/_forecast.html"
+
+
+@page
+@require_POST
+def draft(request: HttpRequest) -> HttpResponse:
+    """Show what a build of the posted text takes; nothing while the text is no config."""
+    spec = posted_draft(request, None).parsed.spec
+    if spec is None:
+        return as_part(HttpResponse())
+    told = forecast_of_spec(team=person(request).team, spec=spec)
+    return part_answer(request, _PART, {"forecast": ForecastPanel(told=told)})
+
+
+@page
+@require_GET
+def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
+    """Show what a build of the revision takes, as it would start now."""
+    config = config_get(team=person(request).team, config_id=config_id)
+    told = forecast_of_revision(revision_get(config=config, number=number))
+    return part_answer(request, _PART, {"forecast": ForecastPanel(told=told)})

@@ -1,0 +1,53 @@
+"""What a build was calibrated on, in words: from where, how much, what was passed over."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.builds.passports.passport import short_digest
+from apps.configs.calibration_sets.presentation import skipped_words
+from apps.ui import formats
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationPanel:
+    """The data of one calibrate step."""
+
+    told: Mapping[str, Any]
+    samples: Sequence[Mapping[str, Any]]
+    """A few as the model saw them; none where the artifact of another build was taken."""
+    shown_by: int | None = None
+    """The number of that other build, whose page has them."""
+
+    @property
+    def split(self) -> str:
+        return " ".join(each for each in (self.told["config"], self.told["split"]) if each)
+
+    @property
+    def short_revision(self) -> str:
+        return short_digest(self.told["revision"])
+
+    @property
+    def samples_words(self) -> str:
+        """How many were used of those asked for, how long they are, and how many were held out."""
+        used, asked = self.told["used"], self.told["size_asked"]
+        return (
+            f"{formats.number(used)} of {formats.number(asked)} asked for, "
+            f"{formats.number(self.told['tokens'])} tokens, "
+            f"{formats.number(self.told['held_out'])} more held out for the gate"
+        )
+
+    @property
+    def skipped_words(self) -> str:
+        """Of the rows that were read, those that were of no use."""
+        read = formats.number(self.told["rows_read"])
+        return f"{skipped_words(self.told) or 'none'} of {read} rows read"
+
+    @property
+    def length_words(self) -> str:
+        """Where samples end, how many were cut there, and why that is not what was asked."""
+        words = f"up to {formats.number(self.told['max_length'])} tokens"
+        if self.told["max_length"] != self.told["max_length_asked"]:
+            words += f" (the model knows no more; {self.told['max_length_asked']} asked for)"
+        cut = self.told.get("truncated")
+        return f"{words}, {formats.number(cut)} cut there" if cut else words

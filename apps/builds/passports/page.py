@@ -1,0 +1,163 @@
+"""An artifact's page: its passport whole, and who uses it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from apps.builds.models import Artifact
+from apps.builds.panels.gate import GatePanel
+from apps.builds.passports.passport import (
+    PassportRow,
+    adapter_rows,
+    calibration_rows,
+    quantized_words,
+    remote_code_words,
+    short_digest,
+    weights_words,
+)
+from apps.builds.values import value_words
+from controlplane.domain.facts.quantization import NO_QUANT, exported_number
+from controlplane.domain.spec import Spec, write_yaml
+
+_NOT_RUN = "No GPU here computes in FP4, so nothing here has run this artifact."
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectiveRow:
+    """A field whose effective value is not the one that was asked for."""
+
+    field: str
+    asked: str
+    effective: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassportPage:
+    """What an artifact was made of, by what, how well, by whom and when."""
+
+    artifact: Artifact
+
+    @cached_property
+    def passport(self) -> Mapping[str, Any]:
+        passport: Mapping[str, Any] = self.artifact.passport
+        return passport
+
+    @property
+    def short_digest(self) -> str:
+        return short_digest(self.artifact.content_digest)
+
+    @property
+    def built(self) -> Mapping[str, Any]:
+        """Who built it, in which build and attempt, and when."""
+        return self.passport.get("built") or {}
+
+    @property
+    def promoted(self) -> Mapping[str, Any] | None:
+        """Who accepted what the gate found, when and why."""
+        return self.passport.get("promoted")
+
+    @property
+    def remote_code(self) -> str:
+        """Whose Python the artifact runs; empty where it runs none."""
+        found = self.passport.get("remote_code")
+        return remote_code_words(found) if found else ""
+
+    @property
+    def identity(self) -> Sequence[PassportRow]:
+        """Both digests and the checkpoint, each to be copied."""
+        checkpoint = self.passport.get("checkpoint") or {}
+        rows = [
+            _copied("Content digest", self.artifact.content_digest),
+            _copied("Input digest", self.artifact.input_digest),
+        ]
+        rows += [
+            PassportRow(label=label, value=str(checkpoint[key]))
+            for label, key in (("Source", "source"), ("Revision asked for", "revision"))
+            if checkpoint.get(key)
+        ]
+        if repo := checkpoint.get("repo"):
+            rows.append(PassportRow(label="Checkpoint", value=repo, shown=repo, copies=True))
+        if commit := checkpoint.get("commit"):
+            rows.append(PassportRow(label="Commit", value=commit, shown=commit[:16], copies=True))
+        if words := weights_words(self.passport):
+            rows.append(PassportRow(label="Tensors", value=words))
+        return rows
+
+    @property
+    def making(self) -> Sequence[PassportRow]:
+        """What was quantized, its adapters, and what it was calibrated on."""
+        rows = [*adapter_rows(self.passport), *calibration_rows(self.passport)]
+        if words := quantized_words(self.passport):
+            rows.insert(0, PassportRow(label="Quantized", value=words))
+        return rows
+
+    @property
+    def tools(self) -> Sequence[tuple[str, str]]:
+        """Tool and version, by name."""
+        tools = self.passport.get("tools") or {}
+        return [(name, version or "not installed") for name, version in sorted(tools.items())]
+
+    @property
+    def gate(self) -> GatePanel | None:
+        """What quantization cost; None where nothing was quantized."""
+        gate = self.passport.get("gate")
+        return GatePanel(result=gate) if isinstance(gate, Mapping) else None
+
+    @property
+    def not_run(self) -> str:
+        """That nothing here has run it, where that is so."""
+        gate = self.passport.get("gate")
+        if isinstance(gate, Mapping) and gate.get("runs_here") is False:
+            return _NOT_RUN
+        number = exported_number((self.passport.get("quantization") or {}).get("quant_algo"))
+        return _NOT_RUN if number is not None and not number.is_computed_here else ""
+
+    @property
+    def effective(self) -> Sequence[EffectiveRow]:
+        """The fields that did not hold as they were asked for."""
+        return [
+            EffectiveRow(
+                field=each["field"],
+                asked=value_words(each["asked"]),
+                effective=value_words(each["effective"]),
+                reason=each["reason"],
+            )
+            for each in self.passport.get("effective") or ()
+        ]
+
+    @property
+    def spec_text(self) -> str:
+        """The config that it was built from, as YAML."""
+        spec = self.passport.get("spec")
+        return write_yaml(Spec.model_validate(spec)) if spec else ""
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether a later build can say which input differs from this one's."""
+        return self.artifact.inputs is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactRow:
+    """One line of the list of artifacts."""
+
+    artifact: Artifact
+
+    @property
+    def short_digest(self) -> str:
+        return short_digest(self.artifact.content_digest)
+
+    @property
+    def gate(self) -> str:
+        """The gate's word; a dash where nothing was quantized."""
+        return getattr(self.artifact, "gate_state", None) or ""
+
+    @property
+    def quantization(self) -> str:
+        return getattr(self.artifact, "quantization_type", None) or NO_QUANT
+
+
+def _copied(label: str, digest: str) -> PassportRow:
+    return PassportRow(label=label, value=digest, shown=short_digest(digest), copies=True)

@@ -1,0 +1,137 @@
+"""An artifact's passport as the page shows it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.builds.models import Artifact
+from apps.builds.panels.gate import gate_words
+from apps.ui import formats
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassportRow:
+    """One fact of an artifact."""
+
+    label: str
+    value: str
+    shown: str = ""
+    copies: bool = False
+
+
+def passport_rows(
+    artifact: Artifact, *, with_calibration: bool = True, with_gate: bool = True
+) -> Sequence[PassportRow]:
+    """Return the passport's facts in the order that answers: from what, by what, how well.
+
+    A page that shows calibration or gate by themselves leaves them out here.
+    """
+    passport = artifact.passport
+    rows = [
+        PassportRow(
+            label="Inputs",
+            value=artifact.input_digest,
+            shown=short_digest(artifact.input_digest),
+            copies=True,
+        )
+    ]
+    checkpoint: Mapping[str, Any] = passport.get("checkpoint") or {}
+    if repo := checkpoint.get("repo"):
+        rows.append(PassportRow(label="Checkpoint", value=repo, shown=repo, copies=True))
+    if commit := checkpoint.get("commit"):
+        rows.append(PassportRow(label="Commit", value=commit, shown=commit[:16], copies=True))
+    rows += adapter_rows(passport)
+    if tools := passport.get("tools"):
+        named = [f"{name} {version}" for name, version in sorted(tools.items()) if version]
+        rows.append(PassportRow(label="Tools", value=", ".join(named)))
+    if words := quantized_words(passport):
+        rows.append(PassportRow(label="Quantized", value=words))
+    if with_calibration:
+        rows += calibration_rows(passport)
+    if with_gate and (gate := passport.get("gate")):
+        rows.append(PassportRow(label="Quality gate", value=gate_words(gate)))
+    if own := passport.get("remote_code"):
+        rows.append(PassportRow(label="Remote code", value=remote_code_words(own)))
+    if promoted := passport.get("promoted"):
+        by = promoted["by"] or "an API key"
+        rows.append(PassportRow(label="Promoted", value=f"by {by}: {promoted['reason']}"))
+    return rows
+
+
+def weights_words(passport: Mapping[str, Any]) -> str:
+    """Return whether the tensors were compared with the model class; empty where nobody knows."""
+    weights = passport.get("weights")
+    if not weights:
+        return ""
+    if weights["compared"]:
+        return f"{weights['tensors']:,}, as the model class wants them"
+    return f"{weights['tensors']:,}, could not be compared with a model class: {weights['reason']}"
+
+
+def remote_code_words(own: Mapping[str, Any]) -> str:
+    """Return whose Python the artifact runs, by whose grant and why."""
+    files, grant = ", ".join(each["path"] for each in own["files"] or ()), own["grant"]
+    return (
+        f"runs {files} of the checkpoint, granted by {grant['by']} on {grant['at'][:10]}: "
+        f"{grant['reason']}"
+    )
+
+
+def quantized_words(passport: Mapping[str, Any]) -> str:
+    """Return what became of the weights and the KV cache; empty where nothing was quantized."""
+    if not (quantized := passport.get("quantization")):
+        return ""
+    return (
+        f"{quantized['quantization_type']}: {quantized['quant_algo']} in "
+        f"{formats.number(quantized['layers_quantized'])} layers, KV cache "
+        f"{quantized['kv_cache_dtype']}, on {quantized['device']}"
+    )
+
+
+def adapter_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:
+    """Return where each LoRA adapter is from, its commit to be copied."""
+    return [
+        PassportRow(
+            label=f"Adapter {each['name']}",
+            value=each["commit"],
+            shown=f"{each['repo']} at {each['commit'][:16]}",
+            copies=True,
+        )
+        for each in passport.get("adapters") or ()
+    ]
+
+
+def calibration_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:
+    """Return the data that the model was calibrated on; none where it was not."""
+    if not (told := passport.get("calibration")):
+        return ()
+    split = " ".join(each for each in (told["config"], told["split"]) if each)
+    revision = told["revision"]
+    return (
+        PassportRow(label="Calibrated on", value=f"{told['dataset']} ({split})"),
+        PassportRow(
+            label="Data revision", value=revision, shown=short_digest(revision), copies=True
+        ),
+        PassportRow(label="Samples", value=_samples_words(told)),
+    )
+
+
+def short_digest(digest: str) -> str:
+    """Return the beginning of a digest, enough to tell it apart by eye."""
+    algorithm, _, value = digest.rpartition(":")
+    return f"{algorithm}:{value[:12]}" if algorithm else value[:12]
+
+
+def _samples_words(told: Mapping[str, Any]) -> str:
+    """Return how many were used of those asked for, what was skipped, and how they were drawn."""
+    skipped = {
+        "empty": told["skipped_empty"],
+        "too short": told["skipped_short"],
+        "repeated": told["skipped_duplicate"],
+    }
+    left_out = [f"{count} {why}" for why, count in skipped.items() if count]
+    return (
+        f"{formats.number(told['used'])} of {formats.number(told['size_asked'])}, "
+        f"{', '.join(left_out) or 'none'} skipped, {formats.number(told['held_out'])} held out, "
+        f"up to {formats.number(told['max_length'])} tokens, seed {told['seed']}"
+    )

@@ -1,0 +1,73 @@
+"""Pages of artifacts: the list, one passport, and both as downloads."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.accounts.pages import page, person
+from apps.builds.artifacts.deleting import artifact_delete
+from apps.builds.artifacts.download import artifact_archive_answer, passport_document
+from apps.builds.passports.page import ArtifactRow, PassportPage
+from apps.builds.selectors import (
+    artifact_builds,
+    artifact_detail,
+    artifact_search,
+)
+from apps.rest.errors import Conflict
+from apps.ui.listing import asked_in, page_in
+
+
+@page
+@require_GET
+def artifacts(request: HttpRequest) -> HttpResponse:
+    """Show the team's artifacts, newest first."""
+    asked = asked_in(request)
+    shown = page_in(request, artifact_search(team=person(request).team, words=asked.words))
+    rows = [ArtifactRow(artifact=artifact) for artifact in shown]
+    return render(request, "artifacts/list.html", {"rows": rows, "page": shown, "asked": asked})
+
+
+@page
+@require_GET
+def artifact(request: HttpRequest, artifact_id: str) -> HttpResponse:
+    """Show an artifact's passport and who uses it; its content digest is an address too."""
+    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    deployments = found.deployments.select_related("model").order_by("-created_at")
+    context = {
+        "artifact": found,
+        "passport": PassportPage(artifact=found),
+        "builds": artifact_builds(found),
+        "deployments": deployments,
+    }
+    return render(request, "artifacts/artifact.html", context)
+
+
+@page
+@require_POST
+def delete(request: HttpRequest, artifact_id: str) -> HttpResponse:
+    """Delete the artifact whose identifier was typed."""
+    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    if request.POST.get("name", "").strip() != found.id:
+        raise Conflict("The typed identifier is not the artifact's. Nothing was deleted.")
+    artifact_delete(artifact=found)
+    messages.success(request, f"Artifact `{artifact_id}` is deleted; its files go within a day.")
+    return redirect("artifacts:list")
+
+
+@page
+@require_GET
+def passport(request: HttpRequest, artifact_id: str) -> HttpResponse:
+    """Return the passport as a JSON file."""
+    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    answer = JsonResponse(passport_document(found), json_dumps_params={"indent": 1})
+    answer["Content-Disposition"] = f'attachment; filename="artifact-{found.id}.passport.json"'
+    return answer
+
+
+@page
+@require_GET
+def download(request: HttpRequest, artifact_id: str) -> HttpResponseBase:
+    """Return the artifact's files as a tar archive."""
+    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    return artifact_archive_answer(request, found)

@@ -1,1 +1,0 @@
-"""Models, deployments and environments over REST, with the hosted product's paths."""

@@ -1,0 +1,1 @@
+"""Named places that point at a deployment, and promotion to them."""

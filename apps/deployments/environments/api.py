@@ -1,0 +1,155 @@
+"""Environments over REST."""
+
+from collections.abc import Callable
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.rest_views import TeamView
+from apps.deployments.bodies import EnvironmentCreateBody, EnvironmentPatchBody, PromoteBody
+from apps.deployments.environments.promoting import environment_promote
+from apps.deployments.environments.restrictions import require_environment
+from apps.deployments.environments.services import (
+    environment_cancel_promotion,
+    environment_configure,
+    environment_create,
+    environment_delete,
+)
+from apps.deployments.models import Deployment, Environment
+from apps.deployments.selectors import deployment_get, environment_get, environment_list, model_get
+from apps.deployments.serializers import (
+    CancelledObject,
+    DeploymentObject,
+    EnvironmentListObject,
+    EnvironmentObject,
+    EnvironmentPatchedObject,
+    SuccessObject,
+)
+from apps.deployments.services.autoscaling import autoscaling_update
+from apps.deployments.services.deployments import deployment_activate, deployment_deactivate
+from apps.rest.errors import Conflict
+from apps.rest.paging import ListQuery, page_of
+from apps.rest.serializers import validated
+
+
+class EnvironmentListView(TeamView):
+    @extend_schema(parameters=[ListQuery], responses=EnvironmentListObject)
+    def get(self, request: Request, model_id: str) -> Response:
+        """Return the model's environments, production first."""
+        model = model_get(team=self.team, model_id=model_id)
+        found = environment_list(team=self.team, model_id=model.id)
+        page = page_of(found, by="id", **validated(ListQuery, request.query_params))
+        return Response(page.to_json(EnvironmentObject, under="environments"))
+
+    @extend_schema(request=EnvironmentCreateBody, responses={201: EnvironmentObject})
+    def post(self, request: Request, model_id: str) -> Response:
+        """Make an empty environment."""
+        wanted = validated(EnvironmentCreateBody, request.data)
+        require_environment(self.actor, wanted["name"])
+        made = environment_create(
+            model=model_get(team=self.team, model_id=model_id), name=wanted["name"]
+        )
+        environment_configure(
+            environment=made, promotion_settings=wanted.get("promotion_settings", {})
+        )
+        found = environment_get(team=self.team, model_id=model_id, name=made.name)
+        return Response(EnvironmentObject(found).data, status=201)
+
+
+class EnvironmentView(TeamView):
+    """A view of one environment of a model."""
+
+    def environment(self) -> Environment:
+        """Return the environment that the path names. Raises NotFound."""
+        return environment_get(
+            team=self.team, model_id=self.kwargs["model_id"], name=self.kwargs["name"]
+        )
+
+    def changeable(self) -> Environment:
+        """Return it for a change. Raises NotFound, or NotAllowed where it is restricted."""
+        found = self.environment()
+        require_environment(self.actor, found.name)
+        return found
+
+    def current(self) -> Deployment:
+        """Return what is deployed there, for a change. Raises NotAllowed or Conflict."""
+        found = self.changeable()
+        if found.current is None:
+            raise Conflict(f"Nothing is deployed to `{found.name}` yet.")
+        return found.current
+
+
+class EnvironmentDetailView(EnvironmentView):
+    @extend_schema(responses=EnvironmentObject)
+    def get(self, request: Request, **path: str) -> Response:
+        """Return an environment."""
+        return Response(EnvironmentObject(self.environment()).data)
+
+    @extend_schema(request=EnvironmentPatchBody, responses=EnvironmentPatchedObject)
+    def patch(self, request: Request, **path: str) -> Response:
+        """Change how promotion cleans up, and how many replicas run."""
+        wanted = validated(EnvironmentPatchBody, request.data)
+        status, message = "ACCEPTED", "Stored."
+        self.changeable()
+        if "autoscaling_settings" in wanted:
+            answer = autoscaling_update(
+                deployment=self.current(), changes=wanted["autoscaling_settings"]
+            )
+            status, message = answer.status, answer.message
+        environment_configure(
+            environment=self.changeable(), promotion_settings=wanted.get("promotion_settings", {})
+        )
+        shown = EnvironmentObject(self.environment()).data
+        return Response({"environment": shown, "status": status, "message": message})
+
+    @extend_schema(responses={200: SuccessObject})
+    def delete(self, request: Request, **path: str) -> Response:
+        """Delete an environment; what it pointed at stays."""
+        environment_delete(environment=self.changeable())
+        return Response({"success": True})
+
+
+class EnvironmentPromoteView(EnvironmentView):
+    @extend_schema(request=PromoteBody, responses=DeploymentObject)
+    def post(self, request: Request, **path: str) -> Response:
+        """Promote a deployment to the environment."""
+        wanted = validated(PromoteBody, request.data)
+        model_id = self.kwargs["model_id"]
+        candidate = environment_promote(
+            environment=self.changeable(),
+            deployment=deployment_get(
+                team=self.team, model_id=model_id, deployment_id=wanted["deployment_id"]
+            ),
+            scale_down_previous=wanted["scale_down_previous_deployment"],
+            user=self.user,
+        )
+        found = deployment_get(team=self.team, model_id=model_id, deployment_id=candidate.id)
+        return Response(DeploymentObject(found).data)
+
+
+class EnvironmentCancelPromotionView(EnvironmentView):
+    @extend_schema(request=None, responses=CancelledObject)
+    def post(self, request: Request, **path: str) -> Response:
+        """Let go of a candidate that has not taken over yet."""
+        if not environment_cancel_promotion(environment=self.changeable()):
+            raise Conflict(f"Nothing is being promoted to `{self.kwargs['name']}`.")
+        return Response({"status": "CANCELED", "message": "Traffic stays where it was."})
+
+
+class _EnvironmentSwitchView(EnvironmentView):
+    switch: Callable[..., bool]
+
+    @extend_schema(request=None, responses=SuccessObject)
+    def post(self, request: Request, **path: str) -> Response:
+        """Switch what is deployed there."""
+        type(self).switch(deployment=self.current())
+        return Response({"success": True})
+
+
+class EnvironmentActivateView(_EnvironmentSwitchView):
+    switch = staticmethod(deployment_activate)
+
+
+class EnvironmentDeactivateView(_EnvironmentSwitchView):
+    switch = staticmethod(deployment_deactivate)

@@ -1,0 +1,211 @@
+"""How an environment comes to point at another deployment.
+
+1. `environment_promote` names the candidate, whose replicas start: as many as it will need.
+2. Once as many are ready as carry the traffic now, routes point at it; the old deployment keeps
+   running. Where no more become ready for `PROGRESS_DEADLINE`, the promotion fails instead.
+3. Once every live gateway works by those routes, the old one is cleaned up as the environment says.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.environments.capacity import Capacity, asked_replicas, capacity_of
+from apps.deployments.models import Deployment, Environment
+from apps.fleet.selectors import gateways_have_applied
+from controlplane import clock
+from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState
+
+PROGRESS_DEADLINE = timedelta(hours=1)
+CLEANUPS = ("SCALE_TO_ZERO", "KEEP", "DEACTIVATE")
+PROMOTION_DEFAULTS: Mapping[str, Any] = {
+    "redeploy_on_promotion": False,
+    "rolling_deploy": False,
+    "promotion_cleanup_strategy": "SCALE_TO_ZERO",
+    "rolling_deploy_config": None,
+    "ramp_up_while_promoting": False,
+    "ramp_up_duration_seconds": 600,
+}
+"""Source: the hosted product's management API, promotion_settings, read 2026-08-22."""
+
+
+_PLACES = ("candidate", "current", "retiring")
+_WAITING = ("ready_replicas", "needed_replicas", "waits_for", "most_ready", "gives_up_at")
+
+
+def promotion_settings(environment: Environment) -> dict[str, Any]:
+    """Return the environment's own settings over the defaults."""
+    return {**PROMOTION_DEFAULTS, **environment.promotion_settings}
+
+
+@transaction.atomic
+def environment_advance(*, environment_id: int) -> list[str]:
+    """Take the next step of a promotion and return the deployments that want other replicas now."""
+    rows = Environment.objects.select_for_update(no_key=True).filter(id=environment_id)
+    environment = rows.first()
+    if environment is None:
+        return []
+    _lock_deployments(environment)
+    changed = []
+    if environment.candidate is not None:
+        changed = _advance_candidate(environment, environment.candidate)
+    if environment.promotion_version is None:
+        return changed
+    if not gateways_have_applied(environment.promotion_version):
+        return changed
+    return [*changed, *_finish(environment)]
+
+
+def candidate_let_go(candidate: Deployment) -> None:
+    """Have a candidate run as many replicas again as it was told to, before a promotion asked."""
+    own = max(1, candidate.min_replica)
+    Deployment.objects.filter(id=candidate.id, wanted_replicas__gt=own).update(wanted_replicas=own)
+
+
+def _lock_deployments(environment: Environment) -> None:
+    # Before the routes, which are held to the end of a transaction that has changed one.
+    ids = {place: getattr(environment, f"{place}_id") for place in _PLACES}
+    mine = Deployment.objects.filter(id__in=[each for each in ids.values() if each]).order_by("id")
+    rows = mine.defer("spec", "checkpoint").select_for_update(no_key=True)
+    held = {each.id: each for each in rows}
+    for place in _PLACES:
+        if ids[place] in held:
+            setattr(environment, place, held[ids[place]])
+
+
+def _advance_candidate(environment: Environment, candidate: Deployment) -> list[str]:
+    """Return the candidate's id where it now wants another number of replicas."""
+    if candidate.state in DEPLOYMENT_TERMINAL:
+        reason = (candidate.failure or {}).get("sentence", f"it is {candidate.state}")
+        return _fail(environment, candidate, reason)
+    if candidate.state == DeploymentState.BUILDING or environment.promotion_version is not None:
+        return []
+    capacity = capacity_of(environment, candidate)
+    if candidate.state == DeploymentState.ACTIVE and capacity.suffices:
+        _switch(environment, candidate)
+        return [candidate.id]
+    return _wait(environment, candidate, capacity)
+
+
+def _wait(environment: Environment, candidate: Deployment, capacity: Capacity) -> list[str]:
+    told = _told(environment.promotion or {}, capacity)
+    if clock.now() >= datetime.fromisoformat(told["gives_up_at"]):
+        return _fail(environment, candidate, _stalled(candidate, capacity))
+    if told != environment.promotion:
+        environment.promotion = told
+        environment.save(update_fields=["promotion"])
+    # None of one that a person has put to sleep meanwhile.
+    fewer = Deployment.objects.filter(
+        id=candidate.id, wanted_replicas__gt=0, wanted_replicas__lt=capacity.needed
+    )
+    return [candidate.id] if fewer.update(wanted_replicas=capacity.needed) else []
+
+
+def _told(promotion: Mapping[str, Any], capacity: Capacity) -> dict[str, Any]:
+    """Return the promotion with what it waits for; more ready than ever before is progress."""
+    most = promotion.get("most_ready", -1)
+    is_progress = capacity.ready > most
+    gives_up_at = (clock.now() + PROGRESS_DEADLINE).isoformat()
+    return {
+        **promotion,
+        "ready_replicas": capacity.ready,
+        "needed_replicas": capacity.needed,
+        "waits_for": capacity.words,
+        "most_ready": max(most, capacity.ready),
+        "gives_up_at": gives_up_at if is_progress else promotion["gives_up_at"],
+    }
+
+
+def _stalled(candidate: Deployment, capacity: Capacity) -> str:
+    minutes = int(PROGRESS_DEADLINE.total_seconds() // 60)
+    cause = (candidate.failure or {}).get("sentence", "")
+    return (
+        f"{capacity.words} No more became ready for {minutes} minutes. {cause} "
+        "Make room, or lower `min_replica` of the environment, and promote again."
+    ).replace("  ", " ")
+
+
+def _fail(environment: Environment, candidate: Deployment, reason: str) -> list[str]:
+    environment.candidate = None
+    environment.promotion = {
+        "status": "FAILED",
+        "percent_traffic_to_new_version": 0,
+        "error_message": f"Deployment `{candidate.name}` did not become ready: {reason}",
+    }
+    environment.save(update_fields=["candidate", "promotion"])
+    candidate_let_go(candidate)
+    _routes_bump(environment, candidate.id, environment.current_id)
+    return [candidate.id]
+
+
+def _switch(environment: Environment, candidate: Deployment) -> None:
+    if environment.autoscaling_settings:
+        _inherit_scale(candidate, environment.autoscaling_settings)
+    elif environment.current is not None and asked_replicas(environment, candidate) is None:
+        _inherit_replicas(candidate, environment.current)
+    environment.retiring_id = environment.current_id
+    environment.current = candidate
+    environment.candidate = None
+    environment.promotion = {
+        **_settled(environment.promotion or {}),
+        "percent_traffic_to_new_version": 100,
+    }
+    environment.promotion_version = _routes_bump(environment, candidate.id, environment.retiring_id)
+    environment.save(
+        update_fields=["retiring", "current", "candidate", "promotion", "promotion_version"]
+    )
+
+
+def _routes_bump(environment: Environment, *deployment_ids: str | None) -> int:
+    named = [each for each in deployment_ids if each is not None]
+    return routes_version_bump(models=[environment.model_id], deployments=named)
+
+
+def _inherit_scale(candidate: Deployment, settings: Mapping[str, Any]) -> None:
+    low, high = int(settings.get("min_replica", 1)), int(settings.get("max_replica", 1))
+    others = {key: value for key, value in settings.items() if not key.endswith("_replica")}
+    Deployment.objects.filter(id=candidate.id).update(
+        min_replica=low,
+        max_replica=high,
+        wanted_replicas=max(1, low),
+        autoscaling={**candidate.autoscaling, **others},
+    )
+
+
+def _inherit_replicas(candidate: Deployment, current: Deployment) -> None:
+    low, high = current.min_replica, current.max_replica
+    Deployment.objects.filter(id=candidate.id).update(
+        min_replica=low, max_replica=high, wanted_replicas=max(1, low, candidate.wanted_replicas)
+    )
+
+
+def _settled(promotion: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the promotion without what it waited for."""
+    return {key: value for key, value in promotion.items() if key not in _WAITING}
+
+
+def _finish(environment: Environment) -> list[str]:
+    retiring = environment.retiring
+    keep_previous = (environment.promotion or {}).get("keep_previous", False)
+    environment.retiring = None
+    environment.promotion = None
+    environment.promotion_version = None
+    environment.save(update_fields=["retiring", "promotion", "promotion_version"])
+    cleanup = promotion_settings(environment)["promotion_cleanup_strategy"]
+    if retiring is None or keep_previous or cleanup == "KEEP" or _is_needed(retiring):
+        return []
+    changes: dict[str, Any] = {"wanted_replicas": 0}
+    if cleanup == "DEACTIVATE":
+        changes["state"] = DeploymentState.DEACTIVATING
+    Deployment.objects.filter(id=retiring.id).exclude(state__in=DEPLOYMENT_TERMINAL).update(
+        **changes
+    )
+    return [retiring.id]
+
+
+def _is_needed(deployment: Deployment) -> bool:
+    """Whether another environment points at the deployment, or is about to."""
+    return any(places.exists() for places in (deployment.current_of, deployment.candidate_of))

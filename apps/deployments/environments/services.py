@@ -1,0 +1,169 @@
+"""Environments: made by name, promoted to, removed."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from apps.accounts.audit.recording import Values, audit
+from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.environments.promotion import CLEANUPS, PROMOTION_DEFAULTS, candidate_let_go
+from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
+from apps.deployments.services.reconcile import deployment_settle
+from apps.rest.errors import Conflict, InvalidInput, NotFound
+from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
+
+RESERVED = frozenset({"development", "deployment", "deployments"})
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+@transaction.atomic
+def environment_create(*, model: ServedModel, name: str) -> Environment:
+    """Return a new, empty environment. Raises InvalidInput or Conflict."""
+    ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
+    if not _NAME.fullmatch(name) or name in RESERVED:
+        raise InvalidInput(
+            f"`{name}` is not an environment name.",
+            fields=["name"],
+            hint="Use lower-case letters, digits, `-` and `_`; `development` is taken.",
+        )
+    if Environment.objects.filter(model=model, name=name).exists():
+        raise Conflict(f"Model `{model.name}` already has an environment `{name}`.")
+    made = Environment.objects.create(model=model, name=name)
+    environment_audit("create", made)
+    return made
+
+
+@transaction.atomic
+def environment_delete(*, environment: Environment) -> None:
+    """Remove an environment; what it pointed at stays. Raises Conflict for production."""
+    if environment.name == PRODUCTION:
+        raise Conflict("`production` always exists and cannot be deleted.")
+    environment_audit("delete", environment)
+    # Before its candidate, as everywhere.
+    row = Environment.objects.select_for_update().filter(id=environment.id).first()
+    if row is not None:
+        _let_candidate_go(row)
+        row.delete()
+    gone = row or environment
+    _routes_bump(gone, gone.current_id, gone.candidate_id)
+
+
+def environment_name_candidate(
+    *, model_id: str, name: str, to: Deployment, keep_previous: bool = False
+) -> Environment:
+    """Return the environment, on its way to the deployment; the caller is in a transaction.
+
+    Raises NotFound or Conflict: one promotion at a time.
+    """
+    environment = (
+        Environment.objects.select_for_update(no_key=True)
+        .filter(model_id=model_id, name=name)
+        .first()
+    )
+    if environment is None:
+        raise NotFound(
+            f"There is no environment `{name}`.",
+            fields=["environment"],
+            hint="Create it first: POST /v1/models/{model_id}/environments.",
+        )
+    if environment.candidate_id is not None or environment.promotion_version is not None:
+        raise Conflict(
+            f"Environment `{name}` is already being promoted to.",
+            hint="Wait for that promotion, or cancel it.",
+        )
+    environment.candidate = to
+    environment.promotion = {
+        "status": "RELEASING",
+        "percent_traffic_to_new_version": 0,
+        "error_message": None,
+        "keep_previous": keep_previous,
+    }
+    environment.save(update_fields=["candidate", "promotion"])
+    return environment
+
+
+@transaction.atomic
+def environment_cancel_promotion(*, environment: Environment) -> bool:
+    """Return whether there was a candidate to let go; traffic never left the current one."""
+    row = Environment.objects.select_for_update(no_key=True).get(id=environment.id)
+    if row.candidate_id is None:
+        return False
+    environment_audit("cancel_promotion", row, before={"candidate": row.candidate_id})
+    candidate_id = row.candidate_id
+    _let_candidate_go(row)
+    row.candidate = None
+    row.promotion = {
+        "status": "CANCELED",
+        "percent_traffic_to_new_version": 0,
+        "error_message": None,
+    }
+    row.save(update_fields=["candidate", "promotion"])
+    _routes_bump(row, row.current_id, candidate_id)
+    return True
+
+
+@transaction.atomic
+def environment_configure(
+    *, environment: Environment, promotion_settings: Mapping[str, Any]
+) -> Environment:
+    """Return the environment with these promotion settings changed. Raises InvalidInput."""
+    row = Environment.objects.select_for_update(no_key=True).get(id=environment.id)
+    cleanup = promotion_settings.get("promotion_cleanup_strategy", CLEANUPS[0])
+    if cleanup not in CLEANUPS:
+        raise InvalidInput(
+            f"`{cleanup}` is not one of {', '.join(f'`{each}`' for each in CLEANUPS)}.",
+            fields=["promotion_settings.promotion_cleanup_strategy"],
+        )
+    known = {key: value for key, value in promotion_settings.items() if key in PROMOTION_DEFAULTS}
+    changed = {**row.promotion_settings, **known}
+    environment_audit("configure", row, before=row.promotion_settings, after=changed)
+    row.promotion_settings = changed
+    row.save(update_fields=["promotion_settings"])
+    return row
+
+
+def _routes_bump(environment: Environment, *deployment_ids: str | None) -> None:
+    named = [each for each in deployment_ids if each is not None]
+    routes_version_bump(models=[environment.model_id], deployments=named)
+
+
+def _let_candidate_go(environment: Environment) -> None:
+    candidate = environment.candidate
+    if candidate is not None:
+        candidate_let_go(candidate)
+        transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)
+
+
+def environment_audit(
+    what: str,
+    environment: Environment,
+    *,
+    before: Values | None = None,
+    after: Values | None = None,
+) -> None:
+    """Record what became of the environment."""
+    model = environment.model
+    audit(
+        f"environment.{what}",
+        environment,
+        team=model.team,
+        label=f"{model.name}/{environment.name}",
+        before=before,
+        after=after,
+    )
+
+
+def deployment_may_be_promoted(deployment: Deployment, environment: Environment) -> None:
+    """Return if the deployment can become current there. Raises Conflict."""
+    if environment.current_id == deployment.id:
+        raise Conflict(
+            f"Deployment `{deployment.name}` already is the current one of `{environment.name}`."
+        )
+    if deployment.state in DEPLOYMENT_TERMINAL:
+        words = deployment.state.replace("_", " ")
+        raise Conflict(
+            f"Deployment `{deployment.name}` is {words}.",
+            hint="Activate or retry it first.",
+        )

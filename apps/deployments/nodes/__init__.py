@@ -1,0 +1,1 @@
+"""What of deployments is on a node."""

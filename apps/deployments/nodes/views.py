@@ -1,0 +1,68 @@
+"""The page of one node: its labels, its GPUs, what runs there, and how far a drain is."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.accounts.pages import actor_on, allowed_page, page
+from apps.accounts.permissions import Action, allowed
+from apps.deployments.nodes.failed_starts import failed_starts_clear
+from apps.deployments.nodes.removing import node_held, node_remove
+from apps.deployments.nodes.selectors import builds_on, failed_on, replicas_on
+from apps.fleet.models import Node
+from apps.fleet.pools import pool_views
+from apps.fleet.selectors import node_list
+from apps.fleet.views import node_view
+from apps.rest.errors import Conflict, NotFound
+from apps.ui.fragments import live_answer
+
+
+@page
+@require_GET
+def node(request: HttpRequest, node_id: str) -> HttpResponse:
+    """Show a node; what runs of other teams there is counted, not named."""
+    found = _node(node_id)
+    actor = actor_on(request)
+    context = {
+        "view": node_view(found),
+        "replicas": replicas_on(found, actor),
+        "builds": builds_on(found),
+        "failed": failed_on(found, actor),
+        "pools": pool_views(actor),
+        "may_change": allowed(actor, Action.DRAIN),
+        "held": node_held(node=found).lines if allowed(actor, Action.REMOVE_NODES) else (),
+    }
+    return live_answer(request, page="fleet/node.html", part="fleet/_node.html", context=context)
+
+
+@allowed_page(Action.CORDON)
+@require_POST
+def clear_failed_starts(request: HttpRequest, node_id: str) -> HttpResponse:
+    """Forget which starts failed on the node, as after it was mended."""
+    found = _node(node_id)
+    if failed_starts_clear(node=found):
+        messages.success(request, f"`{found.name}` is tried like any other node again.")
+    else:
+        messages.info(request, f"No start failed on `{found.name}` lately.")
+    return redirect("node_page", found.id)
+
+
+@allowed_page(Action.REMOVE_NODES)
+@require_POST
+def remove(request: HttpRequest, node_id: str) -> HttpResponse:
+    """Remove the node whose name was typed."""
+    found = _node(node_id)
+    if request.POST.get("name", "").strip() != found.name:
+        raise Conflict("The typed name is not the node's. Nothing was removed.")
+    held = node_remove(node=found).lines
+    ended = f" It held: {'; '.join(held)}." if held else " It held nothing."
+    messages.success(request, f"`{found.name}` is removed.{ended}")
+    return redirect("fleet:list")
+
+
+def _node(node_id: str) -> Node:
+    found = node_list().filter(id=node_id).first()
+    if found is None:
+        raise NotFound(f"There is no node `{node_id}`.")
+    return found

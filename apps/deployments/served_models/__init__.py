@@ -1,0 +1,1 @@
+"""What a team serves under one name."""

@@ -1,0 +1,17 @@
+"""EH8: the checkpoint, its files and sources, and the secrets that open it."""
+
+from controlplane.domain.rules.checkpoint import (
+    access,
+    files,
+    remote_code,
+    secret_expiry,
+    sources,
+)
+
+RULES = (
+    *access.RULES,
+    *files.RULES,
+    *remote_code.RULES,
+    *secret_expiry.RULES,
+    *sources.RULES,
+)

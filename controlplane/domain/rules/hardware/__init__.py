@@ -1,0 +1,11 @@
+"""EH1: kind and number of GPUs, and which of them suits what."""
+
+from controlplane.domain.rules.hardware import (
+    kind_and_number,
+    suitability,
+)
+
+RULES = (
+    *kind_and_number.RULES,
+    *suitability.RULES,
+)

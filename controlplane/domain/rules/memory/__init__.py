@@ -1,0 +1,13 @@
+"""EH5: whether it fits, and whether what fits serves well."""
+
+from controlplane.domain.rules.memory import (
+    fit,
+    limits,
+    shared_kv_cache,
+)
+
+RULES = (
+    *fit.RULES,
+    *limits.RULES,
+    *shared_kv_cache.RULES,
+)

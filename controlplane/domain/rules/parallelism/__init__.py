@@ -1,0 +1,15 @@
+"""EH3: how a model is divided over GPUs."""
+
+from controlplane.domain.rules.parallelism import (
+    attention_heads,
+    degrees,
+    share_of_a_rank,
+    stages_and_experts,
+)
+
+RULES = (
+    *attention_heads.RULES,
+    *degrees.RULES,
+    *share_of_a_rank.RULES,
+    *stages_and_experts.RULES,
+)

@@ -1,0 +1,88 @@
+"""EH3: how wide the share of a rank is."""
+
+from controlplane.domain.facts import sources
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts
+from controlplane.domain.rules.rule import GPU_RUNTIMES, VLLM, Fix, Rule, Severity
+
+_ACCELERATOR = "resources.accelerator"
+_TENSOR = "trt_llm.build.tensor_parallel_count"
+_EXPERTS = "trt_llm.build.moe_expert_parallel_option"
+_TWO: Config = {_ACCELERATOR: "H100:2", _TENSOR: 2}
+_IN_BLOCKS = facts(
+    architectures=["Qwen3MoeForCausalLM"], model_type="qwen3_moe", hidden_size=4096,
+    num_hidden_layers=94, num_attention_heads=64, num_key_value_heads=4, head_dim=128,
+    num_experts=128, num_experts_per_tok=8, moe_intermediate_size=1536, intermediate_size=12_288,
+    vocab_size=151_936, max_position_embeddings=40_960,
+    quantization_config={"quant_method": "fp8", "weight_block_size": [128, 128]},
+)  # fmt: skip
+
+
+def _fields(c: Context) -> tuple[str, ...]:
+    return (c.spec.tensor_parallel_path, _ACCELERATOR)
+
+
+UNEVEN_MLP = Rule(
+    code="EH319",
+    name="ranks-that-do-not-divide-the-mlp",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=_fields,
+    concerns=lambda c: c.spec.tensor_parallel > 1,
+    when=lambda c: (c.checkpoint.intermediate_size or 0) % c.spec.tensor_parallel != 0,
+    message=lambda c: (
+        f"The MLP is {c.checkpoint.intermediate_size or 0:,} wide, which does not divide by "
+        f"{c.spec.tensor_parallel} GPUs; the engine may refuse to share it out."
+    ),
+    source=sources.tensorrt_llm("tensor_parallel_size, weight sharding"),
+    bad=Example(config=_TWO, checkpoint=LLAMA_8B.model_copy(update={"intermediate_size": 14_335})),
+    good=Example(config=_TWO, checkpoint=LLAMA_8B),
+)
+
+
+def _split_width(c: Context) -> int:
+    """Return how wide a rank's share of an MLP, or of an expert, is."""
+    experts = c.checkpoint.moe_intermediate_size if c.checkpoint.experts else None
+    ranks = c.spec.tensor_parallel
+    if experts:
+        return experts // max(1, ranks // max(1, c.spec.engine_build.moe_expert_parallel_option))
+    return (c.checkpoint.intermediate_size or 0) // ranks
+
+
+def _block(c: Context) -> int:
+    existing = c.checkpoint.existing_quantization
+    return existing.block or 1 if existing else 1
+
+
+CUT_BLOCKS = Rule(
+    code="EH320",
+    name="blocks-of-scales-cut-by-ranks",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=_fields,
+    concerns=lambda c: c.spec.tensor_parallel > 1,
+    when=lambda c: _split_width(c) % _block(c) != 0,
+    message=lambda c: (
+        f"The checkpoint keeps a scale for each {_block(c)} rows of weights, and "
+        f"{c.spec.tensor_parallel} ranks get {_split_width(c):,} rows each, which does not divide "
+        "by that: vLLM refuses to start. Fewer ranks, or experts kept whole, would do."
+    ),
+    fix=Fix(
+        label="Keep experts whole",
+        patch=lambda c: {_EXPERTS: c.spec.tensor_parallel} if c.checkpoint.experts else None,
+        safe=True,
+    ),
+    source=sources.vllm("block quantization, output sizes of partitions"),
+    bad=Example(
+        config={_ACCELERATOR: "H100:8", _TENSOR: 8, "enginehouse.runtime": "vllm"},
+        checkpoint=_IN_BLOCKS,
+    ),
+    good=Example(
+        config={_ACCELERATOR: "H100:4", _TENSOR: 4, "enginehouse.runtime": "vllm"},
+        checkpoint=_IN_BLOCKS,
+    ),
+)
+
+RULES = (UNEVEN_MLP, CUT_BLOCKS)

@@ -1,0 +1,19 @@
+"""EH2: precisions, what they are calibrated on, and models that they suit."""
+
+from controlplane.domain.rules.quantization import (
+    calibration_data,
+    calibration_sets,
+    kv_cache,
+    precision,
+    trade_offs,
+    unsuited_models,
+)
+
+RULES = (
+    *calibration_data.RULES,
+    *calibration_sets.RULES,
+    *kv_cache.RULES,
+    *precision.RULES,
+    *trade_offs.RULES,
+    *unsuited_models.RULES,
+)

@@ -1,0 +1,25 @@
+"""EH6: what an engine serves, by which routes and settings, and which engine can."""
+
+from controlplane.domain.rules.serving import (
+    encoders,
+    engine_arguments,
+    extra_routes,
+    lengths_and_chat,
+    names_and_lengths,
+    native_limits,
+    recognised_models,
+    runtime_capabilities,
+    this_release,
+)
+
+RULES = (
+    *encoders.RULES,
+    *engine_arguments.RULES,
+    *extra_routes.RULES,
+    *lengths_and_chat.RULES,
+    *names_and_lengths.RULES,
+    *native_limits.RULES,
+    *recognised_models.RULES,
+    *runtime_capabilities.RULES,
+    *this_release.RULES,
+)

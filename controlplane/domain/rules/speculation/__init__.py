@@ -1,0 +1,15 @@
+"""EH4: lookahead decoding, and drafts of the v2 stack."""
+
+from controlplane.domain.rules.speculation import (
+    lookahead,
+    lookahead_exclusions,
+    lookahead_sizes,
+    v2_drafts,
+)
+
+RULES = (
+    *lookahead.RULES,
+    *lookahead_exclusions.RULES,
+    *lookahead_sizes.RULES,
+    *v2_drafts.RULES,
+)
