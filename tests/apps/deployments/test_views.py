@@ -17,6 +17,7 @@ from tests.factories import (
     make_finished_build,
     make_replica,
 )
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -73,7 +74,7 @@ def test_numbers_say_their_window_and_the_series_their_minutes(
             completion_tokens=600,
         )
     client = signed_in(cast.owner)
-    page = client.get(address(deployment)).content.decode()
+    page = folded(client.get(address(deployment)).content.decode())
     assert "120 requests; first token: streamed requests only" in page
     assert "<dt>Time to first token, p90</dt><dd>–</dd>" in page
     series = client.get(f"{address(deployment)}series/").json()

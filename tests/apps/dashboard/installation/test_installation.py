@@ -19,6 +19,7 @@ from controlplane.process_settings.reference import settings_by_group
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import make_api_key, make_artifact, make_cast, make_node
 from tests.factories_serving import listened
+from tests.folded import folded
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a-password-of-a-database"
@@ -119,7 +120,7 @@ def test_what_is_wrong_with_keys_and_schema_stands_on_top(
     MigrationRecorder.Migration.objects.filter(app="fleet", name="0005_workers").delete()
     page = signed_in(make_cast().organisation_admin).get("/settings/").content.decode()
     assert "There is no key ring at" in page
-    assert "lacks 1 migration of this release: fleet.0005_workers" in page
+    assert "lacks 1 migration of this release: fleet.0005_workers" in folded(page)
 
 
 def test_the_page_takes_the_committed_number_of_queries(
@@ -142,7 +143,7 @@ def test_usage_that_was_set_aside_is_told_with_its_gateway_and_reason() -> None:
             journal=uuid4(), gateway_name=name, set_aside=requests,
             set_aside_reason="request <x>: at: no time", set_aside_at=clock.now(),
         )  # fmt: skip
-    page = client.get("/settings/").content.decode()
+    page = folded(client.get("/settings/").content.decode())
     assert '<td data-label="Gateway"><code>gw-1</code></td>' in page
     assert '<td data-label="Gateway">not named</td>' in page
     assert "request &lt;x&gt;: at: no time" in page
