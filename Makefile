@@ -71,7 +71,7 @@ test-hygiene: $(VENV)/.dev  ## the fast tests at another time, in another zone, 
 test-oldest: $(OLDEST)/.made  ## what a GPU host's older torch and transformers run, in an environment of their own
 	@$(OLDEST)/bin/python -m pytest -q -m "not long" $(or $(TESTS),$(OLD_TESTS))
 
-lint: $(VENV)/.dev  ## ruff, mypy, import-linter, djlint, bandit
+lint: $(VENV)/.dev  ## ruff, mypy, import-linter, djangofmt, djlint, bandit
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync --keep-going $(LINTERS)
 
 lint-types:
@@ -85,6 +85,7 @@ lint-imports:
 	$(VENV)/bin/lint-imports
 
 lint-templates:
+	$(VENV)/bin/djangofmt --check templates
 	$(VENV)/bin/djlint --quiet --lint templates
 
 lint-security:
