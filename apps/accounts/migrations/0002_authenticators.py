@@ -3,7 +3,7 @@ from django.db import migrations
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0013_single_sign_on_by_issuer"),
+        ("accounts", "0001_initial"),
         ("otp_totp", "0003_add_timestamps"),
     ]
 
@@ -11,7 +11,11 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Authenticator",
             fields=[],
-            options={"proxy": True, "indexes": [], "constraints": []},
+            options={
+                "proxy": True,
+                "indexes": [],
+                "constraints": [],
+            },
             bases=("otp_totp.totpdevice",),
         ),
     ]
