@@ -5,11 +5,13 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError
+
 from apps.accounts.commands import AuditedCommand
 from apps.accounts.services.bootstrap import admin_bootstrap
 from apps.accounts.signing_in.links import sign_in_link_url
 from apps.fleet.services.enrollment import enrollment_token_create
-from controlplane.processes.schema import migrate
+from controlplane.processes.schema import SchemaTooOld, migrate
 from controlplane.processes.static_files import collect_static_files
 
 
@@ -30,7 +32,10 @@ class Command(AuditedCommand):
         parser.add_argument("--tokens", type=Path, help="the file for the tokens, made 0600")
 
     def handle(self, *args: Any, enroll: list[str], tokens: Path | None, **options: Any) -> None:
-        migrate()
+        try:
+            migrate()
+        except SchemaTooOld as error:
+            raise CommandError(str(error)) from None
         collect_static_files()
         self._greet()
         if tokens is not None:
