@@ -104,6 +104,7 @@ audit: $(VENV)/.dev  ## ask a vulnerability database about every package: PyPI's
 format: $(VENV)/.dev  ## put the code into its form
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+	$(VENV)/bin/djangofmt --quiet templates
 
 screenshots: $(VENV)/.dev chromium  ## photograph every page in both themes
 	@$(PY) -m pytest -q -m screenshots tests/browser/screenshots.py
