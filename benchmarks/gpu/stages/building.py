@@ -1,6 +1,7 @@
 """SmolLM2 in three precisions, built on the GPU; the memory plan beside the engine's report."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def told(show: Show, ended: Mapping[str, Any], text: str, checkpoint: Path) -> d
     smoke = results.get("smoke_test") or {}
     return {
         "config_text": text,
-        "seconds": {each["name"]: each.get("seconds") for each in ended["steps"]},
+        "seconds": {each["name"]: _seconds(each) for each in ended["steps"]},
         "steps": [{key: each.get(key) for key in ("name", "state", "started_at", "finished_at")}
                   for each in ended["steps"]],
         "calibrate": results.get("calibrate"),
@@ -69,3 +70,12 @@ def told(show: Show, ended: Mapping[str, Any], text: str, checkpoint: Path) -> d
         "memory": compared(show.device, text, checkpoint, smoke.get("engine") or {}),
         "log": show.log_of(ended),
     }  # fmt: skip
+
+
+def _seconds(step: dict[str, Any]) -> float | None:
+    if step["finished_at"] is None:
+        return None
+    started, finished = (
+        datetime.fromisoformat(step[f"{end}_at"]) for end in ("started", "finished")
+    )
+    return round((finished - started).total_seconds(), 1)
