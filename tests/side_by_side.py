@@ -4,14 +4,10 @@ One process more than cores: many tests wait for another process or for a browse
 begins at the same time, and within a file, the order is random.
 """
 
-import zlib
-
 from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER = ("tests/e2e/newcomer/", "tests/workers/runtimes/container/")
 """Folders whose files share one installation, or one engine of Docker's."""
-IN_HALVES = "tests/browser/"
-"""A folder whose files share one Chromium, and would take one process too long."""
 FIRST = (
     "tests/workers/tasks/",
     "tests/browser/",
@@ -32,8 +28,6 @@ class SideBySide(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::")[0]
-        if file.startswith(IN_HALVES):
-            return f"{IN_HALVES}{zlib.crc32(file.encode()) % 2}"
         return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
 

@@ -41,18 +41,18 @@ OpenPage = Callable[..., Page]
 expect.set_options(timeout=PATIENCE_MS)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def playwright() -> Iterator[Playwright]:
     """Playwright's own process.
 
-    Ended with each run of this folder's tests: while it runs, this thread has a running event loop,
-    in which no other test could call `asyncio.run`.
+    Ended with each module: while it runs, this thread has a running event loop, in which no other
+    test could call `asyncio.run`.
     """
     with sync_playwright() as started:
         yield started
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def chromium(playwright: Playwright) -> Iterator[Browser]:
     """The browser that Debian packages."""
     path = program("chromium", "chromium-browser", "google-chrome")
