@@ -83,7 +83,7 @@ def test_no_control_moves_when_hints_arrive(visit: OpenPage, stage: "Stage", wid
 def test_what_waits_is_told_by_fact(visit: OpenPage, stage: "Stage") -> None:
     page = visit(f"/configs/{stage.waiting.id}/")
     waits = page.locator("#waits")
-    expect(waits).to_contain_text(re.compile(r"\d+ checks wait for the checkpoint's files\."))
+    expect(waits).to_contain_text(re.compile(r"\d+ checks wait for\s+the checkpoint's files\."))
     expect(waits.get_by_role("link", name="EH501")).to_be_visible()
 
 

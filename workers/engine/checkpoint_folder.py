@@ -5,9 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-
 from controlplane.domain.facts.config_numbers import layerless
 from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
@@ -34,29 +31,6 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def class_of(folder: Path, architecture: str) -> Any:
-    """Give back Transformers' class, if it can be made of config.json.
-
-    It is made without memory, so that nothing but the config can be what it breaks at. Raises:
-    `CheckpointRefused`.
-    """
-    model_class = getattr(transformers, architecture)
-    try:
-        with torch.device("meta"):
-            model_class(_config_of(folder))
-    except (ImportError, MemoryError, OSError):
-        raise
-    except Exception as error:
-        raise _refused(folder / "config.json", model_class, error) from error
-    return model_class
-
-
-def _config_of(folder: Path) -> Any:
-    return transformers.AutoConfig.from_pretrained(
-        folder, trust_remote_code=False, local_files_only=True
-    )
-
-
 @contextmanager
 def refusing_config(folder: Path, model_class: Any, file: str = "config.json") -> Iterator[None]:
     """Blame a file for what a class breaks at that is made of it. Raises: `CheckpointRefused`.
@@ -66,10 +40,11 @@ def refusing_config(folder: Path, model_class: Any, file: str = "config.json") -
     try:
         yield
     except _UNFIT as error:
-        raise _refused(folder / file, model_class, error) from error
+        raise unfit(folder / file, model_class, error) from error
 
 
-def _refused(file: Path, model_class: Any, error: Exception) -> CheckpointRefused:
+def unfit(file: Path, model_class: Any, error: Exception) -> CheckpointRefused:
+    """Return the refusal of a file that a class breaks at."""
     return CheckpointRefused(
         f"`{model_class.__name__}` cannot be made of `{file}`: {type(error).__name__}: {error}"
     )

@@ -13,7 +13,6 @@ import transformers
 from torch import nn
 
 from workers.engine.checkpoint_folder import (
-    class_of,
     read_config,
     refuse_pickles,
     refusing_config,
@@ -21,6 +20,7 @@ from workers.engine.checkpoint_folder import (
 from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales, CacheShape
 from workers.engine.long_rope import LongRope, take_over_rope
+from workers.engine.model_class import class_of
 from workers.engine.quantized_loader import EmulatedModel, load_emulated
 from workers.engine.runner import ATTENTION_NAME
 from workers.engine.scheme import read_scheme

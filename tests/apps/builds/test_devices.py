@@ -18,6 +18,7 @@ from apps.leases.services import lease_release, leases_expire
 from tests import factories
 from tests.apps.pages import signed_in
 from tests.factories import GIB
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -109,12 +110,12 @@ def test_page_and_program_are_told_what_a_build_holds_and_what_it_waits_for(node
     step_start(lease=lease, step="smoke_test")
     step_wait(lease=lease, step="smoke_test", reason="Node `four` is full.")
     client = signed_in(cast.owner)
-    page = client.get(f"/builds/{build.number}/").content.decode()
+    page = folded(client.get(f"/builds/{build.number}/").content.decode())
     assert "waits for room. Node <code>four</code> is full." in page
     assert "Holds H100\u00a01 on <code>four</code>, H100\u00a02 on <code>four</code>" in page
-    assert f"<code>build:{build.id}</code>" in client.get("/nodes/").content.decode()
+    assert f"<code>build:{build.id}</code>" in folded(client.get("/nodes/").content.decode())
     told = BuildDetailObject(build_detail(team=cast.team, build_id=build.id)).data
     assert [(each["kind"], each["index"]) for each in told["devices"]] == [("H100", 1), ("H100", 2)]
     assert told["steps"][-1]["waits_for"] == "Node `four` is full."
     step_wait(lease=lease, step="smoke_test", reason="")
-    assert "waits for room" not in client.get(f"/builds/{build.number}/").content.decode()
+    assert "waits for room" not in folded(client.get(f"/builds/{build.number}/").content.decode())

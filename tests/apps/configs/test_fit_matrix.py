@@ -8,6 +8,7 @@ from controlplane.domain.rules.examples import LLAMA_70B
 from controlplane.domain.spec import edit_yaml, parse_text
 from tests.apps.pages import signed_in
 from tests.factories import Cast, make_cast, make_checkpoint_record, make_device, make_node
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 GIB = 1024**3
@@ -98,12 +99,14 @@ def test_the_part_waits_for_the_checkpoint_and_for_a_text_that_parses() -> None:
 def test_only_the_build_is_off_for_a_device_one_might_get() -> None:
     client = signed_in(cast_with_facts().owner)
     posted = {"text": TEXT, "changed": "", "base": "0"}
-    planned = client.post("/configs/new/check/", posted | {"might_get": "on"}).content.decode()
+    planned = folded(
+        client.post("/configs/new/check/", posted | {"might_get": "on"}).content.decode()
+    )
     assert "EH102" not in planned
     assert "no host here has 4 × H100" in planned
     assert "manage.py enrollment_token" in planned
     assert '<option value="B200">' in planned
-    owned = client.post("/configs/new/check/", posted).content.decode()
+    owned = folded(client.post("/configs/new/check/", posted).content.decode())
     assert "EH102" in owned
     assert '<option value="B200">' not in owned
     assert "H100 (not here)" in owned

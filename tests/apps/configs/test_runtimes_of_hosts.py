@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apps.configs.services.examination import examine_text
+from apps.configs.services.examination import examine_parsed, examine_text, parsed_text
 from apps.fleet.services.nodes import DeviceReport, DeviceUse, node_observe, node_versions_note
 from controlplane.domain.rules import Examination
 from tests.factories import GIB, config_text, make_node, make_team
@@ -78,7 +78,7 @@ def test_the_hosts_of_the_configs_own_pool_decide() -> None:
 
 
 def test_a_device_that_one_might_get_is_planned_for_vllm_and_not_refused() -> None:
-    found = examine_text(team=make_team(), text=text_of("auto"), might_get=True)
+    found = examine_parsed(team=make_team(), parsed=parsed_text(text_of("auto")), might_get=True)
     assert (found.runtime, codes(found)) == ("vllm", set())
     assert codes(examined(text_of("auto"))) == {"EH690"}
 

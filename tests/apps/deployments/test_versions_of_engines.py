@@ -10,6 +10,7 @@ from apps.fleet.models import Node
 from controlplane.domain.lifecycle import ReplicaState
 from tests.apps.pages import signed_in
 from tests.factories import make_cast, make_deployment, make_replica
+from tests.folded import folded
 
 pytestmark = pytest.mark.django_db
 Served = tuple[ServedModel, Deployment]
@@ -21,7 +22,7 @@ def test_the_page_names_the_version_and_whose_routes_it_takes(version: str, is_s
     deployment = make_deployment(team=cast.team, runtime="vllm")
     make_replica(deployment=deployment, report={"version": version})
     address = f"/models/{deployment.model_id}/{deployment.id}/"
-    page = signed_in(cast.owner).get(address).content.decode()
+    page = folded(signed_in(cast.owner).get(address).content.decode())
     assert f"<code>vllm</code> {version}" in page
     assert ("<dt>Routes</dt>" in page) is is_said
     assert ("has no list of routes of its own" in page) is is_said

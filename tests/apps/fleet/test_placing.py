@@ -27,6 +27,7 @@ from tests.factories_serving import (
     make_serving_node,
     node_says,
 )
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -150,7 +151,8 @@ def test_a_drain_starts_the_replacement_first_and_stops_the_old_one_after(
     assert (first.state, first.wanted) == ("ready", "running")
     [told] = _replicas(cast, old)["replicas"]
     assert told["note"] == "Its replacement starts on `b-new`."
-    assert "of another team" in signed_in(cast.outsider).get(f"/nodes/{old.id}/").content.decode()
+    page = signed_in(cast.outsider).get(f"/nodes/{old.id}/").content.decode()
+    assert "of another team" in folded(page)
     node_says(new, {second.id: "ready"})
     first.refresh_from_db()
     assert first.state == "draining"

@@ -296,7 +296,7 @@ def test_an_unforeseen_error_crashes_with_its_traceback(
     outcome = supervisor.run(supervisor.command("fetch", tmp_path / "broken.json"))
     assert outcome.kind is OutcomeKind.CRASHED
     assert outcome.failure is not None
-    assert "TypeError" in (outcome.failure.detail or "")
+    assert "ValidationError" in (outcome.failure.detail or "")
 
 
 def test_a_slow_log_reader_does_not_hold_up_the_step(

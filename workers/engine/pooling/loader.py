@@ -11,13 +11,13 @@ from torch import nn
 
 from controlplane.domain.runtimes.native.capabilities import POOLED_FAMILIES, POOLED_HEADS, pools
 from workers.engine.checkpoint_folder import (
-    class_of,
     read_config,
     refuse_pickles,
     refusing_config,
 )
 from workers.engine.errors import CheckpointRefused
 from workers.engine.loader import choose_dtype
+from workers.engine.model_class import class_of
 from workers.engine.pooling.dense import load_dense
 from workers.engine.pooling.heads import Head, SentenceHead, SpladeHead, score_texts, score_tokens
 from workers.engine.pooling.sentence import Sentence, read_sentence

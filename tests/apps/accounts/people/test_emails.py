@@ -1,12 +1,9 @@
 """An address has one normal form, wherever it is counted, looked up, invited and compared."""
 
-from importlib import import_module
 from io import StringIO
 
 import pytest
-from django.apps import apps
 from django.contrib.auth import authenticate
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
@@ -137,22 +134,3 @@ def test_an_operator_gives_somebody_another_address() -> None:
     assert user_by_email("lisa.new@example.com") == lisa
     assert user_by_email("lisa@example.com") is None
     assert AuditEntry.objects.get(action="person.set_email").before == {"email": lisa.email}
-
-
-def test_an_upgrade_refuses_addresses_that_fold_into_one_and_names_the_way_out() -> None:
-    migration = import_module("apps.accounts.migrations.0012_normal_emails_told_apart")
-    first, second = make_user(email="lisa@example.com"), make_user(email="x@example.com")
-    User.objects.filter(id=second.id).update(email=LONG_S, normal_email=None)
-    User.objects.filter(id=first.id).update(normal_email=None)
-    with pytest.raises(ImproperlyConfigured) as caught:
-        migration.fill(apps, None)
-    said = str(caught.value)
-    assert f"`lisa@example.com` and `{LONG_S}`" in said
-    assert f"manage.py person_email '{LONG_S}' NEW" in said
-    call_command("person_email", LONG_S, "lisa2@example.com", stdout=StringIO())
-    User.objects.filter(id=second.id).update(normal_email=None)
-    migration.fill(apps, None)
-    assert set(User.objects.values_list("normal_email", flat=True)) == {
-        "lisa@example.com",
-        "lisa2@example.com",
-    }

@@ -4,20 +4,17 @@ import socket
 import warnings
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from importlib import import_module
 from io import StringIO
 from typing import Any
 
 import httpx
 import pytest
-from allauth.socialaccount.models import SocialAccount
-from django.apps import apps
 from django.conf import settings as django_settings
 from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
-from apps.accounts.models import AuditEntry, Membership, SingleSignOn, User
+from apps.accounts.models import AuditEntry, Membership, User
 from apps.accounts.services.bootstrap import admin_bootstrap
 from apps.accounts.signing_in.oidc.claims import ClaimsRefused, vouched_in
 from tests.factories import make_user
@@ -228,26 +225,6 @@ def test_a_name_is_taken_as_far_as_it_can_be_shown() -> None:
         "Ada" + "x" * 147
     )
     assert vouched_in({"id_token": token | {"name": ["Ada"]}}).name == ""
-
-
-def test_who_came_in_before_an_upgrade_is_known_by_the_last_account_of_theirs() -> None:
-    migration = import_module("apps.accounts.migrations.0013_single_sign_on_by_issuer")
-    ida, other = make_user(email="ida@example.com"), make_user()
-    for user, subject, issuer in (
-        (ida, "old", "https://login.example"),
-        (ida, "new", "https://login.example"),
-        (other, "no-issuer", None),
-    ):
-        SocialAccount.objects.create(
-            user=user,
-            provider="oidc",
-            uid=subject,
-            extra_data={"id_token": {"sub": subject} | ({"iss": issuer} if issuer else {})},
-        )
-    migration.copy(apps, None)
-    assert list(SingleSignOn.objects.values_list("user", "issuer", "subject")) == [
-        (ida.id, "https://login.example", "new")
-    ]
 
 
 def test_a_welcome_domain_makes_a_member_of_the_default_team(

@@ -1,7 +1,6 @@
 """Ways in: a one-time link, and a password that cannot be guessed at leisure."""
 
 from datetime import timedelta
-from importlib import import_module
 from io import StringIO
 
 import pytest
@@ -9,12 +8,10 @@ from asgiref.sync import async_to_sync
 from axes.models import AccessAttempt
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
-from apps.accounts.hashing import session_key_kept
 from apps.accounts.models import ApiKey, BrowserSession, SignInLink, Team, User
 from apps.accounts.services.bootstrap import admin_bootstrap
 from apps.accounts.signing_in.links import sign_in_link_create, sign_in_link_redeem
@@ -275,18 +272,6 @@ def test_who_reads_the_table_of_sessions_is_nobody_by_it() -> None:
     assert browser.get("/account/").content.decode().count("this one") == 1
     browser.post("/sign-out/")
     assert not Session.objects.filter(session_key=kept).exists()
-
-
-def test_an_upgrade_hashes_the_keys_of_sessions_as_the_store_does() -> None:
-    migration = import_module("apps.accounts.migrations.0015_session_keys_hashed")
-    key = "abcdefghijklmnopqrstuvwxyz012345"
-    BrowserSession.objects.create(user=make_user(), session_key=key, way="link")
-    Session.objects.create(session_key=key, session_data="", expire_date=clock.now())
-    with connection.cursor() as cursor:
-        for each in migration.HASH_THEM:
-            cursor.execute(each)
-    assert Session.objects.get().session_key == session_key_kept(key)
-    assert BrowserSession.objects.get().session_key == session_key_kept(key)
 
 
 def test_a_session_is_kept_and_found_by_the_loop_as_by_threads() -> None:

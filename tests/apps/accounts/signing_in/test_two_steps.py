@@ -3,10 +3,8 @@
 import re
 from base64 import b32decode
 from datetime import UTC, datetime
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.conf import settings
 from django.test import Client
 from django_otp.oath import TOTP
@@ -174,13 +172,3 @@ def test_recovery_codes_are_kept_as_hashes_and_typed_in_any_spelling(ada: User) 
         assert browser.post("/sign-in/code/", {"code": spelling}).status_code == 302
     used = signed_in_by_password(ada)
     assert used.post("/sign-in/code/", {"code": kept[-1]}).status_code == 401
-
-
-def test_a_recovery_code_of_before_an_upgrade_goes_on_working(ada: User) -> None:
-    two_steps_begin(user=ada)
-    two_steps_confirm(user=ada, code=code_of(ada))
-    StaticToken.objects.all().delete()
-    StaticToken.objects.create(device=StaticDevice.objects.get(user=ada), token="fytkzino")
-    import_module("apps.accounts.migrations.0016_recovery_codes_hashed").hash_them(apps, None)
-    browser = signed_in_by_password(ada)
-    assert browser.post("/sign-in/code/", {"code": "fytkzino"}).status_code == 302

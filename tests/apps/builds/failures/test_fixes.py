@@ -17,6 +17,7 @@ from tests import factories
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import RestClient, client_of
 from tests.factories import Cast
+from tests.folded import folded
 
 if TYPE_CHECKING:
     from apps.configs.models import Revision
@@ -52,9 +53,9 @@ def later_text(revision: "Revision", more: str = "# saved later\n") -> str:
 def test_the_page_shows_what_the_fix_changes_before_anybody_presses_it(
     failed: Build, cast: Cast
 ) -> None:
-    page = signed_in(cast.owner).get(f"/builds/{failed.number}/").content.decode()
-    assert "<ins>+     max_seq_len: 128</ins>" in page
-    assert "<del>-     max_seq_len: " in page
+    page = folded(signed_in(cast.owner).get(f"/builds/{failed.number}/").content.decode())
+    assert "<ins>+ max_seq_len: 128</ins>" in page
+    assert "<del>- max_seq_len: " in page
     assert f"<code>{SEQUENCE}</code>" in page
     assert "Apply and build again" in page
 
@@ -69,10 +70,10 @@ def test_the_fix_makes_a_revision_and_a_build_that_name_the_failed_one(
     assert made.revision.number == failed.revision.number + 1
     assert made.revision.spec["trt_llm"]["build"]["max_seq_len"] == 128
     assert made.after == failed
-    page = browser.get(f"/builds/{made.number}/").content.decode()
+    page = folded(browser.get(f"/builds/{made.number}/").content.decode())
     assert f"build {failed.number}</a> failed with <code>EHB-ALLOCATION</code>" in page
-    assert "<ins>+     max_seq_len: 128</ins>" in page
-    before = browser.get(f"/builds/{failed.number}/").content.decode()
+    assert "<ins>+ max_seq_len: 128</ins>" in page
+    before = folded(browser.get(f"/builds/{failed.number}/").content.decode())
     assert f"Build {made.number} has it" in before
     assert "Apply and build again" not in before
 
@@ -92,7 +93,7 @@ def test_a_config_that_moved_on_gets_the_fix_in_its_newest_text(failed: Build, c
     proposal = fix_proposal(failed)
     assert proposal is not None
     assert proposal.moved_on
-    page = signed_in(cast.owner).get(f"/builds/{failed.number}/").content.decode()
+    page = folded(signed_in(cast.owner).get(f"/builds/{failed.number}/").content.decode())
     assert f"applied to revision {newest.number}, not to revision 1" in page
     made = build_apply_fix(build=failed, user=cast.owner).build
     assert "# saved later" in made.revision.text

@@ -19,6 +19,7 @@ from tests import factories
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
 from tests.factories import Cast
+from tests.folded import folded
 
 if TYPE_CHECKING:
     from apps.configs.models import Revision
@@ -162,7 +163,7 @@ def test_the_server_streams_the_bundle_without_holding_up_its_loop(
 def test_the_bundle_is_offered_on_the_page_and_over_rest_to_the_team_alone(
     failed: Build, cast: Cast
 ) -> None:
-    page = signed_in(cast.owner).get(f"/builds/{failed.number}/").content.decode()
+    page = folded(signed_in(cast.owner).get(f"/builds/{failed.number}/").content.decode())
     assert f'href="/builds/{failed.number}/support-bundle/"' in page
     assert "Values of secrets and environment variables are not in it." in page
     status, content = client_of(cast.owner).download(f"/v1/builds/{failed.id}/support_bundle")

@@ -10,6 +10,7 @@ from apps.builds.panels.gate import GatePanel, gate_words
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import signed_in
 from tests.factories import make_artifact, make_build, make_cast, make_finished_build
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 GATE: dict[str, Any] = {
@@ -178,7 +179,7 @@ def test_a_build_that_took_an_artifact_leads_to_the_samples_of_the_one_that_made
     took: Build = make_finished_build(team=cast.team, artifact=artifact)
     told = CALIBRATION | {"tokens": 900, "rows_read": 80, "max_length_asked": 256}
     took.steps.create(name="calibrate", position=9, state="reused", result={"calibration": told})
-    page = signed_in(cast.owner).get(f"/builds/{took.number}/").content.decode()
+    page = folded(signed_in(cast.owner).get(f"/builds/{took.number}/").content.decode())
     assert f'the samples are on <a href="/builds/{made.number}/">build {made.number}</a>' in page
 
 
@@ -196,10 +197,10 @@ def test_adapters_are_in_passport_gate_and_first_answer() -> None:
     step.result = {"kind": "generation", "answer": "Hello.", "adapters": [asked], **rates}
     step.save()
     person = signed_in(cast.owner)
-    page = person.get(f"/builds/{build.number}/").content.decode()
+    page = folded(person.get(f"/builds/{build.number}/").content.decode())
     assert "so it measures without the adapters: legal" in page
     assert "&lt;i&gt;Objection" in page
-    passport = person.get(f"/artifacts/{artifact.id}/").content.decode()
+    passport = folded(person.get(f"/artifacts/{artifact.id}/").content.decode())
     for each in (page, passport):
         assert "Adapter legal" in each
         assert "s3://weights/legal at 1111111111111111" in each

@@ -16,6 +16,7 @@ from tests import factories
 from tests.apps.builds.stage import make_passported
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.apps.rest_client import client_of
+from tests.folded import folded
 
 if TYPE_CHECKING:
     from apps.builds.models import Artifact
@@ -49,7 +50,7 @@ def test_the_page_says_everything_that_the_passport_holds(cast: "Cast") -> None:
     artifact = make_passported(team=cast.team)
     build = factories.make_finished_build(team=cast.team, artifact=artifact)
     deployment = factories.make_deployment(team=cast.team, build=build, name="first")
-    page = signed_in(cast.owner).get(f"/artifacts/{artifact.id}/").content.decode()
+    page = folded(signed_in(cast.owner).get(f"/artifacts/{artifact.id}/").content.decode())
     for said in (
         artifact.content_digest,
         artifact.input_digest,

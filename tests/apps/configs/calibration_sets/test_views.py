@@ -14,6 +14,7 @@ from tests.apps.configs.calibration_sets.test_api import QUANTIZED
 from tests.apps.configs.calibration_sets.uploads import jsonl, stored
 from tests.apps.pages import committed_queries, polled, queries_of, signed_in
 from tests.factories import Cast, config_text, make_cast
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 SAMPLE = {
@@ -111,18 +112,20 @@ def test_an_outsider_sees_nothing(cast: Cast) -> None:
 def test_a_preview_waits_and_then_shows_the_samples_escaped(cast: Cast) -> None:
     config = config_on(cast, "enginehouse/general")
     client = signed_in(cast.owner)
-    revision = client.get(f"/configs/{config.id}/revisions/1/").content.decode()
+    revision = folded(client.get(f"/configs/{config.id}/revisions/1/").content.decode())
     assert "Preview five samples" in revision
-    assert "Preview calibration samples" in client.get(f"/configs/{config.id}/").content.decode()
+    assert "Preview calibration samples" in folded(
+        client.get(f"/configs/{config.id}/").content.decode()
+    )
     asked = client.post("/calibration-sets/previews/", {"config": config.id, "revision": "1"})
     path = asked.headers["Location"]
     waiting = polled(client, path)
-    assert "Waiting for a build worker" in waiting.content.decode()
-    assert "data-moving" in waiting.content.decode()
+    assert "Waiting for a build worker" in folded(waiting.content.decode())
+    assert "data-moving" in folded(waiting.content.decode())
     again = polled(client, path, **{"HX-PTag": waiting.headers["HX-PTag"]})
     assert again.status_code == 304
     CalibrationPreview.objects.update(state="finished", result=RESULT, finished_at=clock.now())
-    page = polled(client, path, **{"HX-PTag": waiting.headers["HX-PTag"]}).content.decode()
+    page = folded(polled(client, path, **{"HX-PTag": waiting.headers["HX-PTag"]}).content.decode())
     assert "Row 2, 64 tokens, cut off at 64" in page
     assert "&lt;|im_start|&gt;user" in page
     assert "<script>" not in page
@@ -130,10 +133,10 @@ def test_a_preview_waits_and_then_shows_the_samples_escaped(cast: Cast) -> None:
     assert "samples of up to 64 tokens, seed 20260101" in page
     failure = {"code": "EHC-NO-TEMPLATE", "sentence": "No chat template.", "hint": "Add one."}
     CalibrationPreview.objects.update(state="failed", result=None, failure=failure)
-    page = client.get(path).content.decode()
+    page = folded(client.get(path).content.decode())
     assert "No chat template." in page
     assert "Preview again" in page
-    assert path in client.get(f"/configs/{config.id}/revisions/1/").content.decode()
+    assert path in folded(client.get(f"/configs/{config.id}/revisions/1/").content.decode())
 
 
 def test_a_set_shows_the_previews_of_its_own_versions_alone(cast: Cast) -> None:

@@ -7,6 +7,7 @@ from apps.deployments.models import Deployment
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
 from tests.factories import Cast, make_cast, make_deployment, make_finished_build, make_user
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -64,8 +65,8 @@ def test_admins_and_those_named_go_on(cast: Cast, deployment: Deployment) -> Non
 
 def test_its_page_greys_the_buttons_and_says_why(cast: Cast, deployment: Deployment) -> None:
     path = f"/models/{deployment.model_id}/{deployment.id}/"
-    shown = signed_in(cast.member).get(path).content.decode()
+    shown = folded(signed_in(cast.member).get(path).content.decode())
     assert "is restricted: you may view and call it" in shown
     assert 'data-opens="deactivate" disabled' in shown
-    assert "is restricted" not in signed_in(cast.owner).get(path).content.decode()
+    assert "is restricted" not in folded(signed_in(cast.owner).get(path).content.decode())
     assert signed_in(cast.member).post(f"{path}deactivate/").status_code == 403

@@ -1,6 +1,5 @@
 """The Prometheus page, under the hosted product's names."""
 
-from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
@@ -12,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from apps.accounts.models import Team
 from apps.deployments.models import Deployment, ServedModel, SweepRecord
-from apps.telemetry.models import UsageMinute, UsageSum
+from apps.telemetry.models import UsageMinute
 from apps.telemetry.services.usage import SetAside, UsageRecord, usage_add
 from controlplane import clock
 from tests.factories import make_api_key, make_deployment, make_replica, make_team
@@ -95,19 +94,6 @@ def test_a_clock_that_is_wrong_is_on_the_page_of_the_default_team(client: Client
     samples = _samples(client, make_api_key(team=team, type=EXPORT))
     labels = _key({"kind": "gateway", "name": "gw"})
     assert samples["enginehouse_clock_ahead_seconds", labels] == -3456000
-
-
-def test_sums_of_an_earlier_release_are_made_of_its_minutes() -> None:
-    deployment = make_deployment()
-    for status in (200, 200, 500):
-        _count(deployment, status=status, key_id=str(status))
-    known = list(UsageSum.objects.order_by("status_class").values_list(*_COLUMNS))
-    UsageSum.objects.all().delete()
-    migration = import_module("apps.telemetry.migrations.0006_running_sums_of_usage")
-    with connection.cursor() as cursor:
-        cursor.execute(migration.FILL)
-    made = [list(row) for row in UsageSum.objects.order_by("status_class").values_list(*_COLUMNS)]
-    assert made == [[pytest.approx(value) for value in row] for row in known]
 
 
 def test_an_outsider_sees_nothing_of_it(client: Client) -> None:

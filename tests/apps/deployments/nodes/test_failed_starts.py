@@ -19,6 +19,7 @@ from tests import factories
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
 from tests.factories_serving import BROKEN, make_servable_build, make_serving_node, node_says
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -142,14 +143,14 @@ def test_the_page_says_when_the_next_start_is_and_offers_no_other_while_one_load
     served = _serve(cast.team)
     _fail(_live(served).get())
     page, browser = f"/models/{served.model_id}/{served.id}/", signed_in(cast.member)
-    shown = browser.get(page).content.decode()
+    shown = folded(browser.get(page).content.decode())
     assert "0 of 1 ready, next start <time" in shown
     assert "Try again now" in shown
     with _later(1):
         node_heard(nodes["b"])
         deployment_settle(deployment_id=served.id)
         node_says(nodes["b"], {_live(served).get().id: "ready"})
-    shown = browser.get(page).content.decode()
+    shown = folded(browser.get(page).content.decode())
     assert "next start" not in shown
     assert "Try again now" not in shown, "a may wait, but nothing is missing"
 

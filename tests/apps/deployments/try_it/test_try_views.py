@@ -13,6 +13,7 @@ from controlplane.domain.lifecycle import DeploymentState
 from controlplane.domain.rules.examples import facts
 from tests.apps.pages import committed_queries, polled, queries_of, signed_in
 from tests.factories import Cast, make_deployment, make_model
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 CHAT = "sync/v1/chat/completions"
@@ -102,7 +103,7 @@ def test_a_restricted_environment_may_be_called_by_all_and_woken_by_some(cast: C
     )
     RestrictedEnvironment.objects.create(team=cast.team, name="production")
     client = signed_in(cast.member)
-    assert "disabled>Wake it" in page_at(client)
+    assert "disabled>Wake it" in folded(page_at(client))
     place = f"{asleep.model_id}/environments/production"
     assert client.post("/models/try/wake/", {"place": place}).status_code == 403
     assert asked(client, place).status_code == 200
