@@ -93,7 +93,9 @@ def test_the_memory_says_how_much_it_holds_and_what_the_speed_rests_on(
     page = visit(f"/configs/{stage.blocked.id}/")
     memory = page.get_by_role("region", name="Memory per GPU")
     expect(memory).to_contain_text(
-        re.compile(r"Holds \S+ requests? at full length, \S+ at 4\s096 tokens; [\d\s]+ tokens")
+        re.compile(
+            r"Holds\s+\S+\s+requests?\s+at\s+full\s+length,\s+\S+\s+at\s+4\s096\s+tokens;\s+[\d\s]+tokens"
+        )
     )
     for part in ("Weights", "KV cache", "Activations", "Overhead"):
         expect(memory.locator(".legend")).to_contain_text(part)

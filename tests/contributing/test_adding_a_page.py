@@ -53,7 +53,9 @@ def test_a_page_takes_the_files_of_its_page_and_is_walked(tmp_path: Path) -> Non
     copy.write("apps/dashboard/throwaway_page.py", VIEW)
     copy.write("templates/dashboard/throwaway_page.html", TEMPLATE)
     copy.write("tests/apps/dashboard/test_throwaway_page.py", TEST)
-    copy.put(urls, ", throwaway_page", after="from apps.dashboard import rule_pages")
+    copy.put(
+        urls, ", throwaway_page", after="from apps.dashboard import config_reference, rule_pages"
+    )
     copy.put(urls, '    path("throwaway/", throwaway_page.throwaway, name="throwaway"),\n',
              before='    path("rules/"')  # fmt: skip
     copy.put("apps/ui/context.py", '    ("Throwaway", "dashboard:throwaway"),\n',

@@ -6,6 +6,8 @@ from tests.contributing.throwaway import copy_tree, not_as_listed
 
 PAGE = "adding_a_quantization_type"
 MOST_FILES = 4
+WRITTEN = {"docs/config.md", "docs/config.schema.json"}
+"""By a command."""
 NAME = "fp8_kv_mlp_only"
 ROW = f"""            Precision(
                 name="{NAME}",
@@ -79,7 +81,7 @@ def test_a_quantization_type_takes_the_files_of_its_page_and_is_planned(tmp_path
     copy.put("CHANGELOG.md", "- A type for nobody.\n", after="### Builds\n\n")
     copy.manage("write_config_reference")
     assert not_as_listed(PAGE, copy.changed()) == []
-    assert len(copy.changed()) <= MOST_FILES
+    assert len(copy.changed() - WRITTEN) <= MOST_FILES
     copy.test(*CONTRACTS)
 
 
@@ -93,6 +95,7 @@ def test_a_new_number_is_a_row_too_and_is_told_as_untested(tmp_path: Path) -> No
     copy.put("docs/quantization.md", "| `mxfp8` | MXFP8, blocks of 32 | 16-bit | its own |\n",
              before="| `fp4` | NVFP4")  # fmt: skip
     copy.put("CHANGELOG.md", "- A number for nobody.\n", after="### Builds\n\n")
+    copy.manage("write_config_reference")
     assert not_as_listed(PAGE, copy.changed()) == []
     copy.write("tests/domain/test_throwaway.py", HONEST)
     copy.test("tests/domain/test_throwaway.py", *CONTRACTS)

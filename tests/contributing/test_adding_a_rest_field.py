@@ -23,9 +23,7 @@ def test_a_node_says_whether_it_is_a_throwaway(client: Client) -> None:
 def test_a_rest_field_takes_the_files_of_its_page_and_is_described(tmp_path: Path) -> None:
     copy = copy_tree(tmp_path)
     serializers = "apps/fleet/serializers.py"
-    copy.put(
-        serializers, FIELD, after="last_heartbeat_at = serializers.DateTimeField(allow_null=True)\n"
-    )
+    copy.put(serializers, FIELD, before="    clock_ahead_seconds = serializers.IntegerField(")
     copy.put(
         serializers,
         METHOD,

@@ -74,7 +74,7 @@ class Exchange:
 
     def tick(self, now: float) -> None:
         """Once a second: write down that it runs, and end it when it takes too long."""
-        if self._held_until is not None and now > self._held_until:
+        if self._is_held_too_long(now):
             self._refuse(no_replica(self.admission.deployment))
         elif self._connection is not None and self._connection.is_dark:
             self._give_up("dark", refusals.ENGINE_FAILED)
@@ -266,6 +266,12 @@ class Exchange:
         if self._held_until is None:
             self._held_until = self._clock.monotonic() + self._ledger.bounds.hold_seconds
         self._ledger.wait_for_routes(self)
+
+    def _is_held_too_long(self, now: float) -> bool:
+        """Whether nobody came in time; a suspect that lived lately may be late for being busy."""
+        if self._held_until is None or now <= self._held_until:
+            return False
+        return not self._ledger.may_come(self.admission.deployment)
 
     def _try_another(self, reason: str) -> None:
         self._meter.upstream_failed(reason)

@@ -291,8 +291,8 @@ def test_equal_inputs_give_equal_bytes(tiny: Path, tmp_path: Path) -> None:
 
 def test_a_data_set_that_changed_since_the_fetch_is_refused(tiny: Path, tmp_path: Path) -> None:
     source = fetched(tiny, tmp_path / "fetch")
-    values = outputs.read(source).values
-    values = {**values, "calibration": {**values["calibration"], "revision": "sha256:0123"}}
+    began_with = {"dataset": "enginehouse/general", "revision": "sha256:0123"}
+    values = {**outputs.read(source).values, "calibration": began_with}
     outputs.seal(source, step="fetch", values=values, digests={})
     with pytest.raises(StepFailure) as raised:
         run_here("calibrate", quantized_spec(tiny, "fp8"), tmp_path / "out", fetch=source)

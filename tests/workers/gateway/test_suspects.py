@@ -104,6 +104,21 @@ def test_a_request_waits_for_an_answer_that_is_late(house, http, background, run
     assert asked.result(DEADLINE_SECONDS).status_code == 200
 
 
+def test_a_request_waits_on_for_one_that_lived_lately_though_it_is_held_long(
+    house, http, background, runner
+):
+    engine, gateway = house.engine(answers), house.gateway()
+    cut_off(house, suspect_row(engine.port, runner().port))
+    gateway.ask_suspects()
+    gateway.advance(TRUSTED_SECONDS + 0.5)
+    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    wait_for(lambda: gateway.waiting == 1, what="the request to be held")
+    gateway.advance(gateway.inner.bounds.hold_seconds + 1)
+    assert gateway.waiting == 1, "its host may be busy"
+    gateway.ask_suspects()
+    assert asked.result(DEADLINE_SECONDS).status_code == 200
+
+
 def test_a_request_waits_for_the_first_answer_of_its_runner(house, http, background, runner):
     engine, gateway = house.engine(answers), house.gateway()
     cut_off(house, suspect_row(engine.port, runner().port))
