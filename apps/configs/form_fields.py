@@ -113,7 +113,7 @@ HARDWARE = Group(
         Field(
             name="runtime", label="Runtime", path="enginehouse.runtime", kind=Kind.CHOICE,
             choices=tuple(RuntimeChoice), default=RuntimeChoice.AUTO,
-            help="`auto` takes `native` without an accelerator, else `trtllm`.",
+            help="`auto` takes `native` without an accelerator, else what hosts start.",
         ),
         Field(name="pool", label="Pool", path="enginehouse.pool", default="default"),
     ),
