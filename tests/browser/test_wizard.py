@@ -99,7 +99,7 @@ def test_the_memory_says_how_much_it_holds_and_what_the_speed_rests_on(
     )
     for part in ("Weights", "KV cache", "Activations", "Overhead"):
         expect(memory.locator(".legend")).to_contain_text(part)
-    expect(memory).to_contain_text(re.compile(r"\S+ to \S+ tokens/s"))
+    expect(memory).to_contain_text(re.compile(r"\S+\s+to\s+\S+\s+tokens/s"))
     expect(memory).to_contain_text("By formula: what a step reads over the GPU's")
 
 
