@@ -23,6 +23,12 @@ from apps.deployments.environments.restrictions import (
     require_first_place,
 )
 from apps.deployments.models import PRODUCTION, Deployment
+from apps.deployments.nodes.serializers import (
+    FailedStartsListObject,
+    FailedStartsObject,
+    ReplicaListObject,
+    ReplicaObject,
+)
 from apps.deployments.selectors import (
     build_get,
     deployment_get,
@@ -39,10 +45,6 @@ from apps.deployments.serializers import (
     DeploymentLogsObject,
     DeploymentObject,
     DeploymentTombstone,
-    FailedStartsListObject,
-    FailedStartsObject,
-    ReplicaListObject,
-    ReplicaObject,
     RetriedObject,
     SuccessObject,
 )

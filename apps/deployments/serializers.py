@@ -12,7 +12,6 @@ from apps.configs.config_bodies import ConfigFileField
 from apps.deployments import examples
 from apps.deployments.addresses import Address, environment_place, urls_of
 from apps.deployments.conditions import conditions_of
-from apps.deployments.environments.promotion import CLEANUPS, promotion_settings
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 from apps.deployments.selectors import DEGRADED
@@ -21,11 +20,10 @@ from apps.rest.examples import shown_as
 from apps.rest.failure_object import FailureObject
 from apps.rest.paging import Pagination
 from apps.telemetry.log_queries import LogLineObject
-from controlplane.domain.lifecycle import DeploymentState, ReplicaState
+from controlplane.domain.lifecycle import DeploymentState
 
 STATUSES = [state.value.upper() for state in DeploymentState]
-REPLICA_STATES = [state.value for state in ReplicaState]
-_CHANGES = ["ACCEPTED", "QUEUED", "UNCHANGED"]
+CHANGES = ["ACCEPTED", "QUEUED", "UNCHANGED"]
 
 
 class AutoscalingObject(serializers.Serializer[Any]):
@@ -57,7 +55,7 @@ class AutoscalingObject(serializers.Serializer[Any]):
 
 @shown_as(examples.AUTOSCALING_ANSWER)
 class AutoscalingAnswerObject(serializers.Serializer[Any]):
-    status = serializers.ChoiceField(choices=_CHANGES, help_text="Whether anything changed.")
+    status = serializers.ChoiceField(choices=CHANGES, help_text="Whether anything changed.")
     message = serializers.CharField(help_text="The same in words.")
 
 
@@ -237,123 +235,6 @@ class ModelCreatedObject(serializers.Serializer[Any]):
     deployment = DeploymentObject(help_text="Its first deployment.")
 
 
-class PromotionSettingsObject(serializers.Serializer[Any]):
-    """What happens when a deployment is promoted to an environment."""
-
-    redeploy_on_promotion = serializers.BooleanField(
-        help_text="Whether a promotion makes a new deployment of the same artifact."
-    )
-    promotion_cleanup_strategy = serializers.ChoiceField(
-        choices=CLEANUPS, help_text="What becomes of the deployment that was there before."
-    )
-    rolling_deploy = serializers.BooleanField(
-        help_text="Always false here: traffic moves at once, when enough replicas are ready."
-    )
-    rolling_deploy_config = serializers.DictField(allow_null=True, help_text="Always null here.")
-    ramp_up_while_promoting = serializers.BooleanField(help_text="Always false here.")
-    ramp_up_duration_seconds = serializers.IntegerField(help_text="Without effect here.")
-
-
-class InstanceNameObject(serializers.Serializer[Any]):
-    """What a deployment asks of a machine."""
-
-    name = serializers.CharField(allow_null=True, help_text="Such as `H100:2`.")
-
-
-class PromotionObject(serializers.Serializer[Any]):
-    """How far a promotion is; it is gone once every gateway has it."""
-
-    status = serializers.ChoiceField(
-        choices=["RELEASING", "FAILED", "CANCELED"], help_text="How it stands."
-    )
-    percent_traffic_to_new_version = serializers.IntegerField(
-        help_text="Share of the requests that the candidate gets, in percent."
-    )
-    error_message = serializers.CharField(
-        allow_null=True, help_text="Why it failed; null where it did not."
-    )
-    ready_replicas = serializers.IntegerField(
-        allow_null=True, default=None, help_text="Of the candidate, while it is waited for."
-    )
-    needed_replicas = serializers.IntegerField(
-        allow_null=True, default=None, help_text="So many must be ready before it takes over."
-    )
-    waits_for = serializers.CharField(
-        allow_null=True, default=None, help_text="The same in a sentence, with the rule."
-    )
-    gives_up_at = serializers.DateTimeField(
-        allow_null=True, default=None, help_text="When it fails unless one more becomes ready."
-    )
-
-
-@shown_as(examples.ENVIRONMENT)
-class EnvironmentObject(serializers.Serializer[Any]):
-    name = serializers.CharField(help_text="Its name within the model, such as `production`.")
-    created_at = serializers.DateTimeField()
-    model_id = serializers.CharField(help_text="The model that it belongs to.")
-    current_deployment = DeploymentObject(
-        source="current", allow_null=True, help_text="What it points at; null while nothing."
-    )
-    candidate_deployment = DeploymentObject(
-        source="candidate", allow_null=True, help_text="What it is rolling to; null while nothing."
-    )
-    in_progress_promotion = PromotionObject(
-        source="promotion",
-        allow_null=True,
-        help_text="How far that is; null where nothing is promoted.",
-    )
-    autoscaling_settings = serializers.SerializerMethodField(
-        help_text="Of what it points at; null while nothing."
-    )
-    promotion_settings = serializers.SerializerMethodField(
-        help_text="What happens when a deployment is promoted to it."
-    )
-    instance_type = serializers.SerializerMethodField(
-        help_text="What it points at asks of a machine; null while nothing."
-    )
-    request_backpressure_settings = serializers.SerializerMethodField(
-        help_text="Always without a policy: the gateway's own limits hold."
-    )
-
-    @extend_schema_field(AutoscalingObject(allow_null=True))
-    def get_autoscaling_settings(self, environment: Environment) -> dict[str, Any] | None:
-        current = environment.current
-        return autoscaling_settings(current) if current else None
-
-    urls = serializers.SerializerMethodField(help_text="Where it is asked.")
-
-    @extend_schema_field(UrlsObject)
-    def get_urls(self, environment: Environment) -> dict[str, str | None]:
-        return urls_of(
-            environment_place(environment.model_id, environment.name), environment.current
-        )
-
-    @extend_schema_field(PromotionSettingsObject)
-    def get_promotion_settings(self, environment: Environment) -> dict[str, Any]:
-        return promotion_settings(environment)
-
-    @extend_schema_field(InstanceNameObject(allow_null=True))
-    def get_instance_type(self, environment: Environment) -> dict[str, str] | None:
-        current = environment.current
-        return {"name": instance_type_name(current)} if current else None
-
-    @extend_schema_field(BackpressureObject)
-    def get_request_backpressure_settings(self, environment: Environment) -> dict[str, Any]:
-        return {"policy": None}
-
-
-class EnvironmentListObject(serializers.Serializer[Any]):
-    environments = EnvironmentObject(many=True, help_text="Environments, production first.")
-    pagination = Pagination()
-
-
-@shown_as(examples.ENVIRONMENT_PATCHED)
-class EnvironmentPatchedObject(serializers.Serializer[Any]):
-    environment = EnvironmentObject(help_text="The environment as it is now.")
-    status = serializers.ChoiceField(choices=_CHANGES, help_text="Whether anything changed.")
-    message = serializers.CharField(help_text="The same in words.")
-
-
 @shown_as(examples.SUCCESS)
 class SuccessObject(serializers.Serializer[Any]):
     success = serializers.BooleanField(help_text="Always true.")
@@ -408,59 +289,6 @@ class DeploymentLogsObject(serializers.Serializer[Any]):
     logs = DeploymentLogLineObject(
         many=True, help_text="The lines, in the order that was asked for."
     )
-
-
-@shown_as(examples.REPLICA)
-class ReplicaObject(serializers.Serializer[Any]):
-    """A replica: what is wanted of it and what its node last said."""
-
-    id = serializers.CharField()
-    node = serializers.CharField(source="node.name", help_text="The node that it runs on.")
-    state = serializers.ChoiceField(
-        choices=REPLICA_STATES, help_text="Where it is; `ready` answers requests."
-    )
-    is_confirmed = serializers.BooleanField(
-        help_text="False while its node has not said so for 9 seconds: `state` is the last known."
-    )
-    observed_at = serializers.DateTimeField(
-        source="heard_at", allow_null=True, help_text="When its node last said how it stands."
-    )
-    wanted = serializers.ChoiceField(
-        choices=["running", "stopped"], help_text="What its node works toward."
-    )
-    memory_bytes = serializers.IntegerField(
-        help_text="GPU memory that it holds; host memory on a CPU."
-    )
-    placement = serializers.CharField(
-        allow_blank=True, help_text="Why it was placed there, and which nodes were passed over."
-    )
-    ordered_at = serializers.DateTimeField(help_text="When it was ordered.")
-    ready_at = serializers.DateTimeField(
-        allow_null=True, help_text="When it could answer; null before."
-    )
-    finished_at = serializers.DateTimeField(allow_null=True)
-    failure = FailureObject(allow_null=True, help_text="Why it failed; null where it did not.")
-
-
-class ReplicaListObject(serializers.Serializer[Any]):
-    replicas = ReplicaObject(many=True, help_text="Replicas, newest first.")
-    pagination = Pagination()
-
-
-@shown_as(examples.FAILED_STARTS)
-class FailedStartsObject(serializers.Serializer[Any]):
-    """Starts that failed in a row on a node; the next is made there after `retry_at`."""
-
-    node = serializers.CharField(source="node.name", help_text="The node.")
-    count = serializers.IntegerField(help_text="How many failed in a row.")
-    first_at = serializers.DateTimeField(help_text="When the first of them failed.")
-    last_at = serializers.DateTimeField(help_text="When the last of them failed.")
-    retry_at = serializers.DateTimeField(help_text="When the next start is made there.")
-    failure = FailureObject(allow_null=True, help_text="Why the last of them failed.")
-
-
-class FailedStartsListObject(serializers.Serializer[Any]):
-    failed_starts = FailedStartsObject(many=True, help_text="By node.")
 
 
 def _production(model: ServedModel) -> Environment | None:

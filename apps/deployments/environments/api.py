@@ -10,6 +10,11 @@ from apps.accounts.rest_views import TeamView
 from apps.deployments.bodies import EnvironmentCreateBody, EnvironmentPatchBody, PromoteBody
 from apps.deployments.environments.promoting import environment_promote
 from apps.deployments.environments.restrictions import require_environment
+from apps.deployments.environments.serializers import (
+    EnvironmentListObject,
+    EnvironmentObject,
+    EnvironmentPatchedObject,
+)
 from apps.deployments.environments.services import (
     environment_cancel_promotion,
     environment_configure,
@@ -18,14 +23,7 @@ from apps.deployments.environments.services import (
 )
 from apps.deployments.models import Deployment, Environment
 from apps.deployments.selectors import deployment_get, environment_get, environment_list, model_get
-from apps.deployments.serializers import (
-    CancelledObject,
-    DeploymentObject,
-    EnvironmentListObject,
-    EnvironmentObject,
-    EnvironmentPatchedObject,
-    SuccessObject,
-)
+from apps.deployments.serializers import CancelledObject, DeploymentObject, SuccessObject
 from apps.deployments.services.autoscaling import autoscaling_update
 from apps.deployments.services.deployments import deployment_activate, deployment_deactivate
 from apps.rest.errors import Conflict

@@ -13,7 +13,7 @@ from apps.deployments import examples
 from apps.deployments.nodes.failed_starts import failed_starts_clear
 from apps.deployments.nodes.removing import node_remove
 from apps.deployments.nodes.selectors import FailedOnNode, OnNode, builds_on, failed_on, replicas_on
-from apps.deployments.serializers import REPLICA_STATES
+from apps.deployments.nodes.serializers import REPLICA_STATES
 from apps.fleet.api import NodeDetailView as FleetNodeDetailView
 from apps.fleet.api import NodeView
 from apps.rest.examples import shown_as

@@ -1,0 +1,139 @@
+"""Environments and promotions in the hosted product's shapes."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from apps.deployments import examples
+from apps.deployments.addresses import environment_place, urls_of
+from apps.deployments.environments.promotion import CLEANUPS, promotion_settings
+from apps.deployments.memory_need import instance_type_name
+from apps.deployments.models import Environment
+from apps.deployments.serializers import (
+    CHANGES,
+    AutoscalingObject,
+    BackpressureObject,
+    DeploymentObject,
+    UrlsObject,
+)
+from apps.deployments.services.autoscaling import autoscaling_settings
+from apps.rest.examples import shown_as
+from apps.rest.paging import Pagination
+
+
+class PromotionSettingsObject(serializers.Serializer[Any]):
+    """What happens when a deployment is promoted to an environment."""
+
+    redeploy_on_promotion = serializers.BooleanField(
+        help_text="Whether a promotion makes a new deployment of the same artifact."
+    )
+    promotion_cleanup_strategy = serializers.ChoiceField(
+        choices=CLEANUPS, help_text="What becomes of the deployment that was there before."
+    )
+    rolling_deploy = serializers.BooleanField(
+        help_text="Always false here: traffic moves at once, when enough replicas are ready."
+    )
+    rolling_deploy_config = serializers.DictField(allow_null=True, help_text="Always null here.")
+    ramp_up_while_promoting = serializers.BooleanField(help_text="Always false here.")
+    ramp_up_duration_seconds = serializers.IntegerField(help_text="Without effect here.")
+
+
+class InstanceNameObject(serializers.Serializer[Any]):
+    """What a deployment asks of a machine."""
+
+    name = serializers.CharField(allow_null=True, help_text="Such as `H100:2`.")
+
+
+class PromotionObject(serializers.Serializer[Any]):
+    """How far a promotion is; it is gone once every gateway has it."""
+
+    status = serializers.ChoiceField(
+        choices=["RELEASING", "FAILED", "CANCELED"], help_text="How it stands."
+    )
+    percent_traffic_to_new_version = serializers.IntegerField(
+        help_text="Share of the requests that the candidate gets, in percent."
+    )
+    error_message = serializers.CharField(
+        allow_null=True, help_text="Why it failed; null where it did not."
+    )
+    ready_replicas = serializers.IntegerField(
+        allow_null=True, default=None, help_text="Of the candidate, while it is waited for."
+    )
+    needed_replicas = serializers.IntegerField(
+        allow_null=True, default=None, help_text="So many must be ready before it takes over."
+    )
+    waits_for = serializers.CharField(
+        allow_null=True, default=None, help_text="The same in a sentence, with the rule."
+    )
+    gives_up_at = serializers.DateTimeField(
+        allow_null=True, default=None, help_text="When it fails unless one more becomes ready."
+    )
+
+
+@shown_as(examples.ENVIRONMENT)
+class EnvironmentObject(serializers.Serializer[Any]):
+    name = serializers.CharField(help_text="Its name within the model, such as `production`.")
+    created_at = serializers.DateTimeField()
+    model_id = serializers.CharField(help_text="The model that it belongs to.")
+    current_deployment = DeploymentObject(
+        source="current", allow_null=True, help_text="What it points at; null while nothing."
+    )
+    candidate_deployment = DeploymentObject(
+        source="candidate", allow_null=True, help_text="What it is rolling to; null while nothing."
+    )
+    in_progress_promotion = PromotionObject(
+        source="promotion",
+        allow_null=True,
+        help_text="How far that is; null where nothing is promoted.",
+    )
+    autoscaling_settings = serializers.SerializerMethodField(
+        help_text="Of what it points at; null while nothing."
+    )
+    promotion_settings = serializers.SerializerMethodField(
+        help_text="What happens when a deployment is promoted to it."
+    )
+    instance_type = serializers.SerializerMethodField(
+        help_text="What it points at asks of a machine; null while nothing."
+    )
+    request_backpressure_settings = serializers.SerializerMethodField(
+        help_text="Always without a policy: the gateway's own limits hold."
+    )
+
+    @extend_schema_field(AutoscalingObject(allow_null=True))
+    def get_autoscaling_settings(self, environment: Environment) -> dict[str, Any] | None:
+        current = environment.current
+        return autoscaling_settings(current) if current else None
+
+    urls = serializers.SerializerMethodField(help_text="Where it is asked.")
+
+    @extend_schema_field(UrlsObject)
+    def get_urls(self, environment: Environment) -> dict[str, str | None]:
+        return urls_of(
+            environment_place(environment.model_id, environment.name), environment.current
+        )
+
+    @extend_schema_field(PromotionSettingsObject)
+    def get_promotion_settings(self, environment: Environment) -> dict[str, Any]:
+        return promotion_settings(environment)
+
+    @extend_schema_field(InstanceNameObject(allow_null=True))
+    def get_instance_type(self, environment: Environment) -> dict[str, str] | None:
+        current = environment.current
+        return {"name": instance_type_name(current)} if current else None
+
+    @extend_schema_field(BackpressureObject)
+    def get_request_backpressure_settings(self, environment: Environment) -> dict[str, Any]:
+        return {"policy": None}
+
+
+class EnvironmentListObject(serializers.Serializer[Any]):
+    environments = EnvironmentObject(many=True, help_text="Environments, production first.")
+    pagination = Pagination()
+
+
+@shown_as(examples.ENVIRONMENT_PATCHED)
+class EnvironmentPatchedObject(serializers.Serializer[Any]):
+    environment = EnvironmentObject(help_text="The environment as it is now.")
+    status = serializers.ChoiceField(choices=CHANGES, help_text="Whether anything changed.")
+    message = serializers.CharField(help_text="The same in words.")
