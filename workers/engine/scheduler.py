@@ -1,6 +1,5 @@
 """Decides who holds a row and what the next step feeds."""
 
-from collections import deque
 from collections.abc import Iterator
 from threading import Condition
 
@@ -20,7 +19,10 @@ MOST_OVERTAKEN = 8
 
 
 class Scheduler:
-    """First come, first served; rows join and leave between any two steps.
+    """Weighted fair queueing; rows join and leave between any two steps.
+
+    Whoever waits is served as if all shared the engine at once: the first row goes to who would
+    then have ended first, so that short requests pass long ones, and none is passed for ever.
 
     `submit` and the counts may be used from any thread, everything else belongs to the model
     thread.
@@ -34,7 +36,9 @@ class Scheduler:
         self._settings = settings
         self._metrics = metrics
         self._step_tokens = step_tokens
-        self.waiting: deque[Sequence] = deque()
+        self.waiting: list[Sequence] = []
+        self._turn = 0.0
+        """Tokens that each of those who wait and run would have had by now."""
         self._overtaken = 0
         self.changed = Condition()
         self.running: list[Sequence] = []
@@ -45,19 +49,21 @@ class Scheduler:
         return self._rows.used_slots / self._cache.slots
 
     def submit(self, sequence: Sequence) -> None:
-        """Put a request at the end of the line. Raises: `QueueFull`."""
+        """Let a request wait for its turn. Raises: `QueueFull`."""
         with self.changed:
             if len(self.waiting) >= self._settings.max_waiting_requests:
                 raise QueueFull(f"{len(self.waiting)} requests wait already")
+            sequence.turn = self._turn + sequence.reserved_tokens
             self.waiting.append(sequence)
             self.changed.notify()
 
     def admit(self) -> None:
-        """Free the rows of those who left, then give rows to those who wait longest."""
+        """Free the rows of those who left, then give rows to those whose turn it is."""
         with self.changed:
             for sequence in [sequence for sequence in self.running if sequence.is_cancelled]:
                 self.leave(sequence)
-            self.waiting = deque(sequence for sequence in self.waiting if not sequence.is_cancelled)
+            self.waiting = [sequence for sequence in self.waiting if not sequence.is_cancelled]
+            self.waiting.sort(key=lambda sequence: (sequence.turn, sequence.arrived_at))
             while len(self.running) < self._settings.max_batch_size and self._admit_one():
                 pass
 
@@ -121,6 +127,7 @@ class Scheduler:
         for sequence in self.waiting:
             if self._give_row(sequence):
                 self._overtaken = 0 if sequence is self.waiting[0] else self._overtaken + 1
+                self._turn += sequence.reserved_tokens / (len(self.waiting) + len(self.running))
                 self.waiting.remove(sequence)
                 self.running.append(sequence)
                 return True
@@ -172,4 +179,5 @@ class Scheduler:
         self.leave(sequence)
         self._metrics.preemptions.inc()
         with self.changed:
-            self.waiting.appendleft(sequence)
+            sequence.turn = 0.0  # before all others
+            self.waiting.append(sequence)

@@ -35,6 +35,8 @@ class Sequence:
         self.row = Row(first_slot=0, capacity=0)  # none until the scheduler admits it
         self.tokens = list(generation.prompt)
         self.arrived_at = self.last_token_at = clock.monotonic()
+        self.turn = 0.0
+        """Where the scheduler puts it among those who wait."""
         self.is_cancelled = False
         self.cached_tokens = 0
         self._clock = clock

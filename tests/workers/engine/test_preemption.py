@@ -100,27 +100,44 @@ def test_a_short_prompt_need_not_wait_for_a_long_one(checkpoint: Path) -> None:
 
 
 def test_a_long_prompt_ends_while_short_ones_keep_coming(checkpoint: Path) -> None:
-    engine = start_engine(checkpoint, max_num_tokens=16, max_batch_size=3)
-    shorts = [Asked(engine, prompt, max_tokens=1) for prompt in _prompts((15,) * 40)]
-    long = Asked(engine, _prompts((200,))[0], max_tokens=1)
-    shorts += [Asked(engine, prompt, max_tokens=1) for prompt in _prompts((15,) * 80)]
+    engine = start_engine(checkpoint, max_num_tokens=16, max_batch_size=4)
+    hold = Hold(times=2)
+    beside = Asked(engine, [5], max_tokens=2000, on_piece=hold, ignore_eos=True)
+    with hold:
+        long = Asked(engine, _prompts((200,))[0], max_tokens=1)
+    with hold:  # the long one has a row
+        shorts = [Asked(engine, prompt, max_tokens=1) for prompt in _prompts((15,) * 120)]
     long.finish()
     last = [short.finish() for short in shorts][-1]
     assert long.answer.last_token_at < last.answer.last_token_at
+    beside.answer.cancel()
     engine.stop()
 
 
-def test_a_large_request_is_passed_a_few_times_only(checkpoint: Path) -> None:
+def test_a_large_request_is_not_passed_for_ever(checkpoint: Path) -> None:
     engine = _tight(checkpoint, "guaranteed_no_evict", tokens=100)
     engine.start()
     hold = Hold()
     small = [Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True, on_piece=hold)]
     with hold:
         large = Asked(engine, [5, 6, 7], max_tokens=97, ignore_eos=True)
-        small += [Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True) for _ in range(40)]
+        small += [Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True) for _ in range(3)]
+    for at in range(60):
+        small[at].finish()
+        small.append(Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True))
     assert large.finish().failure is None
     assert small[-1].finish().answer.last_token_at > large.answer.last_token_at
     assert small[1].answer.last_token_at < large.answer.last_token_at
+    engine.stop()
+
+
+def test_a_short_request_is_not_kept_behind_all_long_ones(checkpoint: Path) -> None:
+    engine = make_engine(checkpoint, max_batch_size=2)
+    long = [Asked(engine, [5, 6, at], max_tokens=40, ignore_eos=True) for at in range(12)]
+    short = Asked(engine, [5, 6, 7], max_tokens=4, ignore_eos=True)
+    engine.start()
+    ended = short.finish().answer.last_token_at
+    assert sum(each.finish().answer.last_token_at < ended for each in long) <= 2
     engine.stop()
 
 
