@@ -8,7 +8,7 @@ WORKDIR /srv/enginehouse
 COPY pyproject.toml constraints.txt ./
 # The image's own packages win over our pins: they are written down as constraints first.
 RUN pip freeze --exclude-editable | grep -E '^[A-Za-z0-9_.-]+==' > image.txt \
-    && pip install -c image.txt -e ".[containers]" llguidance starlette && rm image.txt
+    && pip install -c image.txt -e ".[containers]" llguidance "jsonschema-rs>=0.60,<0.61" starlette && rm image.txt
 COPY manage.py ./
 COPY controlplane controlplane
 COPY apps apps

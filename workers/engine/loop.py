@@ -64,8 +64,7 @@ class EngineLoop:
             pass_gate("engine.step")
         self._scheduler.admit()
         for sequence, segment, logits in self._feed(self._scheduler.plan()):
-            if sequence.pending_tokens <= 0:  # else the prompt has more pieces
-                self._advance(sequence, segment, logits)
+            self._take(sequence, segment, logits)
 
     def _has_reason_to_wake(self) -> bool:
         return bool(self._stopping.is_set() or self._scheduler.waiting or self._scheduler.running)
@@ -92,6 +91,16 @@ class EngineLoop:
         # Behind the handler: an error holds on to what its step had taken of the GPU's memory.
         for pair in step:
             yield from self._feed([pair])
+
+    def _take(self, sequence: Sequence, segment: Segment, logits: Tensor) -> None:
+        """Score what was fed of a prompt; behind its last piece, begin the answer."""
+        try:
+            logits = sequence.score_prompt(segment, logits)
+        except Exception as error:
+            self._fail(sequence, error)
+            return
+        if sequence.pending_tokens <= 0:
+            self._advance(sequence, segment, logits)
 
     def _advance(self, sequence: Sequence, segment: Segment, logits: Tensor) -> None:
         """Choose tokens for as long as the drafts foretold them, and forget the other drafts.

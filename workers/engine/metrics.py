@@ -39,6 +39,9 @@ class EngineMetrics:
 
     def token_chosen(self, sequence: Sequence, before: float) -> None:
         """Count an answer's newest token; `before` is when the one before it came."""
+        if sequence.completion_tokens == 0:  # the scores of its prompt were all that was asked for
+            self._prompt_tokens.inc(len(sequence.generation.prompt))
+            return
         self._completion_tokens.inc()
         if sequence.completion_tokens == 1:
             self._prompt_tokens.inc(len(sequence.generation.prompt))

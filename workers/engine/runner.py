@@ -26,9 +26,16 @@ class Segment:
     tokens: Sequence[int]
     drafts: int = 0
     """How many of the last tokens are guesses, each to be verified by the scores before it."""
+    scores_all: bool = False
+    """Whether the scores after each token are wanted, and not only after the last."""
     adapter: str | None = None
     is_long: bool = False
     """Whether the row uses the second set of a model with two sets of rotary frequencies."""
+
+    @property
+    def scored_tokens(self) -> int:
+        """How many of the last tokens are followed by scores."""
+        return len(self.tokens) if self.scores_all else 1 + self.drafts
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +66,9 @@ class ModelRunner:
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def forward(self, segments: Sequence[Segment]) -> tuple[Tensor, ...]:
-        """Feed the segments; give back each one's logits after its last token and its drafts.
+        """Feed the segments; give back each one's logits after its scored tokens.
 
-        Shapes: `[1 + drafts, vocabulary]`.
+        Shapes: `[scored tokens, vocabulary]`.
 
         A row's length grows only when the whole forward has succeeded, so a failed one may be
         repeated.
@@ -72,7 +79,7 @@ class ModelRunner:
         ids = torch.tensor([token for segment in segments for token in segment.tokens])
         ends = list(accumulate(span.queries for span in spans))
         scored = [
-            torch.arange(end - segment.drafts - 1, end)
+            torch.arange(end - segment.scored_tokens, end)
             for segment, end in zip(segments, ends, strict=True)
         ]
         slots = positions + torch.tensor(starts)

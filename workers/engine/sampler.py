@@ -8,6 +8,8 @@ from torch import Tensor
 from workers.engine.errors import RowFailed
 from workers.engine.generation import Sampling
 
+LEAST_TEMPERATURE = 1e-5
+"""Below it the best token is taken: scores divided by less are no numbers any more."""
 FIRST_LOOK = 256
 """Tokens sorted before the whole vocabulary is: the nucleus is nearly always among them."""
 
@@ -28,7 +30,7 @@ class Sampler:
         best = int(logits.argmax())
         if not torch.isfinite(logits[best]):
             raise RowFailed("the model's scores for the next token are not numbers")
-        if self._sampling.temperature == 0:
+        if self._sampling.temperature < LEAST_TEMPERATURE:
             return best
         scores, tokens = _keep_top_k(logits / self._sampling.temperature, self._sampling.top_k)
         scores, tokens = _keep_top_p(scores, tokens, self._sampling.top_p)

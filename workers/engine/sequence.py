@@ -11,11 +11,15 @@ from workers.engine.detokenizer import Detokenizer
 from workers.engine.drafts import Drafter
 from workers.engine.generation import FinishReason, Generation, Progress, TokenScore
 from workers.engine.kept_rows import Content
+from workers.engine.prompt_scores import PromptScores
 from workers.engine.runner import Segment
 from workers.engine.sampler import Sampler
 from workers.engine.slots import Row
 from workers.engine.stop_strings import StopStrings
-from workers.engine.token_scores import forbid, score_token, shape_scores
+from workers.engine.token_scores import forbid, score_tokens, shape_scores
+
+MOST_SCORED = 128
+"""Tokens of a step whose scores are all kept: each takes four bytes a word of the vocabulary."""
 
 
 class Sequence:
@@ -45,6 +49,8 @@ class Sequence:
         ends = () if generation.sampling.ignore_eos else end_tokens
         self._end_tokens = frozenset(ends) | generation.sampling.stop_tokens
         self._untold_scores: list[TokenScore] = []
+        self._prompt_scores = PromptScores(generation)
+        self._has_told_prompt = False
         self._sampler = Sampler(generation.sampling)
         self._detokenizer = Detokenizer(decode)
         self._stops = StopStrings(generation.sampling.stop)
@@ -52,7 +58,7 @@ class Sequence:
     @property
     def reserved_tokens(self) -> int:
         """Cache slots that prompt and answer need together; the last token is never fed."""
-        return len(self.generation.prompt) + self.generation.sampling.max_tokens - 1
+        return len(self.generation.prompt) + max(1, self.generation.sampling.max_tokens) - 1
 
     @property
     def is_long(self) -> bool:
@@ -63,7 +69,9 @@ class Sequence:
     def content(self) -> Content:
         """The row and what it holds, for answers that begin alike."""
         key = self.generation.adapter, self.generation.cache_salt, self.is_long
-        return Content(self.row, self.tokens, key)
+        # What is kept of another prompt has no scores.
+        own = None if self._prompt_scores.are_complete else id(self)
+        return Content(self.row, self.tokens, (*key, own))
 
     @property
     def pending_tokens(self) -> int:
@@ -81,9 +89,19 @@ class Sequence:
 
     def next_segment(self, most_tokens: int) -> Segment:
         """Give back the next tokens to feed, at most so many."""
-        first = self.row.length
+        first, scores_all = self.row.length, not self._prompt_scores.are_complete
+        most_tokens = min(most_tokens, MOST_SCORED) if scores_all else most_tokens
         tokens = self.tokens[first : first + most_tokens]
-        return Segment(self.row, tokens, adapter=self.generation.adapter, is_long=self.is_long)
+        return Segment(
+            self.row, tokens, scores_all=scores_all, adapter=self.generation.adapter,
+            is_long=self.is_long,
+        )  # fmt: skip
+
+    def score_prompt(self, segment: Segment, logits: Tensor) -> Tensor:
+        """Take the scores of a piece of the prompt; give back those after its last token."""
+        if segment.scores_all:
+            self._prompt_scores.take(self.row.length - len(segment.tokens), logits)
+        return logits[-1:] if segment.scores_all else logits
 
     def with_drafts(self, segment: Segment, most: int) -> Segment:
         """Give back the segment of the newest token with guesses behind it, if there are any.
@@ -101,6 +119,9 @@ class Sequence:
 
     def accept(self, logits: Tensor) -> Progress | None:
         """Choose the next token; give back what it adds for the reader, if anything."""
+        if self.generation.sampling.max_tokens == 0:
+            self.last_token_at = self._clock.monotonic()
+            return self._progress("", FinishReason.LENGTH)
         token = self._choose(logits)
         self.tokens.append(token)
         self.last_token_at = self._clock.monotonic()
@@ -108,7 +129,7 @@ class Sequence:
             return self._finish(FinishReason.STOP, "")
         if self.generation.sampling.top_logprobs is not None:
             how_many = self.generation.sampling.top_logprobs
-            self._untold_scores.append(score_token(logits, token, how_many))
+            self._untold_scores += score_tokens(logits[None], [token], how_many)
         text = self._stops.push(self._detokenizer.push(token))
         reason = self._reason_to_end()
         if reason is not None:
@@ -144,8 +165,13 @@ class Sequence:
 
     def _progress(self, text: str, reason: FinishReason | None) -> Progress:
         scores, self._untold_scores = tuple(self._untold_scores), []
+        is_first, self._has_told_prompt = not self._has_told_prompt, True
+        if is_first and self.generation.echo is not None:
+            text = self.generation.echo + text
+            scores = self._prompt_scores.echoed + scores
         return Progress(
             text=text,
+            prompt_scores=self._prompt_scores.asked if is_first else (),
             completion_tokens=self.completion_tokens,
             cached_tokens=self.cached_tokens,
             scores=scores,

@@ -29,15 +29,24 @@ def forbid(logits: Tensor, tokens: Collection[int]) -> Tensor:
     return logits.index_fill(0, torch.tensor(known, device=logits.device).long(), -torch.inf)
 
 
-def score_token(logits: Tensor, token: int, likeliest: int) -> TokenScore:
-    """Give back the log probability of a token and of the likeliest ones."""
+def score_tokens(logits: Tensor, tokens: Sequence[int], likeliest: int) -> list[TokenScore]:
+    """Give back the log probability of each token and of the likeliest in its place.
+
+    Shape: `[tokens, vocabulary]`.
+    """
     logprobs = logits.float().log_softmax(-1)
-    values, tokens = logprobs.topk(min(likeliest, len(logprobs)))
-    return TokenScore(
-        token=token,
-        logprob=float(logprobs[token]),
-        likeliest=tuple(zip(tokens.tolist(), values.tolist(), strict=True)),
-    )
+    own = logprobs.gather(-1, torch.tensor(tokens)[:, None])
+    ranks = (logprobs > own).sum(-1) + 1
+    values, best = logprobs.topk(min(likeliest, logprobs.shape[-1]))
+    return [
+        TokenScore(
+            token=token, logprob=logprob, rank=rank,
+            likeliest=tuple(zip(tokens, values, strict=True)),
+        )
+        for token, logprob, rank, tokens, values in zip(
+            tokens, own[:, 0].tolist(), ranks.tolist(), best.tolist(), values.tolist(), strict=True
+        )
+    ]  # fmt: skip
 
 
 def _penalize_repetition(logits: Tensor, penalty: float, seen: Sequence[int]) -> Tensor:

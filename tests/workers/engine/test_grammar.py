@@ -88,9 +88,6 @@ def test_a_pydantic_schema_is_held_to(engine: Engine, seed: int) -> None:
         {"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}},
         {"$ref": "#/$defs/missing"},
         {"type": "integer", "minimum": 5, "maximum": 3},
-        {"type": "array", "uniqueItems": True},
-        {"type": "string", "pattern": "(?=a)b"},
-        {"type": "object", "properties": {"a": {"not": {"type": "string"}}}},
         {"$ref": "https://example.com/schema.json"},
     ],
 )
@@ -98,6 +95,25 @@ def test_a_schema_that_cannot_be_held_to_is_refused(engine: Engine, schema: dict
     with pytest.raises(RequestRefused) as refused:
         engine.grammars.compile(schema, field="response_format.json_schema.schema")
     assert refused.value.field == "response_format.json_schema.schema"
+
+
+def test_what_no_grammar_holds_is_looked_at_in_the_whole_answer(engine: Engine) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"pattern": {"type": "string", "pattern": "^(?=a)[ab]{2}$"}},
+        "required": ["pattern"],
+        "examples": [{"pattern": "(?=a)"}],
+    }
+    grammar = engine.grammars.compile(schema, field="schema")
+    assert grammar.unheld is not None
+    assert grammar.unheld.fault('{"pattern": "ab"}') is None
+    assert grammar.unheld.fault('{"pattern": "bb"}') == (
+        'at `pattern`: "bb" does not match "^(?=a)[ab]{2}$"'
+    )
+    assert grammar.schema is not None
+    assert grammar.schema["properties"] == {"pattern": {"type": "string"}}
+    assert grammar.schema["examples"] == schema["examples"]
+    assert engine.grammars.compile(PERSON, field="schema").unheld is None
 
 
 @pytest.mark.parametrize("seed", range(3))

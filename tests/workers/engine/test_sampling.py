@@ -32,6 +32,12 @@ def test_without_a_seed_answers_differ(engine: Engine) -> None:
     assert len({tuple(tokens) for tokens in answers}) > 1
 
 
+@pytest.mark.parametrize("temperature", [1e-38, 5e-324, 1e-6])
+def test_a_temperature_too_low_to_divide_by_is_greedy(engine: Engine, temperature: float) -> None:
+    greedy = Asked(engine, PROMPT).finish().tokens
+    assert Asked(engine, PROMPT, temperature=temperature).finish().tokens == greedy
+
+
 def test_top_k_of_one_is_greedy(engine: Engine) -> None:
     greedy = Asked(engine, PROMPT).finish().tokens
     assert Asked(engine, PROMPT, temperature=1.0, top_k=1).finish().tokens == greedy

@@ -7,10 +7,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from controlplane.domain.wire import DONE, encode_event, error_type, openai_error
+from controlplane.domain.wire import DONE, encode_event
 from workers.engine.generation import Progress
+from workers.engine.server.answer_check import AnswerBroken
 from workers.engine.server.choices import Choice, Choices
-from workers.engine.server.errors import EngineFailed
+from workers.engine.server.errors import EngineFailed, failure_body
 from workers.engine.server.fields import StreamOptions
 from workers.engine.server.leaving import unless_client_leaves
 from workers.engine.server.shapes import Shape
@@ -62,11 +63,12 @@ class EventStream(StreamingResponse):
             while True:
                 if (chunk := self._chunk(*piece)) is not None:
                     yield self._event(chunk)
+                piece[0].raise_if_broken()
                 if self._choices.are_done:
                     break
                 piece = await self._choices.next()
-        except EngineFailed as error:
-            yield encode_event(openai_error(str(error), type=error_type(500), code="engine_failed"))
+        except (EngineFailed, AnswerBroken) as error:
+            yield encode_event(failure_body(error))
             return
         if self._options.include_usage:
             counts = self._choices.usage.to_json()

@@ -1,18 +1,20 @@
 """Plans a chat: its prompt, what holds its answer, and who reads it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from workers.engine.engine import Engine
 from workers.engine.errors import RequestRefused
 from workers.engine.grammar import Grammar
+from workers.engine.server.answer_check import AnswerCheck
 from workers.engine.server.constraints import compile_constraint
 from workers.engine.server.fields import ChatFields
 from workers.engine.server.plan import Plan
 from workers.engine.server.tools.dialects import HERMES, Dialect, choose_dialect
 from workers.engine.server.tools.fields import AllowedToolChoice, Function, Tool, ToolChoice
-from workers.engine.server.tools.forced import call_grammar
+from workers.engine.server.tools.forced import call_grammar, closed_schema
 from workers.engine.server.tools.generic import generic_messages
 from workers.engine.server.tools.reader import THINK, THINK_END, ChatReader
 
@@ -35,14 +37,15 @@ class _Chat:
 
     def plan(self) -> Plan:
         codec = self._engine.codec
-        text, grammar = self._rendered(), self._grammar()
+        text = self._rendered()
+        grammar, check = self._held()
         thinks = THINK_END in codec.chat_template
         is_thinking = thinks and text.rstrip().endswith(THINK)
         if is_thinking and grammar is not None:
             end = codec.token_of(THINK_END)
             is_thinking = end is not None
             grammar = grammar if end is None else grammar.copy(starts_after=end)
-        plan = Plan(prompts=[codec.encode_rendered(text)], grammar=grammar)
+        plan = Plan(prompts=[codec.encode_rendered(text)], grammar=grammar, check=check)
         if self._dialect is None and not thinks:
             return plan
         markers = (
@@ -89,38 +92,63 @@ class _Chat:
         return dialect
 
     def _rendered(self) -> str:
-        render, options = self._engine.codec.render_chat, self._fields.chat_template_kwargs
+        messages = self._fields.messages
         if self._is_generic:
-            return render(generic_messages(self._fields.messages, self._functions), options)
-        tools = [tool.model_dump(exclude_none=True) for tool in self._fields.tools]
-        messages = [message.to_template() for message in self._fields.messages]
-        return render(messages, options, tools=tools if self._functions else None)
+            return self._render(generic_messages(messages, self._functions))
+        try:
+            return self._render([message.to_template() for message in messages])
+        except RequestRefused:
+            if not any(message.has_odd_arguments for message in messages):
+                raise
+            # This template goes through the arguments by name.
+            return self._render([each.to_template(wraps_arguments=True) for each in messages])
 
-    def _grammar(self) -> Grammar | None:
+    def _render(self, messages: Sequence[Mapping[str, Any]]) -> str:
+        tools = [tool.model_dump(exclude_none=True) for tool in self._fields.tools]
+        is_told = self._functions and not self._is_generic
+        return self._engine.codec.render_chat(
+            messages, self._fields.chat_template_kwargs, tools=tools if is_told else None
+        )
+
+    def _held(self) -> tuple[Grammar | None, AnswerCheck]:
         """What holds the answer: its schema, the form of a forced call, or either of the two."""
-        grammars, choice = self._engine.grammars, self._fields.tool_choice
+        constraint = compile_constraint(self._engine.grammars, self._fields)
+        check = AnswerCheck(content=constraint.unheld if constraint else None)
+        is_forced = self._is_forced()
+        if self._dialect is None or (not is_forced and (constraint is None or self._is_generic)):
+            return constraint, check
+        arguments = self._compiled_arguments()
+        forced = self._forced(self._dialect, arguments)
+        check = replace(check, calls={name: one.unheld for name, one in arguments.items()})
+        if is_forced or constraint is None:
+            return forced, check
+        return self._engine.grammars.either(forced, constraint, field="tools"), check
+
+    def _is_forced(self) -> bool:
+        choice = self._fields.tool_choice
         mode = choice.allowed_tools.mode if isinstance(choice, AllowedToolChoice) else choice
-        constraint = compile_constraint(grammars, self._fields)
-        if self._dialect is None:
-            return constraint
-        for at, tool in enumerate(self._fields.tools):
-            if tool.function.parameters is not None:
-                field = f"tools.{at}.function.parameters"
-                grammars.compile(tool.function.parameters, field=field)
         # A model that never saw tools calls none by itself; once it was answered it may speak.
         may_speak = self._is_generic and self._fields.messages[-1].role == "tool"
-        is_forced = mode != "auto" or (self._is_generic and not may_speak)
-        if not is_forced and (constraint is None or self._is_generic):
-            return constraint
-        is_single = isinstance(choice, Tool) or self._is_generic
+        return mode != "auto" or (self._is_generic and not may_speak)
+
+    def _compiled_arguments(self) -> Mapping[str, Grammar]:
+        """What holds the arguments of each function by itself, so that a refusal names the one."""
+        places = {tool.function.name: at for at, tool in enumerate(self._fields.tools)}
+        return {
+            one.name: self._engine.grammars.compile(
+                closed_schema(one), field=f"tools.{places[one.name]}.function.parameters"
+            )
+            for one in self._functions
+        }
+
+    def _forced(self, dialect: Dialect, arguments: Mapping[str, Grammar]) -> Grammar:
+        is_single = isinstance(self._fields.tool_choice, Tool) or self._is_generic
         calls = call_grammar(
-            self._dialect, self._functions, special_tokens=self._engine.codec.special_tokens,
+            dialect, {name: one.schema or {} for name, one in arguments.items()},
+            special_tokens=self._engine.codec.special_tokens,
             is_parallel=self._fields.parallel_tool_calls and not is_single,
         )  # fmt: skip
-        forced = grammars.compile_lark(calls, field="tools")
-        if is_forced or constraint is None:
-            return forced
-        return grammars.either(forced, constraint, field="tools")
+        return self._engine.grammars.compile_lark(calls, field="tools", may_warn=True)
 
 
 def _offered(fields: ChatFields) -> list[Function]:

@@ -6,8 +6,9 @@ from functools import partial
 
 from controlplane.domain.wire import Usage
 from workers.engine.engine import Engine
-from workers.engine.generation import Progress, TokenScore
+from workers.engine.generation import FinishReason, Progress, TokenScore
 from workers.engine.sequence import Sequence
+from workers.engine.server.answer_check import AnswerCheck
 from workers.engine.server.delta import Delta
 from workers.engine.server.errors import EngineFailed
 from workers.engine.server.prepare import Prepared
@@ -22,8 +23,10 @@ class Choice:
 
     index: int
     reader: ChatReader | None
+    check: AnswerCheck
     said: Delta = field(default_factory=Delta)
     scores: list[TokenScore] = field(default_factory=list)
+    prompt_scores: tuple[TokenScore, ...] = ()
     completion_tokens: int = 0
     cached_tokens: int = 0
     reason: str | None = None
@@ -32,6 +35,7 @@ class Choice:
         """Read a piece; give back what it adds."""
         self.completion_tokens, self.cached_tokens = piece.completion_tokens, piece.cached_tokens
         self.scores += piece.scores
+        self.prompt_scores = self.prompt_scores or piece.prompt_scores
         added = Delta(content=piece.text)
         if self.reader is not None:
             added = self.reader.push(piece.text)
@@ -42,6 +46,11 @@ class Choice:
             self.reason = CALLED_TOOLS if is_call else str(piece.finish_reason)
         return added
 
+    def raise_if_broken(self) -> None:
+        """Let pass what goes on, was cut, or holds to its schema. Raises: `AnswerBroken`."""
+        if self.reason not in (None, FinishReason.LENGTH):
+            self.check.raise_for(self.said)
+
 
 class Choices:
     """Every choice of a request; leaving them gives all rows back."""
@@ -49,7 +58,7 @@ class Choices:
     def __init__(self, engine: Engine, prepared: Prepared) -> None:
         self.tells_scores = prepared.tells_scores
         self.all = [
-            Choice(index=index, reader=prepared.make_reader())
+            Choice(index=index, reader=prepared.make_reader(), check=prepared.check)
             for index in range(len(prepared.choices))
         ]
         self._prepared = prepared
@@ -86,10 +95,11 @@ class Choices:
         return choice, piece
 
     async def finish(self) -> None:
-        """Wait for all pieces. Raises: `EngineFailed`."""
+        """Wait for all pieces. Raises: `EngineFailed`, `AnswerBroken`."""
         while not self.are_done:
             choice, piece = await self.next()
             choice.take(piece)
+            choice.raise_if_broken()
 
     def leave(self) -> None:
         """Give the rows back; no effect on answers that have ended."""

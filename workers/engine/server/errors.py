@@ -10,13 +10,14 @@ from starlette.responses import JSONResponse, Response
 
 from controlplane.domain.wire import error_type, openai_error
 from workers.engine.errors import INPUT_TOO_LONG, TOO_MANY_INPUTS, QueueFull, RequestRefused
+from workers.engine.server.answer_check import AnswerBroken
 
 log = logging.getLogger(__name__)
 
 RETRY_AFTER = {"retry-after": "1"}
 CLIENT_CLOSED_REQUEST = 499
 UNPROCESSABLE = 422
-"""Clients of the flat routes never repeat a request that is answered so."""
+"""Clients never repeat a request that is answered so."""
 
 
 class EngineFailed(Exception):
@@ -39,8 +40,17 @@ def error_handlers(*, has_flat_routes: bool = False) -> Mapping[Any, Any]:
             body = {"error": message, "error_type": kind, "param": param}
         return JSONResponse(body, status, RETRY_AFTER if status == 429 else None)
 
-    kinds = (RequestRefused, QueueFull, EngineFailed, ClientDisconnect, HTTPException, Exception)
+    kinds = (
+        RequestRefused, QueueFull, EngineFailed, AnswerBroken, ClientDisconnect, HTTPException,
+        Exception,
+    )  # fmt: skip
     return dict.fromkeys(kinds, answer)
+
+
+def failure_body(error: EngineFailed | AnswerBroken) -> dict[str, Any]:
+    """Give back what ends a stream that has begun."""
+    status, code = _failed(error)
+    return openai_error(str(error), type=error_type(status), code=code)
 
 
 def _told(request: Request, error: Exception) -> tuple[int, str, str | None]:
@@ -52,11 +62,18 @@ def _told(request: Request, error: Exception) -> tuple[int, str, str | None]:
             return 413 if is_too_large else 400, str(error), code
         case QueueFull():
             return 429, f"The engine is busy: {error}. Try again later.", "queue_full"
-        case EngineFailed():
-            return 500, str(error), "engine_failed"
+        case EngineFailed() | AnswerBroken():
+            status, code = _failed(error)
+            return status, str(error), code
         case HTTPException():
             served = [route.path for route in request.app.routes if "POST" in route.methods]
             place = f"{request.method} {request.url.path}: {error.detail}."
             return error.status_code, f"{place} This model answers at {', '.join(served)}.", None
     log.error("a request failed", exc_info=error)
     return 500, "The engine failed on this request; its log has the reason.", None
+
+
+def _failed(error: EngineFailed | AnswerBroken) -> tuple[int, str]:
+    if isinstance(error, AnswerBroken):
+        return UNPROCESSABLE, "schema_not_held"
+    return 500, "engine_failed"

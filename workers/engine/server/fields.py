@@ -1,7 +1,7 @@
 """The request bodies that the engine understands."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -68,6 +68,7 @@ class GenerationFields(Body):
     repetition_penalty: Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)] = 1.0
     logit_bias: dict[int, Bias] = {}
     cache_salt: str = ""
+    prompt_logprobs: Scores | None = None
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     stop: Annotated[tuple[str, ...], BeforeValidator(_stop_strings)] = ()
     stop_tokens: frozenset[StrictInt] = Field(frozenset(), alias="stop_token_ids")
@@ -87,6 +88,20 @@ class GenerationFields(Body):
     def _without_what_is_unsupported(cls, sent: Mapping[str, Any]) -> Mapping[str, Any]:
         refuse_unsupported(sent)
         return sent
+
+    @model_validator(mode="after")
+    def _options_of_a_stream(self) -> Self:
+        if "stream_options" in self.model_fields_set and not self.stream:
+            raise RequestRefused(
+                "`stream_options` needs `stream: true`; send both or neither.",
+                field="stream_options",
+            )
+        if self.stream and self.prompt_logprobs is not None:
+            raise RequestRefused(
+                "`prompt_logprobs` are told with a whole answer; leave out `stream`.",
+                field="prompt_logprobs",
+            )
+        return self
 
 
 class ChatFields(GenerationFields):
@@ -111,9 +126,21 @@ class ChatFields(GenerationFields):
 
 class CompletionFields(GenerationFields):
     prompt: str | list[Any]
+    max_tokens: Annotated[int, Field(ge=0)] | None = None
     logprobs: Scores | None = None
+    echo: StrictBool = False
 
     @property
     def asked_logprobs(self) -> int | None:
         """Plain completions say it in one number."""
         return self.logprobs
+
+    @model_validator(mode="after")
+    def _answer_or_prompt(self) -> Self:
+        if self.max_tokens == 0 and not self.echo and self.prompt_logprobs is None:
+            raise RequestRefused(
+                "`max_tokens` is 0, which leaves nothing to answer; send 1 or more, or `echo: "
+                "true` for the prompt and its scores.",
+                field="max_tokens",
+            )
+        return self

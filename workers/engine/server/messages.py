@@ -25,16 +25,20 @@ def _part_text(part: object) -> str:
 
 
 def _arguments(value: object) -> object:
-    """Clients send the arguments as JSON in a text; templates write them out themselves."""
+    """Clients send the arguments as JSON in a text; templates write them out themselves.
+
+    A model may have written what is no JSON, and it has to be shown what it wrote.
+    """
     try:
-        return json.loads(value or "{}") if isinstance(value, str) else value
+        read = json.loads(value or "{}") if isinstance(value, str) else value
     except (ValueError, RecursionError):
-        raise ValueError("should be a JSON object in a text") from None
+        return value
+    return {} if read is None else read
 
 
 class CalledFunction(Body):
     name: str
-    arguments: Annotated[dict[str, Any], BeforeValidator(_arguments)] = {}
+    arguments: Annotated[Any, BeforeValidator(_arguments)] = {}
 
 
 class ToolCall(Body):
@@ -51,7 +55,17 @@ class Message(Body):
         """Whether only a template that knows tools can render it."""
         return bool(self.tool_calls) or self.role == "tool"
 
-    def to_template(self) -> dict[str, Any]:
-        """Give back what a chat template reads."""
+    @property
+    def has_odd_arguments(self) -> bool:
+        """Whether a call was made with something else than an object."""
+        calls = self.tool_calls or ()
+        return not all(isinstance(call.function.arguments, dict) for call in calls)
+
+    def to_template(self, *, wraps_arguments: bool = False) -> dict[str, Any]:
+        """Give back what a chat template reads, arguments that are no object in one if need be."""
         message = self.model_dump(exclude_none=True)
+        for call in message.get("tool_calls") or () if wraps_arguments else ():
+            arguments = call["function"]["arguments"]
+            if not isinstance(arguments, dict):
+                call["function"]["arguments"] = {"arguments": arguments}
         return {**message, "role": TEMPLATE_ROLES.get(self.role, self.role)}

@@ -1,12 +1,13 @@
 """What a request asks of the engine, sampling apart; chats have more to it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workers.engine.engine import Engine
 from workers.engine.errors import RequestRefused
 from workers.engine.grammar import Grammar
+from workers.engine.server.answer_check import AnswerCheck
 from workers.engine.server.constraints import compile_constraint
 from workers.engine.server.fields import CompletionFields
 from workers.engine.server.tools.reader import ChatReader
@@ -22,7 +23,10 @@ class Plan:
     grammar: Grammar | None
     make_reader: Callable[[], ChatReader | None] = lambda: None
     """Absent: all text is content."""
+    check: AnswerCheck = field(default_factory=AnswerCheck)
     shows_special_tokens: bool = False
+    echoes: Sequence[str] = ()
+    """What is told of each prompt before its answer; absent: nothing."""
 
 
 def plan_completion(engine: Engine, fields: CompletionFields) -> Plan:
@@ -34,9 +38,17 @@ def plan_completion(engine: Engine, fields: CompletionFields) -> Plan:
         raise RequestRefused(
             f"`prompt` holds {len(prompts)} prompts; send {MOST_PROMPTS} at most.", field="prompt"
         )
+    grammar = compile_constraint(engine.grammars, fields)
+    tokens = [_tokens(engine, one) for one in prompts]
     return Plan(
-        prompts=[_tokens(engine, one) for one in prompts],
-        grammar=compile_constraint(engine.grammars, fields),
+        prompts=tokens,
+        grammar=grammar,
+        echoes=[
+            one if isinstance(one, str) else engine.codec.decode(its_tokens)
+            for one, its_tokens in zip(prompts, tokens, strict=True)
+            if fields.echo
+        ],
+        check=AnswerCheck(content=grammar.unheld if grammar else None),
     )
 
 

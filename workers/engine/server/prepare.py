@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from itertools import zip_longest
 
 from workers.engine.engine import Engine
 from workers.engine.errors import CONTEXT_LENGTH_EXCEEDED, RequestRefused
 from workers.engine.generation import Generation, Sampling
+from workers.engine.server.answer_check import AnswerCheck
 from workers.engine.server.chat import plan_chat
 from workers.engine.server.fields import ChatFields, CompletionFields, GenerationFields
 from workers.engine.server.plan import plan_completion
@@ -26,6 +28,7 @@ class Prepared:
     choices_per_prompt: int
     tells_scores: bool
     make_reader: Callable[[], ChatReader | None]
+    check: AnswerCheck
 
 
 def prepare(engine: Engine, asked: ChatFields | CompletionFields) -> Prepared:
@@ -49,13 +52,18 @@ def prepare(engine: Engine, asked: ChatFields | CompletionFields) -> Prepared:
             partial(
                 Generation, prompt=prompt, sampling=_of_choice(sampling, index, room),
                 grammar=plan.grammar and plan.grammar.copy(), cache_salt=asked.cache_salt,
+                echo=echo,
                 adapter=asked.model if asked.model in engine.adapter_names else None,
             )
-            for prompt, room in [(each, _room(engine, asked, each)) for each in plan.prompts]
+            for prompt, room, echo in [
+                (each, _room(engine, asked, each), echo)
+                for each, echo in zip_longest(plan.prompts, plan.echoes)
+            ]
             for index in range(asked.n)
         ],
         tells_scores=sampling.top_logprobs is not None,
         make_reader=plan.make_reader,
+        check=plan.check,
     )  # fmt: skip
 
 
@@ -68,7 +76,8 @@ def _sampling(engine: Engine, asked: ChatFields | CompletionFields) -> Sampling:
                 field="logit_bias",
             )
     own = {name: getattr(asked, name) for name in SAME_NAMES}
-    own["max_tokens"] = asked.max_tokens or engine.settings.default_max_tokens or engine.max_seq_len
+    if asked.max_tokens is None:
+        own["max_tokens"] = engine.settings.default_max_tokens or engine.max_seq_len
     return Sampling(
         **own, top_logprobs=asked.asked_logprobs, shows_special_tokens=not asked.skip_special_tokens
     )
@@ -81,11 +90,11 @@ def _of_choice(sampling: Sampling, index: int, room: int) -> Sampling:
 
 
 def _room(engine: Engine, asked: GenerationFields, prompt: Sequence[int]) -> int:
-    room = engine.max_seq_len - len(prompt)
-    if room < 1:
+    room, least = engine.max_seq_len - len(prompt), 0 if asked.max_tokens == 0 else 1
+    if room < least:
         raise RequestRefused(
             f"The prompt has {len(prompt)} tokens; this engine holds {engine.max_seq_len} tokens "
-            f"of prompt and answer together. Shorten the prompt by {1 - room} or more.",
+            f"of prompt and answer together. Shorten the prompt by {least - room} or more.",
             field="messages" if isinstance(asked, ChatFields) else "prompt",
             code=CONTEXT_LENGTH_EXCEEDED,
         )

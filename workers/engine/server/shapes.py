@@ -1,9 +1,9 @@
 """OpenAI's answer bodies for plain completions and chats."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any, ClassVar
 
 from controlplane.clock import SYSTEM
@@ -32,6 +32,7 @@ class Shape:
                 one.index, one.said, one.reason, one.scores if choices.tells_scores else None,
                 is_whole=True,
             )
+            | self._prompt_logprobs(one.prompt_scores)
             for one in choices.all
         ]  # fmt: skip
         envelope = self._envelope(self.whole_object)
@@ -70,16 +71,48 @@ class Shape:
         return {"text": said.content}
 
     def _logprobs(self, scores: Sequence[TokenScore], offset: int) -> dict[str, Any]:
-        tokens = [self._text(score.token) for score in scores]
         return {
-            "tokens": tokens,
+            "tokens": [self._name(score.token) for score in scores],
             "token_logprobs": [score.logprob for score in scores],
-            "top_logprobs": [
-                {self._text(token): logprob for token, logprob in score.likeliest}
-                for score in scores
-            ],
-            "text_offset": [*accumulate(map(len, tokens[:-1]), initial=offset)][: len(tokens)],
+            "top_logprobs": [self._top(score) for score in scores],
+            "text_offset": [*self._offsets(scores, offset)],
         }
+
+    def _top(self, score: TokenScore) -> dict[str, float] | None:
+        """The likeliest, and the token itself where it is none of them."""
+        if score.logprob is None:
+            return None
+        likeliest = {self._name(token): logprob for token, logprob in score.likeliest}
+        return {**likeliest, self._name(score.token): score.logprob}
+
+    def _offsets(self, scores: Sequence[TokenScore], offset: int) -> Iterator[int]:
+        """Where each token begins in the text; one that ends no character moves nothing."""
+        decoder = getincrementaldecoder("utf-8")(errors="replace")
+        for score in scores:
+            yield offset
+            offset += len(decoder.decode(self.token_bytes(score.token)))
+
+    def _prompt_logprobs(self, scores: Sequence[TokenScore]) -> dict[str, Any]:
+        """As vLLM tells them, by the token's number; nothing comes before the first."""
+        if not scores:
+            return {}
+        return {"prompt_logprobs": [None, *map(self._ranked, scores[1:])]}
+
+    def _ranked(self, score: TokenScore) -> dict[str, Any]:
+        told = [(score.token, score.logprob, score.rank)]
+        told += [(*pair, rank) for rank, pair in enumerate(score.likeliest, 1)]
+        return {
+            str(token): {"logprob": logprob, "rank": rank, "decoded_token": self._text(token)}
+            for token, logprob, rank in told
+        }
+
+    def _name(self, token: int) -> str:
+        """A token as text; one that is no whole character by its bytes, as OpenAI writes them."""
+        raw = self.token_bytes(token)
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            return "bytes:" + "".join(f"\\x{byte:02x}" for byte in raw)
 
     def _text(self, token: int) -> str:
         return self.token_bytes(token).decode(errors="replace")
@@ -92,6 +125,12 @@ class ChatShape(Shape):
     id_prefix = "chatcmpl-"
     whole_object = "chat.completion"
     chunk_object = "chat.completion.chunk"
+
+    def whole(self, choices: Choices) -> dict[str, Any]:
+        """Give back the body of an answer; all choices have one prompt, whose scores stand once."""
+        body = super().whole(choices)
+        of_prompt = [one.pop("prompt_logprobs", None) for one in body["choices"]]
+        return body if of_prompt[0] is None else {**body, "prompt_logprobs": of_prompt[0]}
 
     def opening(self, index: int) -> dict[str, Any] | None:
         """Give back the piece that names the role."""
@@ -114,7 +153,7 @@ class ChatShape(Shape):
 
     def _logprobs(self, scores: Sequence[TokenScore], offset: int) -> dict[str, Any]:
         content = [
-            self._entry(score.token, score.logprob)
+            self._entry(score.token, score.logprob or 0.0)
             | {"top_logprobs": [self._entry(*pair) for pair in score.likeliest]}
             for score in scores
         ]

@@ -7,8 +7,8 @@ from typing import Any
 from workers.engine.errors import RequestRefused
 
 WITHOUT_EFFECT: Mapping[str, Sequence[Any]] = {
-    "best_of": (1,), "prompt_logprobs": (0,), "length_penalty": (1,), "functions": ([],),
-    "function_call": ("none", "auto"), "echo": (False,), "suffix": ("",), "bad_words": ([],),
+    "best_of": (1,), "length_penalty": (1,), "functions": ([],),
+    "function_call": ("none", "auto"), "suffix": ("",), "bad_words": ([],),
     "use_beam_search": (False,), "modalities": (["text"],), "audio": (), "prediction": (),
     "add_generation_prompt": (True,), "continue_final_message": (False,), "chat_template": (),
     "lora_request": (),
@@ -19,7 +19,6 @@ INSTEAD: Mapping[str, str] = {
     "functions": "send `tools`",
     "function_call": "send `tool_choice`",
     "best_of": "send `n`",
-    "echo": "put your prompt before the answer yourself",
     "suffix": "this model continues a text and fills no gaps; put all of it into `prompt`",
 }
 

@@ -6,6 +6,16 @@ from pydantic import ValidationError
 from workers.engine.server.messages import Message
 
 
+def test_a_template_that_goes_through_arguments_by_name_gets_an_object() -> None:
+    call = {"function": {"name": "f", "arguments": "{broken"}}
+    message = Message(role="assistant", tool_calls=[call])
+    assert message.has_odd_arguments
+    (shown,) = message.to_template()["tool_calls"]
+    (wrapped,) = message.to_template(wraps_arguments=True)["tool_calls"]
+    assert shown["function"]["arguments"] == "{broken"
+    assert wrapped["function"]["arguments"] == {"arguments": "{broken"}
+
+
 def test_parts_of_text_are_one_text() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     assert Message(role="user", content=parts).content == "ab"

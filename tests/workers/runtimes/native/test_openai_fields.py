@@ -109,6 +109,62 @@ def test_logprobs_of_a_completion_have_their_own_shape(server: EngineServer) -> 
     assert best == found.logprobs.tokens
 
 
+def test_logprobs_of_a_completion_hold_the_token_that_was_drawn_and_its_bytes(
+    server: EngineServer,
+) -> None:
+    ask = {**PLAIN, "max_tokens": 60, "temperature": 2.0, "seed": 1, "logprobs": 1}
+    found = server.openai.completions.create(prompt="The sky", **ask).choices[0].logprobs
+    assert found is not None
+    tokens, tops = found.tokens or [], found.top_logprobs or []
+    drawn = zip(tokens, found.token_logprobs or [], tops, strict=True)
+    assert all(top[token] == logprob for token, logprob, top in drawn)
+    assert {len(top) for top in tops} == {1, 2}
+    partial = [token for token in tokens if token.startswith("bytes:")]
+    assert partial, "of sixty random tokens some are no whole character"
+    assert all(re.fullmatch(r"bytes:(\\x[0-9a-f]{2})+", token) for token in partial)
+
+
+def test_an_echo_is_the_prompt_with_its_scores(server: EngineServer) -> None:
+    ask = {**PLAIN, "prompt": ["The sky", [5, 6, 7]], "logprobs": 1, "echo": True}
+    whole = server.openai.completions.create(**ask)
+    alone = server.openai.completions.create(**{**ask, "echo": False})
+    prompts = server.openai.completions.create(**{**ask, "max_tokens": 0})
+    assert whole.choices[0].text == "The sky" + alone.choices[0].text
+    assert prompts.choices[0].text == "The sky"
+    assert {one.finish_reason for one in prompts.choices} == {"length"}
+    assert prompts.usage is not None
+    assert prompts.usage.completion_tokens == 0
+    for one, prompt in zip(whole.choices, prompts.choices, strict=True):
+        assert one.logprobs is not None
+        assert prompt.logprobs is not None
+        values, of_prompt = one.logprobs.token_logprobs or [], prompt.logprobs.token_logprobs or []
+        assert len(values) == len(of_prompt) + 6
+        assert values[0] is None
+        assert (one.logprobs.top_logprobs or [])[0] is None
+        assert values[1 : len(of_prompt)] == pytest.approx(of_prompt[1:], abs=1e-5)
+    streamed = list(server.openai.completions.create(**ask, stream=True))
+    texts: dict[int, str] = defaultdict(str)
+    for chunk in streamed:
+        texts[chunk.choices[0].index] += chunk.choices[0].text
+    assert [texts[0], texts[1]] == [one.text for one in whole.choices]
+
+
+@pytest.mark.parametrize("path", ["/v1/completions", "/v1/chat/completions"])
+def test_the_scores_of_a_prompt_come_as_vllm_tells_them(server: EngineServer, path: str) -> None:
+    asked = {"prompt": "The sky"} if path == "/v1/completions" else {"messages": MESSAGES}
+    answer = server.post(path, **asked, max_tokens=1, prompt_logprobs=2).json()
+    holder = answer if path == "/v1/chat/completions" else answer["choices"][0]
+    first, *rest = holder["prompt_logprobs"]
+    assert first is None
+    assert len(rest) == answer["usage"]["prompt_tokens"] - 1
+    for entry in rest:
+        assert 2 <= len(entry) <= 3
+        assert {*map(frozenset, entry.values())} == {
+            frozenset({"logprob", "rank", "decoded_token"})
+        }
+        assert {1, 2} <= {each["rank"] for each in entry.values()}
+
+
 def test_bias_penalties_and_stop_tokens_are_obeyed(server: EngineServer) -> None:
     forced = server.openai.completions.create(prompt="a", logit_bias={"40": 100}, **PLAIN)
     assert len(set(forced.choices[0].text)) == 1

@@ -39,6 +39,25 @@ ASK: dict[str, Any] = {
 }  # fmt: skip
 
 
+def _tool(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+
+UNHELD = [
+    {"type": "array", "uniqueItems": True},
+    {"type": "string", "format": "iban"},
+    {"not": {"type": "string"}},
+    {"if": {"required": ["a"]}, "then": {"required": ["b"]}},
+    {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+    {"propertyNames": {"pattern": "^[a-z]+$"}, "additionalProperties": {"type": "number"}},
+    {"type": "string", "pattern": "^(?=a)"},
+    {"type": "array", "contains": {"type": "number"}},
+    {"dependentRequired": {"a": ["b"]}},
+    {"type": "string", "pattern": "("},
+]
+"""Schemas of which no grammar holds everything; the last one is none."""
+
+
 @pytest.fixture(scope="module")
 def tool_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tool_checkpoint(tmp_path_factory.mktemp("tools") / "tiny")
@@ -164,6 +183,63 @@ def test_beside_tools_an_answer_is_a_call_or_of_the_form_that_was_asked_for(
     assert forced["finish_reason"] == "tool_calls"
 
 
+def test_a_schema_that_no_grammar_holds_does_not_matter_where_no_call_is_forced(
+    tools: EngineServer,
+) -> None:
+    offered = [_tool(f"f{at}", schema) for at, schema in enumerate(UNHELD)]
+    answer = tools.post(CHAT, **{**ASK, "tools": offered, "max_tokens": 3})
+    assert answer.status_code == 200, answer.text
+
+
+def test_a_forced_call_is_held_to_a_looser_schema_and_looked_at_when_it_is_whole(
+    tools: EngineServer,
+) -> None:
+    def ask(least: int, **more: Any) -> Any:
+        ids = {
+            "type": "array", "items": {"const": 1}, "uniqueItems": True,
+            "minItems": least, "maxItems": least,
+        }  # fmt: skip
+        schema = {"type": "object", "properties": {"ids": ids}, "required": ["ids"]}
+        asked = {**ASK, "tools": [_tool("9-take", schema)], "tool_choice": "required"}
+        return tools.post(CHAT, **asked, parallel_tool_calls=False, **more)
+
+    (call,) = ask(1).json()["choices"][0]["message"]["tool_calls"]
+    assert call["function"] | {"arguments": json.loads(call["function"]["arguments"])} == {
+        "name": "9-take", "arguments": {"ids": [1]},
+    }  # fmt: skip
+    broken = ask(2)
+    error = broken.json()["error"]
+    assert (broken.status_code, error["code"]) == (422, "schema_not_held")
+    assert "`9-take`" in error["message"]
+    assert "`ids`: [1,1] has non-unique elements" in error["message"]
+    *_, last = ask(2, stream=True).text.strip().split("\n\n")
+    assert json.loads(last.removeprefix("data: "))["error"]["code"] == "schema_not_held"
+
+
+def test_an_answer_is_looked_at_where_its_grammar_is_looser_than_its_schema(
+    tools: EngineServer,
+) -> None:
+    def ask(schema: dict[str, Any]) -> Any:
+        wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+        return tools.post(CHAT, **{**ASK, "tools": [], "response_format": wanted})
+
+    held = ask({"enum": ["a", "b"], "not": {"const": "c"}})
+    assert held.json()["choices"][0]["message"]["content"] in ('"a"', '"b"')
+    broken = ask({"enum": ["a", "b"], "not": {"enum": ["a", "b"]}})
+    assert broken.status_code == 422
+    assert "`response_format.json_schema.schema`" in broken.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("arguments", ["{broken", "[1]", "null", '"text"', ["list"], 7])
+def test_arguments_that_are_no_object_are_shown_to_the_model(
+    tools: EngineServer, arguments: Any
+) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    history = [*MESSAGES, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    answer = tools.post(CHAT, **{**ASK, "messages": history, "max_tokens": 1})
+    assert answer.status_code == 200, answer.text
+
+
 def test_a_call_and_its_result_are_given_back_to_the_template(tools: EngineServer) -> None:
     answered = [
         *MESSAGES,
@@ -180,9 +256,6 @@ def test_a_call_and_its_result_are_given_back_to_the_template(tools: EngineServe
     ]  # fmt: skip
     answer = tools.post(CHAT, **{**ASK, "messages": answered, "max_tokens": 3})
     assert answer.status_code == 200, answer.text
-    answered[1]["tool_calls"][0]["function"]["arguments"] = "{broken"  # type: ignore[index]
-    refused = tools.post(CHAT, **{**ASK, "messages": answered})
-    assert refused.json()["error"]["param"] == "messages.1.tool_calls.0.function.arguments"
 
 
 @pytest.mark.parametrize(
@@ -213,8 +286,11 @@ def test_a_call_and_its_result_are_given_back_to_the_template(tools: EngineServe
         ("tools.0.type", {"tools": [{"type": "web_search"}]}),
         ("tools.0.function.name", {"tools": [{"type": "function", "function": {"name": "a b"}}]}),
         (
-            "tools.0.function.parameters",
-            {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"not": {}}}}]},
+            "tools.1.function.parameters",
+            {
+                "tools": [TIME, _tool("f", {"type": "string", "pattern": "("})],
+                "tool_choice": "required",
+            },
         ),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Collection, Generator
 
 from workers.engine.server.delta import CallPiece, Delta
 
-BARE_NAME = re.compile(r"^[\s\[,;]*(?:function<｜tool▁sep｜>)?([A-Za-z_][\w.-]*)")
+BARE_NAME = re.compile(r"^[\s\[,;]*(?:function<｜tool▁sep｜>)?([\w-][\w.-]*)")
 ARGUMENT_KEYS = ("arguments", "parameters")
 
 

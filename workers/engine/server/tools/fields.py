@@ -9,7 +9,7 @@ from workers.engine.server.body import Body
 
 
 class Function(Body):
-    name: str = Field(pattern=r"^[A-Za-z_][\w.-]{0,63}$")
+    name: str = Field(pattern=r"^[\w-][\w.-]{0,63}$")
     description: str | None = None
     parameters: dict[str, Any] | None = None
 

@@ -9,7 +9,7 @@ from workers.engine.engine import Engine
 from workers.engine.server.tools import dialects, forced
 from workers.engine.server.tools.dialects import Dialect
 from workers.engine.server.tools.fields import Function
-from workers.engine.server.tools.forced import call_grammar
+from workers.engine.server.tools.forced import call_grammar, closed_schema
 from workers.engine.server.tools.reader import ChatReader
 
 pytestmark = pytest.mark.engine
@@ -36,7 +36,11 @@ def test_a_forced_call_reads_back_as_one_of_the_functions(
 ) -> None:
     monkeypatch.setattr(forced, "MOST_CALLS", 3)  # more do not fit the tiny model's positions
     special = engine.codec.special_tokens
-    text = call_grammar(dialect, FUNCTIONS, special_tokens=special, is_parallel=is_parallel)
+    schemas = {
+        each.name: engine.grammars.compile(closed_schema(each), field="tools").schema or {}
+        for each in FUNCTIONS
+    }
+    text = call_grammar(dialect, schemas, special_tokens=special, is_parallel=is_parallel)
     grammar = engine.grammars.compile_lark(text, field="tools")
     asked = Asked(
         engine, PROMPT, grammar=grammar, max_tokens=2000, temperature=1.0, seed=1,
