@@ -98,6 +98,8 @@ def _plain(path: str) -> str | None:
 def _with_action(model_id: str, place: Place, name: str, action: list[str]) -> Target | Refusal:
     if action == ["predict"]:
         return Target(model_id=model_id, place=place, name=name, action=Action.PREDICT, route="")
+    if action == ["sync"]:  # the hub's client posts to the address itself
+        return Target(model_id=model_id, place=place, name=name, action=Action.SYNC, route="/")
     if len(action) < 2 or action[0] != "sync" or not action[1]:
         return not_found(_UNKNOWN_ACTION.format("/".join(action)[:80]))
     # In its plain form, in which it is looked up and sent: so the engine reads what was allowed.

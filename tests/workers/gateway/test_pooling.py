@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 from baseten_performance_client import PerformanceClient
+from huggingface_hub import InferenceClient
 from openai import NotFoundError, OpenAI
 
 from tests.workers.engine.pooling.encoders import make_encoder
-from tests.workers.gateway.stage.routes import KEY
+from tests.workers.gateway.stage.routes import KEY, NATIVE
 from tests.workers.runtimes.native.server import EngineServer
 
 pytestmark = [pytest.mark.engine, pytest.mark.process]
@@ -22,7 +23,7 @@ def sync(house, tmp_path: Path) -> Iterator[str]:
         "Bert", tmp_path / "model", head="ForSequenceClassification", num_labels=1
     )
     with EngineServer(folder, log=tmp_path / "engine.log") as server:
-        house.publish(server, predict_route="/rerank")
+        house.publish(server, predict_route="/rerank", route_table=NATIVE)
         yield f"{house.gateway().url}/m/modelaaa/environments/production/sync"
 
 
@@ -40,6 +41,12 @@ def test_scores_come_through_and_are_metered_and_refusals_are_in_the_clients_sha
     assert [each["index"] for each in default.json()] == [0, 1, 2]
     assert record["route"] == "/rerank"
     assert record["prompt_tokens"] == int(default.headers["x-compute-tokens"]) > 0
+
+    (label,) = InferenceClient(sync, token=KEY).text_classification("one")
+    assert label.label == "LABEL_0"
+    cohere = http.post(f"{sync}/v1/rerank", json={"query": "a", "documents": TEXTS, "top_n": 1})
+    assert len(cohere.json()["results"]) == 1
+    assert house.record_of(cohere)["prompt_tokens"] == cohere.json()["usage"]["total_tokens"]
 
     refused = http.post(f"{sync}/rerank", json={"query": "a", "texts": []})
     assert refused.status_code == 422

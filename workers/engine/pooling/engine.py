@@ -105,6 +105,30 @@ class PoolingEngine:
             },
             "emulated": list(model.emulated),
             "pid": os.getpid(),
+            **self._told_to_clients(),
+        }
+
+    def _told_to_clients(self) -> dict[str, Any]:
+        """What clients of Text Embeddings Inference look for, by its names.
+
+        Source: its OpenAPI document, schema `Info`, version 1.8, read 2026-11-29.
+        """
+        model, settings = self.model, self.settings
+        labels = {str(index): label for index, label in enumerate(model.labels)}
+        kind = "reranker" if len(labels) == 1 else "classifier"
+        by_label = {"id2label": labels, "label2id": {each: int(at) for at, each in labels.items()}}
+        return {
+            "model_id": settings.served_model_name,
+            "model_dtype": str(model.module.dtype).removeprefix("torch."),
+            "model_type": (
+                {"embedding": {"pooling": model.sentence.words}}
+                if model.sentence
+                else {kind: by_label}
+            ),
+            "max_input_length": self.max_seq_len,
+            "max_batch_tokens": self.forward_tokens,
+            "max_batch_requests": settings.max_batch_size,
+            "auto_truncate": True,
         }
 
     def _load(self) -> tuple[LoadedEncoder, Any]:

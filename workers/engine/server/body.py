@@ -38,6 +38,11 @@ Fields = TypeVar("Fields", bound=Body)
 
 async def read_body(kind: type[Fields], request: Request) -> Fields:
     """Give back the checked body. Raises: `RequestRefused` that names the first bad field."""
+    return check_body(kind, await read_object(request))
+
+
+async def read_object(request: Request) -> dict[str, Any]:
+    """Give back the body as it was sent. Raises: `RequestRefused` for what is no JSON object."""
     try:
         text = (await request.body()).decode("utf-8-sig")
         sent = json.loads(text)
@@ -49,6 +54,11 @@ async def read_body(kind: type[Fields], request: Request) -> Fields:
         raise RequestRefused(
             f"`{field}` holds half a surrogate pair, which is no character.", field=field
         )
+    return sent
+
+
+def check_body(kind: type[Fields], sent: Mapping[str, Any]) -> Fields:
+    """Give back the fields. Raises: `RequestRefused` that names the first bad one."""
     try:
         return kind.model_validate(sent)
     except ValidationError as error:

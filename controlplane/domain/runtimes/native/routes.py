@@ -3,4 +3,9 @@
 from controlplane.domain.runtimes.native.capabilities import VERSION
 from controlplane.domain.wire.client_routes import table
 
-ROUTES = {VERSION: table(reads=("/info",))}
+ROUTES = {
+    VERSION: table(
+        reads=("/info",),
+        posts=("/", "/embed", "/embed_sparse", "/v1/rerank", "/v2/rerank"),
+    )
+}

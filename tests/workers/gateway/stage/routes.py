@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any
 
+from controlplane.domain.runtimes.native.capabilities import VERSION
 from controlplane.domain.runtimes.open_routes import open_routes
 
 KEY = "tested00.0123456789abcdef"
@@ -13,7 +14,13 @@ STAGING_KEY = "staging0.0123456789abcdef"
 EXPIRED_KEY = "expired0.0123456789abcdef"
 CHAT = "/m/modelaaa/environments/production/sync/v1/chat/completions"
 
-_TABLE = {path: sorted(methods) for path, methods in open_routes("vllm", "0.25").routes.items()}
+NATIVE = f"native {VERSION}"
+_TABLES = {
+    f"{runtime} {version}": {
+        path: sorted(methods) for path, methods in open_routes(runtime, version).routes.items()
+    }
+    for runtime, version in (("vllm", "0.25"), ("native", VERSION))
+}
 
 
 def digest(key: str) -> str:
@@ -52,7 +59,7 @@ def routes(*ports: int, version: int = 1, **changes: Any) -> dict[str, Any]:
     return {
         "format": 1,
         "version": version,
-        "route_tables": {"vllm 0.25": _TABLE},
+        "route_tables": _TABLES,
         "models": {
             "modelaaa": {
                 "name": "answers",

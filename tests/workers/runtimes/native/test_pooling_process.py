@@ -12,6 +12,7 @@ import httpx
 import pytest
 import torch
 from baseten_performance_client import PerformanceClient, RequestProcessingPreference
+from huggingface_hub import InferenceClient
 
 from tests.gates import Gates
 from tests.waiting import DEADLINE_SECONDS, wait_for
@@ -82,6 +83,55 @@ def test_an_embedder_reports_what_it_is_and_what_it_does(embedder: EngineServer)
     assert embedder.metric("engine_prompt_tokens_total") == before + tokens
     assert embedder.metric("engine_end_to_end_seconds_count") >= 1
     assert embedder.metric("engine_requests_running") == 0
+
+
+def test_the_hubs_client_reads_the_vectors_of_openais(embedder: EngineServer) -> None:
+    texts = ["one text", "another"]
+    expected = [
+        each.embedding
+        for each in embedder.openai.embeddings.create(
+            model="any", input=texts, encoding_format="float"
+        ).data
+    ]
+    client = InferenceClient(embedder.url)
+    found = client.feature_extraction(texts, truncate=True)
+    torch.testing.assert_close(torch.from_numpy(found).tolist(), expected, atol=1e-6, rtol=0)
+    bare = embedder.post("/embed", inputs=texts[0], dimensions=7, normalize=True).json()
+    assert [len(vector) for vector in bare] == [7]
+    assert sum(number**2 for number in bare[0]) == pytest.approx(1, abs=1e-5)
+    refused = embedder.post("/embed", inputs="a", normalize=False)
+    assert (refused.status_code, refused.json()["param"]) == (422, "normalize")
+    assert embedder.http.get("/info").json()["model_type"] == {"embedding": {"pooling": "mean"}}
+
+
+@pytest.mark.parametrize("path", ["/rerank", "/v1/rerank", "/v2/rerank"])
+def test_documents_are_ranked_in_the_shape_of_cohere_and_jina(
+    reranker: EngineServer, path: str
+) -> None:
+    in_order = reranker.post("/rerank", query="one", texts=TEXTS[:5]).json()
+    documents = [{"text": TEXTS[0]}, *TEXTS[1:5]]
+    answer = reranker.post(path, query="one", documents=documents, top_n=3, model="any").json()
+    best = sorted(in_order, key=lambda each: -each["score"])[:3]
+    assert [(each["index"], each["relevance_score"]) for each in answer["results"]] == [
+        (each["index"], pytest.approx(each["score"], abs=1e-6)) for each in best
+    ]
+    assert [each["document"]["text"] for each in answer["results"]] == [
+        TEXTS[each["index"]] for each in best
+    ]
+    assert answer["usage"]["total_tokens"] > 0
+    bare = reranker.post(path, query="one", documents=TEXTS[:2], return_documents=False).json()
+    assert all("document" not in each for each in bare["results"])
+    refused = reranker.post(path, query="one", documents=[{"title": "no text"}])
+    param = refused.json().get("param") or refused.json()["error"]["param"]
+    assert param == "documents.0"
+
+
+def test_the_hubs_client_reads_labels(reranker: EngineServer) -> None:
+    (label,) = InferenceClient(reranker.url).text_classification("one text", top_k=1)
+    (expected,) = reranker.post("/predict", inputs="one text").json()
+    assert (label.label, label.score) == (expected["label"], pytest.approx(expected["score"]))
+    (model_type,) = reranker.http.get("/info").json()["model_type"].items()
+    assert model_type == ("reranker", {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}})
 
 
 def test_routes_that_the_checkpoint_does_not_serve_are_named_with_those_that_it_does(

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -14,7 +14,7 @@ from torch import Tensor
 from workers.engine.errors import RowFailed
 from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.pooling.rows import Row
-from workers.engine.server.body import Fields, read_body
+from workers.engine.server.body import Fields, check_body, read_object
 from workers.engine.server.errors import EngineFailed
 from workers.engine.server.leaving import unless_client_leaves
 
@@ -35,21 +35,28 @@ class Computed:
         return sum(map(len, self.rows))
 
 
-def pooling_route(
-    path: str,
-    engine: PoolingEngine,
-    kind: type[Fields],
-    encode: Callable[[Fields], Sequence[Row]],
-    body: Callable[[Fields, Computed], Any],
-) -> Route:
-    """Give back a route that reads fields, encodes their texts and writes what comes of them.
+@dataclass(frozen=True, kw_only=True)
+class Form(Generic[Fields]):
+    """One way of asking: its fields, their texts as rows, and what is written of the outputs."""
+
+    kind: type[Fields]
+    encode: Callable[[Fields], Sequence[Row]]
+    body: Callable[[Fields, Computed], Any]
+    mark: str | None = None
+    """The field by which it is told from the others of its route."""
+
+
+def pooling_route(path: str, engine: PoolingEngine, *forms: Form[Any]) -> Route:
+    """Give back a route that answers in the form in which it is asked, the last where none is told.
 
     Both go on beside the event loop: a request may hold megabytes, an answer millions of numbers.
     """
 
     async def answer(request: Request) -> Response:
-        fields = await read_body(kind, request)
-        rows = await run_in_threadpool(encode, fields)
+        sent = await read_object(request)
+        form = next((each for each in forms if each.mark in sent), forms[-1])
+        fields = check_body(form.kind, sent)
+        rows = await run_in_threadpool(form.encode, fields)
         pooled = engine.submit(rows).answer
         try:
             outputs = await unless_client_leaves(request, asyncio.wrap_future(pooled))
@@ -58,7 +65,7 @@ def pooling_route(
         finally:
             pooled.cancel()  # no effect on an answer that is there
         computed = Computed(rows=rows, outputs=outputs)
-        written = await run_in_threadpool(lambda: JSONResponse(body(fields, computed)))
+        written = await run_in_threadpool(lambda: JSONResponse(form.body(fields, computed)))
         written.headers[TOKENS_HEADER] = str(computed.tokens)
         return written
 

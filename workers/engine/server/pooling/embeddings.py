@@ -1,4 +1,4 @@
-"""`/v1/embeddings` in OpenAI's shape, and `/embed_sparse` for vectors over a vocabulary."""
+"""Vectors in OpenAI's shape, bare as the hub's client reads them, and over a vocabulary."""
 
 import base64
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.pooling.rows import Row
 from workers.engine.pooling.sentence import Sentence
 from workers.engine.server.pooling.compute import Computed
-from workers.engine.server.pooling.fields import EmbeddingFields, SparseFields
+from workers.engine.server.pooling.fields import EmbeddingFields, EmbedFields, SparseFields
 
 
 class Embeddings:
@@ -22,15 +22,26 @@ class Embeddings:
         self._engine = engine
         self._sentence = sentence
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether its vectors are over the vocabulary."""
+        return self._sentence.splade is not None
+
     def rows(self, fields: EmbeddingFields) -> Sequence[Row]:
         """Encode the texts of an embedding. Raises: `RequestRefused`."""
-        known = self._engine.model.dimensions
-        if fields.dimensions is not None and fields.dimensions > known:
-            raise RequestRefused(
-                f"`dimensions` is {fields.dimensions}; this model's vectors have {known}.",
-                field="dimensions",
-            )
+        self._check_dimensions(fields.dimensions)
         return self._rows(fields.input, fields, "input")
+
+    def bare_rows(self, fields: EmbedFields) -> Sequence[Row]:
+        """Encode the texts of a bare one. Raises: `RequestRefused`."""
+        self._check_dimensions(fields.dimensions)
+        if self._sentence.normalizes and not fields.normalize:
+            raise RequestRefused(
+                "`normalize` is false, and this checkpoint normalizes its vectors itself; leave it "
+                "out.",
+                field="normalize",
+            )
+        return self._rows(fields.inputs, fields, "inputs")
 
     def sparse_rows(self, fields: SparseFields) -> Sequence[Row]:
         """Encode the texts of a sparse one. Raises: `RequestRefused`."""
@@ -47,6 +58,20 @@ class Embeddings:
             "model": fields.model or self._engine.settings.served_model_name,
             "usage": {"prompt_tokens": computed.tokens, "total_tokens": computed.tokens},
         }
+
+    def bare_body(self, fields: EmbedFields, computed: Computed) -> list[list[float]]:
+        """Give back one vector per text and nothing else."""
+        return [
+            self._cut(vector, fields.dimensions, normalizes=fields.normalize).tolist()
+            for vector in computed.outputs
+        ]
+
+    def _check_dimensions(self, asked: int | None) -> None:
+        known = self._engine.model.dimensions
+        if asked is not None and asked > known:
+            raise RequestRefused(
+                f"`dimensions` is {asked}; this model's vectors have {known}.", field="dimensions"
+            )
 
     def _rows(
         self, inputs: Sequence[Any], fields: EmbeddingFields | SparseFields, name: str
@@ -83,13 +108,16 @@ class Embeddings:
         return prompts.get(name or self._sentence.default_prompt or "", "")
 
     def _written(self, vector: Tensor, fields: EmbeddingFields) -> Any:
-        if fields.dimensions is not None:
-            vector = vector[: fields.dimensions]
-            if self._sentence.normalizes:
-                vector = nn.functional.normalize(vector, dim=0)
+        vector = self._cut(vector, fields.dimensions, normalizes=self._sentence.normalizes)
         if fields.encoding_format == "base64":
             return base64.b64encode(vector.numpy().astype("<f4").tobytes()).decode()
         return vector.tolist()
+
+    def _cut(self, vector: Tensor, dimensions: int | None, *, normalizes: bool) -> Tensor:
+        """Normalized anew only where that changes anything."""
+        if normalizes and (dimensions is not None or not self._sentence.normalizes):
+            return nn.functional.normalize(vector[:dimensions], dim=0)
+        return vector[:dimensions]
 
 
 def weights(_fields: SparseFields, computed: Computed) -> list[list[dict[str, Any]]]:

@@ -81,6 +81,11 @@ class EmbeddingFields(PoolingFields):
     dimensions: Annotated[StrictInt, Field(ge=1)] | None = None
 
 
+class EmbedFields(SparseFields):
+    normalize: bool = True
+    dimensions: Annotated[StrictInt, Field(ge=1)] | None = None
+
+
 class RerankFields(PoolingFields):
     query: str
     texts: list[str] = Field(min_length=1)
@@ -93,10 +98,38 @@ class RerankFields(PoolingFields):
         return [(self.query, text) for text in self.texts]
 
 
+def _document(value: object) -> object:
+    """Cohere and Jina take a text, or an object that holds it."""
+    return value["text"] if isinstance(value, dict) and "text" in value else value
+
+
+class DocumentFields(PoolingFields):
+    query: str
+    documents: list[Annotated[str, BeforeValidator(_document)]] = Field(min_length=1)
+    top_n: Annotated[StrictInt, Field(ge=1)] | None = None
+    return_documents: bool = True
+
+    @property
+    def pairs(self) -> Sequence[Text]:
+        """What is scored."""
+        return [(self.query, document) for document in self.documents]
+
+
 class PredictFields(PoolingFields):
     inputs: Annotated[Scored, BeforeValidator(_scored)]
     raw_scores: bool = False
     function_to_apply: Function | None = None
+
+
+class HubParameters(Body):
+    function_to_apply: Function | None = None
+    top_k: Annotated[StrictInt, Field(ge=1)] | None = None
+
+
+class HubFields(PredictFields):
+    """As the hub's client asks for labels."""
+
+    parameters: HubParameters = HubParameters()
 
 
 class TokenFields(PredictFields):

@@ -1,11 +1,18 @@
-"""`/rerank` and `/predict`: bare arrays, as the performance client reads them."""
+"""Scores of texts as the performance client, Cohere and Jina, and the hub's client read them."""
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
 from workers.engine.pooling.scores import FUNCTIONS, Function
 from workers.engine.server.pooling.compute import Computed
-from workers.engine.server.pooling.fields import PredictFields, RerankFields
+from workers.engine.server.pooling.fields import (
+    DocumentFields,
+    HubFields,
+    PredictFields,
+    RerankFields,
+)
+from workers.engine.settings import EngineSettings
 
 
 def ranks(fields: RerankFields, computed: Computed) -> list[dict[str, Any]]:
@@ -18,6 +25,38 @@ def ranks(fields: RerankFields, computed: Computed) -> list[dict[str, Any]]:
     if fields.return_text:
         return [rank | {"text": text} for rank, text in zip(found, fields.texts, strict=True)]
     return found
+
+
+def ranked_documents(
+    settings: EngineSettings, fields: DocumentFields, computed: Computed
+) -> dict[str, Any]:
+    """Give back the documents by their score, the best first, as Cohere, Jina and vLLM do."""
+    scores = [float(output.sigmoid()[0]) for output in computed.outputs]
+    best = sorted(range(len(scores)), key=lambda index: -scores[index])[: fields.top_n]
+    results: list[dict[str, Any]] = [
+        {"index": index, "relevance_score": scores[index]} for index in best
+    ]
+    if fields.return_documents:
+        results = [one | {"document": {"text": fields.documents[one["index"]]}} for one in results]
+    return {
+        "id": f"rerank-{uuid.uuid4().hex}",
+        "model": fields.model or settings.served_model_name,
+        "results": results,
+        "usage": {"prompt_tokens": computed.tokens, "total_tokens": computed.tokens},
+    }
+
+
+def labelled_for_hub(
+    labels: Sequence[str], usual: Function, fields: HubFields, computed: Computed
+) -> list[list[dict[str, Any]]]:
+    """Give back a list of labels per text, also for one text by itself, the likeliest first."""
+    asked = fields.parameters
+    fields = fields.model_copy(
+        update={"function_to_apply": asked.function_to_apply or fields.function_to_apply}
+    )
+    found = labelled(labels, usual, fields, computed)
+    rows = [found] if fields.inputs.is_single else found
+    return [row[: asked.top_k] for row in rows]
 
 
 def labelled(
