@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from apps.deployments.models import Replica
 from apps.deployments.services.observing import ReplicaReport, replicas_observe
@@ -14,12 +14,13 @@ from apps.fleet.models import Node
 from apps.fleet.services.nodes import DeviceUse, node_observe
 from apps.fleet.services.removing import NodeRemoved
 from apps.rest.internal import InternalRefusal, internal_view, read_body
-from apps.rest.machine_bodies import Count, MachineBody, Moment, SmallCount
+from apps.rest.machine_bodies import Count, MachineBody, Moment, SmallCount, Words
 from apps.secrets.services.redaction import secret_redactor
 from apps.telemetry.logs import log_append
 from controlplane.domain.device_users import DeviceUser
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import ReplicaState
+from controlplane.domain.wire.engine_report import engine_report
 
 FORMAT = 1
 LARGEST_CHUNK = 256 * 1024
@@ -29,11 +30,11 @@ ObservedState = Literal["starting", "loading", "ready", "draining", "stopped", "
 class FailureBody(MachineBody):
     code: str = Field(max_length=64)
     blame: Blame
-    sentence: str = Field(max_length=2000)
-    field: str | None = None
-    hint: str | None = None
+    sentence: Words
+    field: Words | None = None
+    hint: Words | None = None
     fix: dict[str, Any] | None = None
-    detail: str | None = None
+    detail: Words | None = None
 
     def to_failure(self) -> Failure:
         return Failure.from_json(self.model_dump(mode="json"))
@@ -91,6 +92,11 @@ class ReplicaBody(MachineBody):
             report=self.report,
             metrics=self._finite_metrics(),
         )
+
+    @field_validator("report")
+    @classmethod
+    def _plain_report(cls, report: dict[str, Any] | None) -> dict[str, Any] | None:
+        return None if report is None else engine_report(report)
 
     def _finite_metrics(self) -> dict[str, float] | None:
         if self.metrics is None:

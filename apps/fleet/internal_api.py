@@ -1,6 +1,6 @@
 """How agents and gateways join: a one-time token against a credential of their own."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import Field
@@ -35,6 +35,10 @@ class DeviceBody(MachineBody):
         )
 
 
+class FactsBody(MachineBody):
+    threads: Annotated[int, Field(ge=1, lt=2**31)] = 1
+
+
 class EnrollBody(MachineBody):
     name: Name
     credential_sha256: Sha256
@@ -46,7 +50,7 @@ class EnrollBody(MachineBody):
     agent_version: str = Field(default="", max_length=32)
     host_memory_bytes: Count
     devices: list[DeviceBody] = Field(max_length=256)
-    facts: dict[str, Any] = {}
+    facts: FactsBody = FactsBody()
 
 
 class GatewayEnrollBody(MachineBody):
@@ -70,7 +74,7 @@ def nodes_enroll(request: HttpRequest) -> HttpResponseBase:
             boot_id=body.boot_id,
             agent_version=body.agent_version,
             host_memory_bytes=body.host_memory_bytes,
-            facts=body.facts,
+            facts=body.facts.model_dump(),
             devices=[device.to_report() for device in body.devices],
         )
     except EnrollmentRefused as refused:

@@ -7,6 +7,7 @@ from http.client import responses
 from typing import Any, Protocol
 
 from controlplane.domain.json_text import read_json
+from controlplane.domain.storable import storable
 from controlplane.domain.wire.removal import is_removal
 from workers.bounded_http import Answer, Limits, NoAnswer, ask
 
@@ -76,7 +77,7 @@ def post(url: str, path: str, body: Mapping[str, Any], *, bearer: str) -> dict[s
             "POST",
             f"{url}/internal/v1/{path}",
             limits=Limits(seconds=TIMEOUT_SECONDS, most_bytes=LONGEST_ANSWER_BYTES),
-            json_body=body,
+            json_body=storable(body),
             headers={"Authorization": f"Bearer {bearer}"},
         )
     except NoAnswer as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.wire.engine_report import engine_report
 from workers.agent.patience import LookedTime
 from workers.bounded_http import Limits, NoAnswer, ask
 from workers.runtimes.launchers import LAUNCHERS
@@ -82,7 +83,8 @@ class Probe:
 
     def _read_report(self) -> None:
         launcher = LAUNCHERS.get(self._runtime)
-        self.report = launcher.read_report(self._get, self._log()) if launcher else None
+        told = launcher.read_report(self._get, self._log()) if launcher else None
+        self.report = None if told is None else engine_report(told)
 
     def _read_metrics(self) -> None:
         metrics = RUNTIMES[self._runtime].metrics

@@ -1,10 +1,12 @@
 """What the reports of the GPU engines have in common: a version page, and lines of a log."""
 
-import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from math import isfinite
 from typing import Any
 
+from controlplane.domain.json_text import read_json
 from workers.runtimes.launcher import Ask
 
 GIB = 1024**3
@@ -13,21 +15,34 @@ GIB = 1024**3
 def answered_version(ask: Ask) -> str | None:
     """Return the version that the engine tells at its page of that name."""
     try:
-        content = json.loads(ask("/version") or b"null")
+        content = read_json(ask("/version") or b"null")
     except ValueError:
         return None
     return str(content["version"]) if isinstance(content, dict) and "version" in content else None
 
 
 def last_number(pattern: re.Pattern[str], log: str) -> float | None:
-    """Return the number of the last line that the pattern finds."""
+    """Return the number of the last line that the pattern finds, if it is one."""
     told = pattern.findall(log)
-    return float(told[-1].replace(",", "").rstrip(".")) if told else None
+    return finite_number(told[-1].replace(",", "").rstrip(".")) if told else None
+
+
+def finite_number(text: str) -> float | None:
+    """Return the number that a text spells; None of one that is none, or has no end."""
+    with suppress(ValueError):
+        number = float(text)
+        return number if isfinite(number) else None
+    return None
+
+
+def whole(number: float) -> int | None:
+    """Return the number without its fraction, where it has an end."""
+    return int(number) if isfinite(number) else None
 
 
 def in_bytes(gib: float | None) -> int | None:
     """Return a size that an engine wrote in GiB."""
-    return None if gib is None else round(gib * GIB)
+    return None if gib is None else whole(gib * GIB + 0.5)
 
 
 def what_is_told(found: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -1,5 +1,6 @@
 """What is asked of an engine beside the agent's loop, and what becomes of a strange answer."""
 
+import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -67,6 +68,36 @@ def test_an_engine_is_asked_often_until_it_is_ready_and_seldom_afterwards(engine
     engine.look(seconds=20, every=0.25)
     assert engine.probe.is_ready
     assert engine.asked == {"/health": 45, "/info": 1, "/metrics": 2}
+
+
+def test_what_an_engine_says_of_itself_leaves_room_for_the_other_replicas(
+    monkeypatch: pytest.MonkeyPatch, engine: Engine
+) -> None:
+    said = {
+        "labels": [f"label {number}" for number in range(200_000)],
+        "version": "\ud800" + "9" * 3_000_000,
+        "kv_tokens": "many", "weights_bytes": True, "kv_cache_bytes": float("nan"),
+        "dtype": ["float32"], "threads": 2, "max_seq_len": 10**30,
+        **{f"field {number}": number for number in range(1000)},
+    }  # fmt: skip
+    monkeypatch.setattr(engine.probe, "_get", lambda path: json.dumps(said).encode())
+    engine.look(seconds=1, every=0.25)
+    assert engine.probe.is_ready
+    told = engine.probe.report
+    assert told is not None
+    assert (told["version"], told["threads"]) == ("9" * 63, 2)
+    assert told.keys().isdisjoint({"labels", "kv_tokens", "weights_bytes", "kv_cache_bytes"})
+    assert len(json.dumps(told)) < 2000
+
+
+@pytest.mark.parametrize("answer", [b"[" * 100_000, b"9" * 5000, b'{"a": ' * 100_000, b"\xff"])
+def test_an_engine_whose_words_cannot_be_read_is_ready_without_them(
+    monkeypatch: pytest.MonkeyPatch, engine: Engine, answer: bytes
+) -> None:
+    monkeypatch.setattr(engine.probe, "_get", lambda path: answer)
+    engine.look(seconds=1, every=0.25)
+    assert engine.probe.is_ready
+    assert engine.probe.report is None
 
 
 def test_silence_is_counted_from_the_last_answer(engine: Engine) -> None:

@@ -1,5 +1,6 @@
 """TensorRT-LLM as a host has it, and what it says of its memory: a stand-in, as none runs here."""
 
+import re
 import stat
 import subprocess
 import sys
@@ -79,3 +80,12 @@ def test_a_report_reads_weights_and_cache_from_the_log() -> None:
 
 def test_an_engine_that_says_nothing_has_no_report() -> None:
     assert LAUNCHERS["trtllm"].read_report({}.get, "") is None
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "9" * 305, "1.2.3", "..", "0"])
+def test_a_number_that_is_none_costs_no_report(number: str) -> None:
+    log = re.sub(r"[\d.]+(?= GiB)", number, LOG)
+    for told in (log, log.replace("65536", "0" * 300 + ".1")):
+        report = LAUNCHERS["trtllm"].read_report({"/version": b'{"version": "1.2.1"}'}.get, told)
+        assert report is not None
+        assert report["version"] == "1.2.1"

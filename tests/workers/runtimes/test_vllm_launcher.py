@@ -57,3 +57,16 @@ def test_a_report_counts_blocks_where_the_log_is_gone() -> None:
 def test_an_engine_that_says_nothing_has_no_report() -> None:
     assert LAUNCHERS["vllm"].read_report({}.get, "") is None
     assert LAUNCHERS["native"].read_report({"/info": b"no json"}.get, "") is None
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "9" * 305, "1.2.3", ",", "..", "٣", "0"])
+def test_a_number_that_is_none_costs_no_report(number: str) -> None:
+    log = (
+        f"Model loading took {number} GiB memory\nAvailable KV cache memory: {number} GiB\n"
+        f"GPU KV cache size: {number} tokens\n"
+    )
+    page = PAGE.replace(b"64", b"9" * 5000)
+    pages = {"/metrics": page, "/version": b'{"version": "0.25.1"}'}
+    report = LAUNCHERS["vllm"].read_report(pages.get, log)
+    assert report is not None
+    assert report["version"] == "0.25.1"

@@ -1,9 +1,9 @@
 """The native engine on this host: it is there wherever this program is."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from controlplane.domain.json_text import read_json
 from workers.runtimes.installed import Installed
 from workers.runtimes.launcher import Ask, Launcher
 
@@ -19,7 +19,7 @@ class NativeLauncher:
         """Return what the engine says at `/info`."""
         answer = ask("/info")
         try:
-            content = json.loads(answer) if answer is not None else None
+            content = read_json(answer) if answer is not None else None
         except ValueError:
             return None
         return content if isinstance(content, dict) else None

@@ -14,6 +14,7 @@ from workers.runtimes.reading_reports import (
     in_bytes,
     last_number,
     what_is_told,
+    whole,
 )
 
 _WEIGHTS = re.compile(
@@ -32,6 +33,6 @@ def read_report(ask: Ask, log: str) -> dict[str, Any] | None:
             "version": answered_version(ask),
             "weights_bytes": in_bytes(last_number(_WEIGHTS, log)),
             "kv_cache_bytes": in_bytes(cache),
-            "kv_tokens": int(cache * GIB / token_bytes) if cache and token_bytes else None,
+            "kv_tokens": whole(cache * GIB / token_bytes) if cache and token_bytes else None,
         }
     )

@@ -13,8 +13,8 @@ from workers.runtimes.reading_reports import answered_version, in_bytes, last_nu
 _WEIGHTS = re.compile(r"Model loading took ([\d.]+) GiB")
 _CACHE_BYTES = re.compile(r"Available KV cache memory: ([\d.]+) GiB")
 _CACHE_TOKENS = re.compile(r"KV cache size: ([\d,]+) tokens")
-_BLOCKS = re.compile(r'vllm:cache_config_info\{[^}]*?num_gpu_blocks="(\d+)"')
-_BLOCK_SIZE = re.compile(r'vllm:cache_config_info\{[^}]*?block_size="(\d+)"')
+_BLOCKS = re.compile(r'vllm:cache_config_info\{[^}]*?num_gpu_blocks="(\d{1,15})"')
+_BLOCK_SIZE = re.compile(r'vllm:cache_config_info\{[^}]*?block_size="(\d{1,15})"')
 
 
 def read_report(ask: Ask, log: str) -> dict[str, Any] | None:
