@@ -83,9 +83,9 @@ class GatePanel:
         """The measures, each with its limit where it had one."""
         if not (figures := self.result.get("figures")):
             return ()
-        limits = self.result["limits"]
+        limits = self.result.get("limits") or {}
         if self.result["kind"] == "encoder":
-            return _of_encoder(figures, limits["max_agreement_loss"])
+            return _of_encoder(figures, limits.get("max_agreement_loss"))
         return _of_generation(figures, limits)
 
     @property
@@ -113,40 +113,40 @@ def gate_words(gate: object) -> str:
 
 
 def _of_generation(figures: Mapping[str, Any], limits: Mapping[str, Any]) -> Sequence[Figure]:
-    # Older results have a limit of perplexity alone.
-    drift, choice = limits.get("max_logit_drift_nats"), limits.get("min_same_choice")
+    # A figure that was not finite is stored as none, and older results have limits for some alone.
+    choice = limits.get("min_same_choice")
     return [
         Figure(
             label="Perplexity",
-            original=formats.number(figures["perplexity_original"], 2),
-            exported=formats.number(figures["perplexity_quantized"], 2),
-            measured=_signed(figures["perplexity_change"]),
-            limit=_signed(limits["max_perplexity_increase"]),
+            original=formats.number(figures.get("perplexity_original"), 2),
+            exported=formats.number(figures.get("perplexity_quantized"), 2),
+            measured=_signed(figures.get("perplexity_change")),
+            limit=_signed(limits.get("max_perplexity_increase")),
         ),
         Figure(
             label="Logit drift per token",
-            measured=_nats(figures["logit_drift_nats"]),
-            limit=formats.ABSENT if drift is None else _nats(drift),
+            measured=_nats(figures.get("logit_drift_nats")),
+            limit=_nats(limits.get("max_logit_drift_nats")),
         ),
         Figure(
             label="Top-1 agreement",
-            measured=formats.percent(figures["same_choice"]),
+            measured=formats.percent(figures.get("same_choice")),
             limit=formats.ABSENT if choice is None else f"at least {formats.percent(choice)}",
         ),
     ]
 
 
-def _of_encoder(figures: Mapping[str, Any], limit: float) -> Sequence[Figure]:
-    least = f"at least {formats.number(1 - limit, 4)}"
+def _of_encoder(figures: Mapping[str, Any], limit: float | None) -> Sequence[Figure]:
+    least = formats.ABSENT if limit is None else f"at least {formats.number(1 - limit, 4)}"
     found = [
         Figure(
             label="Mean cosine",
-            measured=formats.number(figures["mean_cosine"], 4),
+            measured=formats.number(figures.get("mean_cosine"), 4),
             limit=least,
         )
     ]
-    if figures["label_agreement"] is not None:
-        agreement = formats.number(figures["label_agreement"], 4)
+    if (agreed := figures.get("label_agreement")) is not None:
+        agreement = formats.number(agreed, 4)
         found.append(Figure(label="Label agreement", measured=agreement, limit=least))
     return found
 
@@ -154,12 +154,14 @@ def _of_encoder(figures: Mapping[str, Any], limit: float) -> Sequence[Figure]:
 def _lost(sample: Mapping[str, Any]) -> str:
     if "cosine" in sample:
         return f"cosine {formats.number(sample['cosine'], 4)}"
-    return f"perplexity × {formats.number(sample['perplexity_ratio'], 3)}"
+    return f"perplexity × {formats.number(sample.get('perplexity_ratio'), 3)}"
 
 
-def _nats(drift: float) -> str:
-    return f"{formats.number(drift, 4)} nats"
+def _nats(drift: float | None) -> str:
+    return formats.ABSENT if drift is None else f"{formats.number(drift, 4)} nats"
 
 
-def _signed(share: float) -> str:
+def _signed(share: float | None) -> str:
+    if share is None:
+        return formats.ABSENT
     return f"{'-' if share < 0 else '+'}{formats.percent(abs(share))}"

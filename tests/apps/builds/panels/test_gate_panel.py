@@ -100,6 +100,22 @@ def test_figures_of_a_checkpoint_that_guesses_are_shown_with_the_reason() -> Non
     assert gate_words(gate) == "unmeasured"
 
 
+@pytest.mark.parametrize(
+    ("kind", "label"), [("generation", "Perplexity"), ("encoder", "Mean cosine")]
+)
+@pytest.mark.parametrize("limits", [None, {}, GATE["limits"]])
+def test_figures_without_limits_and_those_that_were_not_finite_are_shown(
+    kind: str, label: str, limits: dict[str, float] | None
+) -> None:
+    agreement = {"mean_cosine": None, "label_agreement": 0.995}
+    worst = [{"tokens": 1, "text": "short"}, {"tokens": 1, "text": "", "cosine": None}]
+    gate = GATE | {"kind": kind, "limits": limits, "worst": worst}
+    figures = dict.fromkeys(GATE["figures"]) | agreement
+    page = page_of(gate | {"figures": figures})
+    assert f">{label}<" in page
+    assert gate_words(gate | {"figures": agreement}).startswith("passed")
+
+
 def test_an_encoder_is_measured_by_cosine_and_agreement() -> None:
     figures = {"mean_cosine": 0.99812, "label_agreement": 0.995, "labels": 2}
     worst = [{"cosine": 0.91, "tokens": 9, "text": "short"}]
