@@ -16,6 +16,7 @@ from tests.browser.screenshots import pages_of, pages_of_admins
 
 if TYPE_CHECKING:
     from apps.accounts.models import User
+    from apps.builds.models import Build
     from tests.browser.stage import Stage
 
 pytestmark = pytest.mark.browser
@@ -276,6 +277,65 @@ def strange(answer: dict[str, Any], route: Route) -> None:
         return route.fallback()
     body = f"<html><body><main><h1>{STRANGER}</h1></main></body></html>"
     return route.fulfill(content_type="text/html", body=body, **answer)
+
+
+def test_a_dialog_stays_open_with_what_was_typed_while_the_page_around_it_goes_on(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    deployment = stage.deployment
+    page = visit(f"/models/{deployment.model_id}/{deployment.id}/")
+    page.get_by_role("button", name="Deactivate").click()
+    dialog = page.get_by_role("dialog", name="Deactivate this deployment")
+    dialog.get_by_label("to confirm").fill(deployment.name)
+    deployment.replicas.filter(state="ready").update(metrics={"requests_running": 1234})
+    renew(page)
+    expect(page.locator("[data-live]")).to_contain_text("1\u2009234")
+    expect(dialog.get_by_label("to confirm")).to_have_value(deployment.name)
+    dialog.get_by_role("button", name="Deactivate").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    deployment.refresh_from_db()
+    assert deployment.state in ("deactivating", "inactive")
+
+
+def test_the_reason_of_a_promotion_is_typed_while_the_build_around_it_is_renewed(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    gate = {"state": "failed", "result": {"state": "failed", "kind": "generation"}, "position": 9}
+    stage.failed.steps.update_or_create(name="gate", defaults=gate)
+    page = visit(f"/builds/{stage.failed.number}/")
+    page.get_by_role("button", name="Promote anyway").first.click()
+    reason = page.get_by_label("Why is the loss acceptable?")
+    reason.fill("It answers well enough.")
+    rename_config_of(stage.failed)
+    renew(page)
+    expect(page.locator("[data-live]")).to_contain_text("renamed-meanwhile")
+    expect(reason).to_have_value("It answers well enough.")
+    expect(reason).to_be_focused()
+
+
+def test_what_somebody_has_unfolded_stays_so_while_the_page_goes_on(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(f"/builds/{stage.built.number}/")
+    more = page.locator("[data-live] details")
+    more.first.locator("summary").click()
+    rename_config_of(stage.built)
+    renew(page)
+    expect(page.locator("[data-live]")).to_contain_text("renamed-meanwhile")
+    expect(more.first).to_have_attribute("open", "")
+
+
+def rename_config_of(build: "Build") -> None:
+    build.revision.config.name = "renamed-meanwhile"
+    build.revision.config.save()
+
+
+def renew(page: Page) -> None:
+    """Ask for what the server renews of the page."""
+    with page.expect_response(
+        lambda told: "hx-request" in told.request.headers and told.status == 200
+    ):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
 def test_what_was_typed_is_offered_back_after_the_tab_was_closed(
