@@ -16,6 +16,7 @@ _NO_ADVICE = "TRANSFORMERS_NO_ADVISORY_WARNINGS"
 _MODELS = ("transformers.modeling_utils", "transformers.masking_utils")
 _SOLVERS = ("scipy", "sklearn")
 """Of losses and of beam search, which only training and Transformers' own generation have."""
+_PARTS_OF_SOLVERS = ("scipy.interpolate", "scipy.optimize", "scipy.spatial", "scipy.stats")
 _OVER_SEVERAL_DEVICES = ("accelerate",)
 
 
@@ -121,6 +122,26 @@ def not_installed(name: str) -> Iterator[None]:
 
 
 @contextmanager
+def solvers_on_call() -> Iterator[None]:
+    """Let what the block takes from SciPy's solvers be looked up when it is called."""
+    if "scipy" in sys.modules:
+        yield
+        return
+    package = ModuleType("scipy")
+    spec = importlib.util.find_spec("scipy")
+    package.__path__ = list((spec and spec.submodule_search_locations) or ())
+    sys.modules["scipy"] = package
+    for name in _PARTS_OF_SOLVERS:
+        sys.modules[name] = part = _OnCall(name)
+        setattr(package, name.rpartition(".")[2], part)
+    try:
+        yield
+    finally:
+        for name in [each for each in sys.modules if each.split(".")[0] == "scipy"]:
+            del sys.modules[name]
+
+
+@contextmanager
 def without_compiler() -> Iterator[None]:
     """Let each decorator of torch's compiler leave its function as it is in the block."""
     torch = importlib.import_module("torch")
@@ -157,6 +178,19 @@ def _without_spread_tensors() -> Iterator[None]:
         yield
     finally:
         distributed.is_available = asked
+
+
+class _OnCall(ModuleType):
+    """A module whose functions come from the real one of its name once they are called."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def called(*values: Any, **options: Any) -> Any:
+            return getattr(importlib.import_module(self.__name__), name)(*values, **options)
+
+        return called
 
 
 class _Decorators(ModuleType):

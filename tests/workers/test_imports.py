@@ -54,8 +54,19 @@ def test_several_devices_get_what_spreads_a_model() -> None:
     assert said == "True False"
 
 
+def test_solvers_are_looked_up_when_they_are_called() -> None:
+    said = _said(
+        "from workers.imports import solvers_on_call\nimport sys\n"
+        "with solvers_on_call():\n    from scipy.stats import entropy\n"
+        "before = 'scipy' in sys.modules\n"
+        "print(before, float(entropy([1, 1], [1, 1])))\n"
+        "print(sys.modules['scipy.stats'].entropy is entropy)"
+    )
+    assert said.split() == ["False", "0.0", "False"]
+
+
 @pytest.mark.long  # a price and no behaviour
-def test_a_model_is_quantized_and_exported_without_the_compiler(tmp_path: Path) -> None:
+def test_a_model_is_quantized_and_exported_without_compiler_and_solvers(tmp_path: Path) -> None:
     said = _said(
         "from workers.imports import import_transformers\nimport os, sys\n"
         "os.environ['TRANSFORMERS_VERBOSITY'] = 'error'\n"
@@ -67,9 +78,9 @@ def test_a_model_is_quantized_and_exported_without_the_compiler(tmp_path: Path) 
         "plain = make_tiny_checkpoint(folder / 'plain')\n"
         "fetch = fetched(plain, folder / 'fetch')\n"
         "run_here('calibrate', quantized_spec(plain, 'fp8'), folder / 'out', fetch=fetch)\n"
-        "print('torch._dynamo' in sys.modules, file=sys.__stdout__)"
+        "print(*[name in sys.modules for name in ('torch._dynamo', 'scipy')], file=sys.__stdout__)"
     )
-    assert said.splitlines()[-1] == "False"
+    assert said.splitlines()[-1] == "False False"
 
 
 def test_tokenizers_come_without_torch_and_without_a_word_about_it() -> None:

@@ -9,23 +9,24 @@ from typing import Any
 
 import yaml
 
-from workers.imports import not_installed, without_compiler
+from workers.imports import not_installed, solvers_on_call, without_compiler
 
 _NO_COMPILER = "TORCHDYNAMO_DISABLE"
 
 
 @contextmanager
 def _at_less_cost() -> Iterator[None]:
-    """Import in the block without torch's compiler and PEFT, and read YAML by libyaml.
+    """Import in the block without torch's compiler, PEFT and SciPy, and read YAML by libyaml.
 
     ModelOpt loads the compiler for PEFT's sake, and marks one function of a search that nothing
-    here makes to be compiled; and it reads some forty files of presets with PyYAML's slower loader.
+    here makes to be compiled; SciPy's solvers are for that search and for ways to calibrate that
+    no type here has; and it reads some forty files of presets with PyYAML's slower loader.
     """
     loaders: Any = yaml
     asked, in_python = os.environ.get(_NO_COMPILER), loaders.SafeLoader
     os.environ[_NO_COMPILER], loaders.SafeLoader = "1", loaders.CSafeLoader
     try:
-        with not_installed("peft"), without_compiler():
+        with not_installed("peft"), without_compiler(), solvers_on_call():
             yield
     finally:
         loaders.SafeLoader = in_python
