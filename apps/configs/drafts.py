@@ -19,8 +19,8 @@ from apps.configs.services.examination import examine_parsed, parsed_text
 from apps.configs.starts import started_text
 from apps.rest.errors import Conflict, InvalidInput
 from apps.rest.numbers import whole_number
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU
-from controlplane.domain.rules.context import DeviceOffer
 from controlplane.domain.spec import ParseResult, UneditableTextError, edit_yaml
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 from controlplane.domain.text_merge import Clash, merge_texts

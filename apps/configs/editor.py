@@ -13,9 +13,9 @@ from apps.configs.form_values import (
     value_at,
 )
 from apps.ui.formats import first_sentence
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU, GPUS
 from controlplane.domain.facts.quantization import quantizes
-from controlplane.domain.rules.context import DeviceOffer
 
 _CPU_ONLY = "none: the CPU does the work"
 _FACT_WORDS = {

@@ -13,7 +13,7 @@ from apps.configs.models import CheckpointRecord, Config, Revision
 from apps.fleet.models import Device
 from apps.rest.errors import NotFound
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.rules.context import DeviceOffer
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.text_difference import DifferenceLine, text_difference

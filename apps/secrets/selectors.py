@@ -10,8 +10,8 @@ from apps.rest.errors import NotFound
 from apps.secrets.models import Secret, SecretTest
 from apps.secrets.names import normal_name
 from controlplane import clock
+from controlplane.domain.facts.secret_expiries import SecretExpiry
 from controlplane.domain.rules.checkpoint.secret_expiry import WARNING_DAYS
-from controlplane.domain.rules.context import SecretExpiry
 
 
 def secret_list(*, team: Team) -> QuerySet[Secret]:

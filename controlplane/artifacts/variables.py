@@ -7,8 +7,6 @@ import os
 from collections.abc import Mapping
 
 from controlplane.artifacts.failures import unreadable_file
-from controlplane.process_settings.store import StoreSettings
-from controlplane.process_settings.wrong import UnreadableFile
 
 _SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 """The first is no secret, and belongs to the second."""
@@ -25,6 +23,10 @@ def store_variables(environment: Mapping[str, str] | None = None) -> dict[str, s
 
     Raises ArtifactFailure where such a file cannot be read.
     """
+    # Here and not above: steps, which get what these tell, start sooner without them.
+    from controlplane.process_settings.store import StoreSettings
+    from controlplane.process_settings.wrong import UnreadableFile
+
     given = os.environ if environment is None else environment
     try:
         settings = StoreSettings.read(given)

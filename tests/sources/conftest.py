@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
-from controlplane.sources import SourceOptions, bucket_secrets
+from controlplane.sources import SourceOptions
 from tests.hub_server import HubServer
 from tests.manual_clock import ManualClock
 from tests.tiny_checkpoint import make_tiny_checkpoint
@@ -28,8 +29,8 @@ def _online(monkeypatch: pytest.MonkeyPatch) -> None:
 def _keys_are_read_once() -> Iterator[None]:
     """Check the numbers of a private key once for all tests: it takes a twentieth of a second."""
     with pytest.MonkeyPatch.context() as patch:
-        read_once = functools.cache(bucket_secrets.load_pem_private_key)
-        patch.setattr(bucket_secrets, "load_pem_private_key", read_once)
+        read_once = functools.cache(serialization.load_pem_private_key)
+        patch.setattr(serialization, "load_pem_private_key", read_once)
         yield
 
 

@@ -83,6 +83,17 @@ def test_a_model_is_quantized_and_exported_without_compiler_and_solvers(tmp_path
     assert said.splitlines()[-1] == "False False"
 
 
+def test_steps_begin_without_rules_runtimes_settings_and_keys() -> None:
+    said = _said(
+        "import sys\nimport workers.build_steps.__main__\n"
+        "import workers.build_steps.fetch, workers.build_steps.package\n"
+        "spared = ('controlplane.domain.rules', 'controlplane.domain.runtimes',"
+        " 'pydantic_settings', 'cryptography', 'torch')\n"
+        "print([name for name in spared if name in sys.modules])"
+    )
+    assert said == "[]"
+
+
 def test_tokenizers_come_without_torch_and_without_a_word_about_it() -> None:
     said = _said(
         "from workers.imports import import_tokenizers\nimport sys\nimport_tokenizers()\n"

@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from controlplane.domain.facts.device_offers import DeviceOffer
+from controlplane.domain.facts.secret_expiries import SecretExpiry
 from controlplane.domain.remote_code import CodeGrants
-from controlplane.domain.rules.context import DeviceOffer, SecretExpiry
 from controlplane.sources.options import SourceOptions
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from controlplane.artifacts.digests import FileEntry
 from controlplane.domain.json_text import read_json
 from controlplane.domain.remote_code import LiveGrant
-from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
 from workers.build_steps import remote_code_failures as failures
@@ -89,7 +88,7 @@ def look(job: Job, folder: Path) -> dict[str, Any] | None:
     spec, grant = Spec.model_validate(job.spec), grant_of(job)
     needed = is_needed(folder)
     architecture = _architecture(folder)
-    if needed and not RUNTIMES[spec.runtime_name].runs_remote_code:
+    if needed and not _is_run_by(spec.runtime_name):
         raise failures.native_runs_none(architecture)
     if needed and grant is None and not spec.quantization_type.is_none:
         raise refused(job, architecture)
@@ -154,6 +153,13 @@ def _references(auto_map: object) -> Sequence[str]:
     for value in auto_map.values() if isinstance(auto_map, Mapping) else ():
         found += [each for each in (value if isinstance(value, list) else [value]) if each]
     return [str(each) for each in found]
+
+
+def _is_run_by(runtime: str) -> bool:
+    # Here and not above: most checkpoints bring no code, and `fetch` starts sooner without.
+    from controlplane.domain.runtimes import RUNTIMES
+
+    return RUNTIMES[runtime].runs_remote_code
 
 
 def _architecture(folder: Path) -> str | None:

@@ -1,7 +1,8 @@
 """What is wrong with a config, why, and what would mend it."""
 
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.rules.catalogue import ALL_RULES, FAMILIES
-from controlplane.domain.rules.context import Context, DeviceOffer, Known, context_of, every_kind
+from controlplane.domain.rules.context import Context, Known, context_of, every_kind
 from controlplane.domain.rules.diagnose import diagnose
 from controlplane.domain.rules.examine import Examination, examine
 from controlplane.domain.rules.report import Finding, OfferedFix, Report, Waiting

@@ -7,7 +7,9 @@ from typing import TypeVar
 
 from controlplane.domain.facts.calibration_sets import CalibrationSet
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU, GPUS, Gpu
+from controlplane.domain.facts.secret_expiries import SecretExpiry
 from controlplane.domain.failures import Failure
 from controlplane.domain.memory import MemoryPlan, UnplannableError, plan
 from controlplane.domain.memory.sizing import DEVICES_PER_HOST
@@ -18,17 +20,6 @@ from controlplane.domain.spec import Spec
 Fact = TypeVar("Fact")
 
 
-@dataclass(frozen=True, kw_only=True)
-class DeviceOffer:
-    """GPUs of one kind on one host."""
-
-    kind: str
-    count: int
-    memory_bytes: int
-    computes_bfloat16: bool = False
-    """Of a CPU: whether its processor does so by itself."""
-
-
 def every_kind(*, cpu_memory_bytes: int) -> tuple[DeviceOffer, ...]:
     """Return offers of a full host of every kind, to plan for GPUs that nobody owns yet."""
     gpus = (
@@ -37,15 +28,6 @@ def every_kind(*, cpu_memory_bytes: int) -> tuple[DeviceOffer, ...]:
         if gpu.memory_bytes is not None
     )
     return (DeviceOffer(kind=CPU, count=1, memory_bytes=cpu_memory_bytes), *gpus)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SecretExpiry:
-    """When a stored secret ends; `days_left` are whole days, below nought once it has."""
-
-    name: str
-    on: date
-    days_left: int
 
 
 @dataclass(frozen=True, kw_only=True)

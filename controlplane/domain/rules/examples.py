@@ -8,15 +8,11 @@ from typing import Any
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.calibration_sets import CalibrationSet
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.facts.secret_expiries import SecretExpiry
 from controlplane.domain.failures import Failure
-from controlplane.domain.rules.context import (
-    CodeGrant,
-    DeviceOffer,
-    Known,
-    SecretExpiry,
-    every_kind,
-)
+from controlplane.domain.rules.context import CodeGrant, Known, every_kind
 
 Config = dict[str, Any]
 

@@ -6,6 +6,7 @@ import pytest
 
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.forecast import (
     Ahead,
     Basis,
@@ -16,7 +17,6 @@ from controlplane.domain.forecast import (
 )
 from controlplane.domain.forecast.history import is_same_kind
 from controlplane.domain.memory import build_estimate
-from controlplane.domain.rules.context import DeviceOffer
 from controlplane.domain.spec import Spec, parse_mapping
 
 GIB = 1024**3

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.rules import examine
-from controlplane.domain.rules.context import DeviceOffer
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, Example, facts
 
 _H100 = {"resources.accelerator": "H100", "enginehouse.runtime": "trtllm"}

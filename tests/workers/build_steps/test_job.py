@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.domain.facts.device_offers import DeviceOffer
+from controlplane.domain.facts.secret_expiries import SecretExpiry
 from controlplane.domain.remote_code import CodeGrants, LiveGrant
-from controlplane.domain.rules.context import DeviceOffer, SecretExpiry
 from workers.build_steps.job import Job, UnknownJobFormat, read_job
 from workers.build_steps.options import JobOptions
 

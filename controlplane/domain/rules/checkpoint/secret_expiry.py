@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from controlplane.domain.facts import sources
-from controlplane.domain.rules.context import Context, SecretExpiry
+from controlplane.domain.facts.secret_expiries import SecretExpiry
+from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import Example
 from controlplane.domain.rules.rule import Rule, Severity
 

@@ -1,8 +1,9 @@
 """EH1: the kind and number of GPUs."""
 
 from controlplane.domain.facts import sources
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY, FP8_CAPABILITY
-from controlplane.domain.rules.context import Context, DeviceOffer
+from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import CPU_ONLY, Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.choices import BaseModelKind

@@ -1,8 +1,9 @@
 """EH1: which GPU for which size, and resource settings of the hosted product."""
 
 from controlplane.domain.facts import sources
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.quantization import FP4_CAPABILITY
-from controlplane.domain.rules.context import Context, DeviceOffer
+from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import (
     LLAMA_8B,
     LLAMA_70B,

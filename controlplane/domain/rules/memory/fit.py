@@ -1,10 +1,11 @@
 """EH5: whether it fits. The planner computes; these rules only read what it says."""
 
 from controlplane.domain.facts import sources
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU, GIB
 from controlplane.domain.memory import builder_devices, devices_that_fit, longest_sequence
 from controlplane.domain.memory.sizing import DEVICES_PER_HOST, BuilderNeed
-from controlplane.domain.rules.context import Context, DeviceOffer
+from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at, limit
 

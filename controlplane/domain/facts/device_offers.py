@@ -1,0 +1,14 @@
+"""What hosts offer to a build or a replica."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceOffer:
+    """GPUs of one kind on one host."""
+
+    kind: str
+    count: int
+    memory_bytes: int
+    computes_bfloat16: bool = False
+    """Of a CPU: whether its processor does so by itself."""
