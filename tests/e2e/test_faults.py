@@ -12,7 +12,12 @@ from benchmarks.recovery_parts.faults import CONTROL_PLANE, OTHER_CLOCKS, Fault,
 from benchmarks.recovery_parts.serving import Serving, serving
 
 pytestmark = [pytest.mark.recovery, pytest.mark.e2e]
-_KILLED = ("web", "agent", "control", "postgres", "valkey")
+_OTHERS = (
+    *(Fault(kind=kind) for kind in ("web", "agent", "control", "valkey")),
+    Fault(kind="web", seconds=20),
+    Fault(kind="agent", seconds=20),
+)
+"""Each of which a test of its own part kills or stops in `make test`."""
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +29,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 @pytest.mark.parametrize(
     "fault",
     [
-        *(Fault(kind=kind) for kind in _KILLED),
-        Fault(kind="web", seconds=20),
-        Fault(kind="agent", seconds=20),
+        Fault(kind="postgres"),
+        *(pytest.param(each, marks=pytest.mark.long) for each in _OTHERS),
     ],
     ids=lambda fault: fault.name,
 )
