@@ -22,11 +22,12 @@ TOO_MANY_HEADERS = b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 5000
 
 
 @pytest.fixture
-def of_other_tests() -> Iterator[list[object]]:
-    """What was left before, while nothing is collected."""
+def nothing_is_collected() -> Iterator[None]:
+    """What was there before is seen by no look any more, which so takes a moment."""
     gc.collect()
+    gc.freeze()
     gc.disable()
-    yield [each for each in gc.get_objects() if type(each) in OF_A_CONNECTION]
+    yield
     gc.enable()
 
 
@@ -42,9 +43,8 @@ def of_other_tests() -> Iterator[list[object]]:
     ],
     ids=["answer", "stream", "mad engine", "refused", "too many headers", "nonsense"],
 )
-def test_a_connection_that_ended_leaves_nothing_for_the_collector(
-    serve, of_other_tests, script, request_
-):
+@pytest.mark.usefixtures("nothing_is_collected")
+def test_a_connection_that_ended_leaves_nothing_for_the_collector(serve, script, request_):
     gateway, _ = serve(script)
 
     with gateway.connect() as client:
@@ -54,12 +54,9 @@ def test_a_connection_that_ended_leaves_nothing_for_the_collector(
 
     wait_for(lambda: not gateway.clients, what="the end of the connection")
     gateway.advance(gateway.inner.bounds.upstream_idle_seconds + 1)
-    wait_for(
-        lambda: _left(of_other_tests) == [],
-        what=lambda: f"freed objects: {_left(of_other_tests)}",
-    )
+    wait_for(lambda: _left() == [], what=lambda: f"freed objects: {_left()}")
 
 
-def _left(earlier: list[object]) -> list[str]:
-    found = [each for each in gc.get_objects() if type(each) in OF_A_CONNECTION]
-    return [type(each).__name__ for each in found if not any(each is one for one in earlier)]
+def _left() -> list[str]:
+    found = (type(each) for each in gc.get_objects())
+    return [each.__name__ for each in found if each in OF_A_CONNECTION]
