@@ -122,6 +122,8 @@ def _key_label(key: ApiKey) -> str:
 
 
 def _by_admin_rights(who: Mapping[str, str], team: Team | None) -> bool:
+    if who["actor_kind"] == "system":
+        return False
     admins = User.objects.filter(is_admin=True)
     if who["actor_kind"] == "person":
         admin = admins.filter(id=who["actor_id"]).first()
