@@ -82,8 +82,9 @@ class Stage:
             worker.wait(_PATIENCE_SECONDS)
 
     def _standing(self, step: str) -> list[int]:
-        came = reversed(self._gates.came(step))
-        return [pid for pid in came if (step, pid) not in self._passed and is_alive(pid)]
+        """Return who stands there, the last one first; who came while it was open does not."""
+        here = reversed(self._gates.standing(step))
+        return [pid for pid in here if (step, pid) not in self._passed and is_alive(pid)]
 
 
 _WORKER = (
