@@ -14,10 +14,15 @@ def calling_node(request: HttpRequest) -> Node:
     """Return the node whose credential the request carries. Raises InternalRefusal."""
     node = node_by_credential(bearer(request))
     if node is None:
-        raise InternalRefusal(401, "unknown_credential", _UNKNOWN)
+        raise unknown_credential()
     if node.removed_at is not None:
         raise removed(node)
     return node
+
+
+def unknown_credential() -> InternalRefusal:
+    """Return what a caller is told whom nobody knows."""
+    return InternalRefusal(401, "unknown_credential", _UNKNOWN)
 
 
 def removed(node: Node) -> InternalRefusal:
@@ -36,5 +41,5 @@ def calling_gateway(request: HttpRequest) -> Gateway:
     """Return the gateway whose credential the request carries. Raises InternalRefusal."""
     gateway = gateway_by_credential(bearer(request))
     if gateway is None:
-        raise InternalRefusal(401, "unknown_credential", _UNKNOWN)
+        raise unknown_credential()
     return gateway

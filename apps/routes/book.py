@@ -41,12 +41,20 @@ class RoutesBook:
         self.unnamed = 0
         """How many rows had changed without being named."""
 
-    def answer(self, *, after: int, digest: str | None) -> dict[str, Any] | None:
-        """Return a change after that version, or the whole; None where nothing is to be told."""
+    def answer(
+        self, *, after: int, digest: str | None, version: int | None = None
+    ) -> dict[str, Any] | None:
+        """Return a change after that version, or the whole; None where nothing is to be told.
+
+        `version` is the present one, if the caller has just read it: most gateways have it, for
+        which nothing is read again.
+        """
         with self._lock:
             due_at = self._checked_at + CHECK_SECONDS
             if self._version is not None and self._clock.monotonic() >= due_at:
                 self._check()
+            if after == version == self._version and digest in (None, self._digest.text):
+                return None
             with _at_one_moment():
                 return self._answer(after, digest)
 

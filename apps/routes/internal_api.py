@@ -8,17 +8,16 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from pydantic import BaseModel, Field
 
-from apps.accounts.routes_version import routes_version_current
-from apps.fleet.internal_authentication import calling_gateway
+from apps.fleet.internal_authentication import calling_gateway, unknown_credential
 from apps.fleet.services.gateways import gateway_applied, gateway_seen
-from apps.rest.internal import internal_view, read_body, read_body_of_records
+from apps.rest.internal import bearer, internal_view, read_body, read_body_of_records
 from apps.rest.machine_bodies import Count, MachineBody, Moment
 from apps.routes.book import BOOK
 from apps.routes.services import usage_ingest
 from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.services.usage import OffsetMismatch
 from controlplane import clock
-from controlplane.domain.wire.routes import FORMAT, TIME_HEADER
+from controlplane.domain.wire.routes import APPLIED_HEADER, FORMAT, TIME_HEADER
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _MOMENT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
@@ -45,20 +44,31 @@ def routes(request: HttpRequest) -> HttpResponseBase:
 
     A gateway of the release before does not say what it reads, and is told all in its form.
     """
-    gateway = calling_gateway(request)
-    room = _number(request, "free_bytes")
-    gateway_seen(gateway=gateway, sent_at=_sent_at(request), disk_free_bytes=room)
-    if request.GET.get("format") == str(FORMAT):
-        told = BOOK.answer(after=_number(request, "after") or 0, digest=request.GET.get("digest"))
-    else:
-        is_current = (_number(request, "after") or 0) == routes_version_current()
-        told = None if is_current else routes_snapshot()
+    applied = _number(request, "applied")
+    version = gateway_seen(
+        credential=bearer(request),
+        sent_at=_sent_at(request),
+        disk_free_bytes=_number(request, "free_bytes"),
+        applied_version=applied,
+    )
+    if version is None:
+        raise unknown_credential()
+    told = _routes_for(request, version)
     if told is None:
         answer = HttpResponse(status=204)
     else:
         answer = HttpResponse(json.dumps(told), content_type="application/json")
+    if applied is not None:
+        answer[APPLIED_HEADER] = str(applied)
     answer[TIME_HEADER] = f"{clock.now().timestamp():.3f}"
     return answer
+
+
+def _routes_for(request: HttpRequest, version: int) -> dict[str, Any] | None:
+    after = _number(request, "after") or 0
+    if request.GET.get("format") == str(FORMAT):
+        return BOOK.answer(after=after, digest=request.GET.get("digest"), version=version)
+    return None if after == version else routes_snapshot()
 
 
 def _number(request: HttpRequest, name: str) -> int | None:

@@ -16,9 +16,14 @@ class _Weighed(HttpControlPlane):
     told_bytes = 0
 
     async def routes_after(
-        self, version: int, credential: Credential, *, digest: str | None = None
+        self,
+        version: int,
+        credential: Credential,
+        *,
+        digest: str | None = None,
+        applied: int | None = None,
     ) -> bytes | None:
-        payload = await super().routes_after(version, credential, digest=digest)
+        payload = await super().routes_after(version, credential, digest=digest, applied=applied)
         self.told_bytes = len(payload or b"")
         return payload
 

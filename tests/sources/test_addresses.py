@@ -1,21 +1,18 @@
 """Where a user's URL may lead, redirects and names that resolve to private addresses included."""
 
-import datetime
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from controlplane.domain.failures import Failure
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import SourceFailure, SourceOptions, resolve
 from controlplane.sources.addresses import targets
 from tests.archive_server import ArchiveServer, packed
+from tests.certificates import self_signed
 from tests.loopback_server import nobody_listens
 
 PATH = "/llama.tar.gz"
@@ -167,7 +164,7 @@ def test_redirects_are_followed_so_far_and_to_http_only(
 def test_a_certificate_is_held_against_the_name_and_not_the_address(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    certificate = _certificate(tmp_path / "localhost.pem", "localhost")
+    certificate = self_signed(tmp_path / "localhost.pem", "localhost")
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     options = options_of(tmp_path, private=True)
     with ArchiveServer(certificate) as site:
@@ -180,29 +177,3 @@ def test_a_certificate_is_held_against_the_name_and_not_the_address(
         with nobody_listens() as away:
             site.redirects["/down"] = f"http://{away}/x.tar"
             refusal("EUR-REDIRECT", site.url("/down", host="localhost"), options)
-
-
-def _certificate(path: Path, name: str) -> Path:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
-        .not_valid_after(datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + certificate.public_bytes(serialization.Encoding.PEM)
-    )
-    return path

@@ -1,17 +1,18 @@
 """The control plane as the gateway sees it: a protocol, and its HTTP form."""
 
+import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Protocol
-
-import httpx
+from urllib.parse import urlencode
 
 from controlplane.clock import SYSTEM, Clock, ToldTime
 from controlplane.domain.json_text import read_json
-from controlplane.domain.wire.routes import FORMAT, TIME_HEADER
+from controlplane.domain.wire.routes import APPLIED_HEADER, FORMAT, TIME_HEADER
+from workers.gateway.plain_http import Answer, Limits, NoAnswer, PlainHttp
 
 TIMEOUT_SECONDS = 5.0
 """Of a silence."""
@@ -43,22 +44,26 @@ class Credential:
         return f"Credential(gateway_id={self.gateway_id!r})"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Answer:
-    status: int
-    content: bytes
-    time: str | None
-    """What time it is there."""
-
-
 class ControlPlane(Protocol):
     async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
         """Return the credential of which `secret` is the secret."""
 
     async def routes_after(
-        self, version: int, credential: Credential, *, digest: str | None = None
+        self,
+        version: int,
+        credential: Credential,
+        *,
+        digest: str | None = None,
+        applied: int | None = None,
     ) -> bytes | None:
-        """Return what changed after it, or all; None when `version`, with `digest`, is current."""
+        """Return what changed after it, or all; None when `version`, with `digest`, is current.
+
+        `applied` is the version that this gateway works by and has on disk.
+        """
+
+    @property
+    def hears_applied(self) -> bool:
+        """Whether it heard `applied`: one of an earlier release is told by `report_applied`."""
 
     async def report_applied(self, version: int, credential: Credential) -> None: ...
 
@@ -79,43 +84,44 @@ class HttpControlPlane:
         self._free_bytes = free_bytes
         self.time = ToldTime(clock=clock)
         """The time there, by which keys end; our own until it has answered."""
-        # No proxy from the environment: this is a neighbour, and it carries a credential.
-        self._http = httpx.AsyncClient(
-            base_url=f"{url.rstrip('/')}/internal/v1/",
-            timeout=TIMEOUT_SECONDS,
-            trust_env=False,
-            # A packed answer would be bounded only before it is unpacked.
-            headers={"accept-encoding": "identity"},
-        )
+        self._http = PlainHttp(f"{url.rstrip('/')}/internal/v1", clock=clock)
+        self.hears_applied = False
 
     async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
         digest = sha256(secret.encode()).hexdigest()
         body = {"name": name, "address": address, "credential_sha256": digest}
-        answer = await self._call("POST", "gateways/enroll", token, json=body)
+        answer = await self._call("POST", "gateways/enroll", token, body=_json(body))
         (gateway_id,) = _fields("gateways/enroll", answer, "gateway_id")
         return Credential(gateway_id=gateway_id, secret=secret)
 
     async def routes_after(
-        self, version: int, credential: Credential, *, digest: str | None = None
+        self,
+        version: int,
+        credential: Credential,
+        *,
+        digest: str | None = None,
+        applied: int | None = None,
     ) -> bytes | None:
-        params = {
+        asked = {
             "after": version,
             "gateway": credential.gateway_id,
             "format": FORMAT,
             "sent_at": f"{self._clock.time():.3f}",
+            "free_bytes": self._free_bytes(),
+            "digest": digest,
+            "applied": applied,
         }
-        if (room := self._free_bytes()) is not None:
-            params["free_bytes"] = room
+        told = urlencode({name: value for name, value in asked.items() if value is not None})
         answer = await self._call(
             "GET",
-            "routes",
+            f"routes?{told}",
             credential.secret,
             most_bytes=LONGEST_ROUTES_BYTES,
-            params=params if digest is None else params | {"digest": digest},
             # All of a large fleet takes seconds to be read.
-            timeout=TIMEOUT_SECONDS if version else WHOLE_ANSWER_SECONDS,
+            silent_seconds=TIMEOUT_SECONDS if version else WHOLE_ANSWER_SECONDS,
         )
-        self._take_time(answer.time)
+        self._take_time(answer.headers.get(TIME_HEADER))
+        self.hears_applied = answer.headers.get(APPLIED_HEADER) == str(applied)
         return None if answer.status == HTTPStatus.NO_CONTENT else answer.content
 
     def _take_time(self, told: str | None) -> None:
@@ -123,11 +129,11 @@ class HttpControlPlane:
             self.time.tell(float(told))
 
     async def report_applied(self, version: int, credential: Credential) -> None:
-        body = {"version": version}
-        await self._call("POST", "gateways/applied", credential.secret, json=body)
+        body = _json({"version": version})
+        await self._call("POST", "gateways/applied", credential.secret, body=body)
 
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
-        answer = await self._call("POST", "usage", credential.secret, content=batch)
+        answer = await self._call("POST", "usage", credential.secret, body=batch)
         (committed,) = _fields("usage", answer, "committed_offset")
         try:
             return int(committed)
@@ -135,32 +141,33 @@ class HttpControlPlane:
             raise ControlPlaneAway("usage did not answer with an offset") from None
 
     async def close(self) -> None:
-        await self._http.aclose()
+        self._http.close()
 
     async def _call(
         self,
         method: str,
-        path: str,
+        target: str,
         bearer: str,
         *,
+        body: bytes = b"",
         most_bytes: int = LONGEST_ANSWER_BYTES,
-        **request: Any,
-    ) -> _Answer:
+        silent_seconds: float = TIMEOUT_SECONDS,
+    ) -> Answer:
+        path = target.partition("?")[0]
         headers = {"authorization": f"Bearer {bearer}", "content-type": "application/json"}
-        try:
-            async with (
-                self._clock.timeout(WHOLE_ANSWER_SECONDS),
-                self._http.stream(method, path, headers=headers, **request) as answer,
-            ):
-                _check_status(path, answer.status_code)
-                content = await _whole(path, answer.aiter_raw(), most_bytes)
-        except TimeoutError as error:
-            raise ControlPlaneAway(f"{path}: no whole answer in time") from error
-        except httpx.HTTPError as error:
-            raise ControlPlaneAway(f"{path}: {type(error).__name__}") from error
-        return _Answer(
-            status=answer.status_code, content=content, time=answer.headers.get(TIME_HEADER)
+        limits = Limits(
+            most_bytes=most_bytes, silent_seconds=silent_seconds, seconds=WHOLE_ANSWER_SECONDS
         )
+        try:
+            answer = await self._http.ask(method, f"/{target}", headers, body, limits)
+        except NoAnswer as error:
+            raise ControlPlaneAway(f"{path}: {error}") from error
+        _check_status(path, answer.status)
+        return answer
+
+
+def _json(body: object) -> bytes:
+    return json.dumps(body).encode()
 
 
 def _check_status(path: str, status: int) -> None:
@@ -172,16 +179,7 @@ def _check_status(path: str, status: int) -> None:
         raise ControlPlaneAway(f"{path} answered {status}")
 
 
-async def _whole(path: str, pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
-    content = bytearray()
-    async for piece in pieces:
-        content += piece
-        if len(content) > most_bytes:
-            raise ControlPlaneAway(f"{path} answered with more than {most_bytes} bytes")
-    return bytes(content)
-
-
-def _fields(path: str, answer: _Answer, *names: str) -> list[Any]:
+def _fields(path: str, answer: Answer, *names: str) -> list[Any]:
     """Return these fields of a JSON answer. Raises ControlPlaneAway: something else answers."""
     try:
         body = read_json(answer.content)

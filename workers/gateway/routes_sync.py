@@ -6,7 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from controlplane.clock import SYSTEM, Clock
-from workers.gateway.control_plane import ControlPlane, ControlPlaneAway, CredentialRefused
+from workers.gateway.control_plane import (
+    ControlPlane,
+    ControlPlaneAway,
+    Credential,
+    CredentialRefused,
+)
 from workers.gateway.kept_routes import following
 from workers.gateway.membership import Membership
 from workers.gateway.routes_table import RoutesGap, RoutesTable
@@ -15,6 +20,8 @@ from workers.gateway.storage import Storage
 
 log = logging.getLogger(__name__)
 NO_VERSION = 0
+REPORT_SECONDS = 1.0
+"""Within which it is said that routes are applied, however seldom the control plane is polled."""
 
 
 class RoutesSync:
@@ -44,6 +51,8 @@ class RoutesSync:
         self._unkept: list[bytes] = []
         self._is_unkept_whole = False
         self._differed = differed
+        self._kept: int | None = None
+        """The version on disk, once it is applied."""
         self._reported: int | None = None
         self._trouble: str | None = None
 
@@ -57,6 +66,7 @@ class RoutesSync:
             self._table = RoutesTable()
         if self._table.snapshot is not None:
             self._take(self._table.snapshot)
+            self._kept = self._version
 
     def _take_kept(self, payload: bytes) -> None:
         with suppress(RoutesGap):  # one that was kept twice, or is in the whole already
@@ -71,10 +81,16 @@ class RoutesSync:
             self._nudged.clear()
             await self._attempt()
             try:
-                async with self._clock.timeout(self._poll_seconds):
+                async with self._clock.timeout(self._pause_seconds):
                     await self._nudged.wait()
             except TimeoutError:
                 continue
+
+    @property
+    def _pause_seconds(self) -> float:
+        """How long until the next poll, which also says what is applied: others may wait for it."""
+        is_reported = self._reported == self._kept
+        return self._poll_seconds if is_reported else min(self._poll_seconds, REPORT_SECONDS)
 
     async def _attempt(self) -> None:
         try:
@@ -92,11 +108,14 @@ class RoutesSync:
             self._say(None)
 
     async def refresh(self) -> None:
-        """Ask once, and apply, keep and report what is new."""
+        """Say what is applied and ask once; apply and keep what is new."""
         credential = await self._membership.credential()
+        applied = self._kept
         payload = await self._control_plane.routes_after(
-            self._version, credential, digest=self._table.digest
+            self._version, credential, digest=self._table.digest, applied=applied
         )
+        if self._control_plane.hears_applied:
+            self._reported = applied
         if payload is not None and not self._is_taken(payload):
             self._differed()
             log.warning("routes version %d differ from the control plane's", self._version)
@@ -105,9 +124,14 @@ class RoutesSync:
                 self._is_taken(payload)
         self._confirmed()
         await self._keep()
-        if self._reported != self._version and self._version != NO_VERSION:
-            await self._control_plane.report_applied(self._version, credential)
-            self._reported = self._version
+        if not self._control_plane.hears_applied:
+            await self._report(credential)
+
+    async def _report(self, credential: Credential) -> None:
+        """Say what is applied to a control plane that does not hear it with a poll."""
+        if self._kept is not None and self._reported != self._kept:
+            await self._control_plane.report_applied(self._kept, credential)
+            self._reported = self._kept
 
     def _is_taken(self, payload: bytes) -> bool:
         """Return whether the table now is the control plane's; a removed key is gone either way."""
@@ -133,6 +157,7 @@ class RoutesSync:
         changes = self._unkept[1:] if self._is_unkept_whole else self._unkept
         await asyncio.to_thread(self._storage.keep_routes, whole, changes)
         self._unkept, self._is_unkept_whole = [], False
+        self._kept = self._version
 
     def _take(self, snapshot: Snapshot) -> None:
         self._apply(snapshot)

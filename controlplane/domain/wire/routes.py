@@ -11,6 +11,8 @@ from typing import Any
 FORMAT = 2
 TIME_HEADER = "x-enginehouse-time"
 """Beside each answer on routes: what time it is there, in seconds since the epoch."""
+APPLIED_HEADER = "x-enginehouse-applied"
+"""Beside such an answer: the version that the gateway said it works by, once that is noted."""
 KINDS = ("models", "deployments", "replicas", "keys")
 Rows = Mapping[str, Mapping[str, Any]]
 _BITS = 128

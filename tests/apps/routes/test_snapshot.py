@@ -15,6 +15,7 @@ from apps.fleet.models import Gateway
 from apps.routes.snapshot import routes_snapshot
 from controlplane import clock
 from controlplane.domain.rules.examples import facts
+from controlplane.domain.wire.routes import APPLIED_HEADER
 from tests.factories import (
     make_api_key,
     make_deployment,
@@ -224,6 +225,23 @@ def test_a_gateway_asks_after_its_version_and_says_what_it_applied(client: Clien
     stored = Gateway.objects.get()
     assert stored.applied_version == version + 1, "an older report changes nothing"
     assert stored.last_seen_at is not None
+
+
+def test_a_poll_says_what_is_applied_and_takes_one_statement_where_nothing_changed(
+    client: Client, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    gateway = make_gateway()
+    send = _as(client, gateway.name)
+    make_api_key()
+    told = send("GET", "routes?after=0&format=2").json()
+    current = f"routes?after={told['version']}&digest={told['digest']}&format=2"
+    with django_assert_num_queries(1):
+        answer = send("GET", f"{current}&applied={told['version']}")
+    assert (answer.status_code, answer[APPLIED_HEADER]) == (204, str(told["version"]))
+    assert Gateway.objects.get().applied_version == told["version"]
+    assert APPLIED_HEADER not in send("GET", current).headers
+    send("GET", f"{current}&applied=0")
+    assert Gateway.objects.get().applied_version == told["version"], "an older one changes nothing"
 
 
 def test_a_stranger_gets_nothing(client: Client) -> None:

@@ -26,18 +26,35 @@ class ScriptedPlane:
         self.says: list[bytes | None] = []
         self.asked: list[tuple[int, str | None]] = []
         self.applied: list[int] = []
+        self.told_apart: list[int] = []
+        """Of those, the ones that took a call of their own."""
+        self.is_of_release_before = False
+        self.hears_applied = False
 
     async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
         return Credential(gateway_id="g", secret=secret)
 
     async def routes_after(
-        self, version: int, credential: Credential, *, digest: str | None = None
+        self,
+        version: int,
+        credential: Credential,
+        *,
+        digest: str | None = None,
+        applied: int | None = None,
     ) -> bytes | None:
         self.asked.append((version, digest))
+        self.hears_applied = applied is not None and not self.is_of_release_before
+        if applied is not None and self.hears_applied:
+            self._note(applied)
         return self.says.pop(0)
 
     async def report_applied(self, version: int, credential: Credential) -> None:
-        self.applied.append(version)
+        self.told_apart.append(version)
+        self._note(version)
+
+    def _note(self, version: int) -> None:
+        if self.applied[-1:] != [version]:
+            self.applied.append(version)
 
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
         raise NotImplementedError
@@ -77,8 +94,10 @@ def test_a_change_is_applied_kept_and_reported(tmp_path: Path) -> None:
     gateway.hear(_whole(1, "a", "b"))
     gateway.hear(_change(2, {"a": None}, "b"))
     assert gateway.keys == {"b"}
-    assert gateway.plane.applied == [1, 2]
     assert gateway.plane.asked[1] == (1, _digest("a", "b"))
+    gateway.hear(None)
+    assert gateway.plane.applied == [1, 2]
+    assert gateway.plane.told_apart == [1], "the rest goes along with the polls"
     kept = tmp_path / "gateway" / "routes-changes.jsonl"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
@@ -86,6 +105,15 @@ def test_a_change_is_applied_kept_and_reported(tmp_path: Path) -> None:
     assert again.keys == {"b"}
     again.hear(None)
     assert again.plane.asked == [(2, _digest("b"))]
+
+
+def test_a_control_plane_that_hears_nothing_with_a_poll_is_told_apart(tmp_path: Path) -> None:
+    gateway = Gateway(tmp_path)
+    gateway.plane.is_of_release_before = True
+    gateway.hear(_whole(1, "a", "b"))
+    gateway.hear(_change(2, {"a": None}, "b"))
+    gateway.hear(None)
+    assert gateway.plane.told_apart == [1, 2]
 
 
 def test_a_revoked_key_stays_so_after_a_line_that_a_full_disk_cut_short(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from controlplane.domain.wire.routes import TIME_HEADER
+from controlplane.domain.wire.routes import APPLIED_HEADER, TIME_HEADER
 
 TOKEN = "one-time-token"
 
@@ -25,6 +25,8 @@ class ControlPlane:
         self.records: dict[str, dict[str, Any]] = {}
         self.batches: list[dict[str, Any]] = []
         self.loses_next_usage_answer = False
+        self.hears_applied = True
+        """One of an earlier release does not: it is told apart."""
         self.time: float | None = None
         """What time it says it is."""
         self._committed: dict[str, int] = {}
@@ -75,8 +77,12 @@ class ControlPlane:
             _answer(http, 401, {"message": "unknown credential"})
             return
         assert url.path == "/internal/v1/routes"
-        after = int(parse_qs(url.query)["after"][0])
+        asked = parse_qs(url.query)
+        after = int(asked["after"][0])
         told = {} if self.time is None else {TIME_HEADER: str(self.time)}
+        if self.hears_applied and "applied" in asked:
+            told[APPLIED_HEADER] = asked["applied"][0]
+            self._note_applied(int(asked["applied"][0]))
         if self.snapshot is None or self.snapshot["version"] == after:
             _answer(http, 204, None, told)
         else:
@@ -91,10 +97,14 @@ class ControlPlane:
             self.enrolled.append(body)
             _answer(http, 200, {"gateway_id": "gateway1"})
         elif path == "gateways/applied":
-            self.applied.append(body["version"])
+            self._note_applied(body["version"])
             _answer(http, 200, {})
         else:
             self._usage(http, body)
+
+    def _note_applied(self, version: int) -> None:
+        if self.applied[-1:] != [version]:
+            self.applied.append(version)
 
     def _is_known(self, http: BaseHTTPRequestHandler) -> bool:
         digest = sha256(_bearer(http).encode()).hexdigest()
