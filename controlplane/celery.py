@@ -10,6 +10,7 @@ from celery import Celery
 from celery.signals import worker_init
 from django.conf import settings
 
+from controlplane.broker_pause import BrokerPause
 from controlplane.keepalive import KEEPALIVE
 from controlplane.processes.schema import wait_for_schema
 
@@ -44,6 +45,8 @@ app.conf.update(
     worker_send_task_events=False,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
+    # A broker that refuses, as it does while its disk is full, is waited for like one that is away.
+    broker_channel_error_retry=True,
     broker_transport_options={
         # For those who read messages and can wait; who sends one goes by `controlplane/hints.py`.
         "max_retries": 1,
@@ -69,6 +72,7 @@ app.conf.update(
         "prune-telemetry": _every(3600.0, "telemetry.prune"),
     },
 )
+app.steps["consumer"].add(BrokerPause)
 
 
 def build_queue(pool: str) -> str:
