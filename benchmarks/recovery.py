@@ -21,8 +21,8 @@ gates until they have been harmed. Kills the build worker in each step (in `cali
 of the samples done), cancels and kills the step's process in each step, then both at once, then
 the servers; stops workers, with and without a word; has PostgreSQL away
 for half a minute. Measures the seconds until the state is true
-again: another worker's process is at the step, or the build has ended with its cause, or it is a
-step further.
+again: another worker's process is at the step, or the build has ended with its cause, or the end of
+the step's process is stored (servers; what the step itself takes is no recovery).
 
 The seconds are wall clock, for the product waits in them; the bars are the design's promises.
 Exit 1 when one is missed.

@@ -141,7 +141,7 @@ def cancel_in_the_queue_for_devices(stage: Stage, build: Build) -> dict[str, flo
 
 
 def database_away(stage: Stage, build: Build) -> dict[str, float]:
-    """Seconds until a step has ended that may go on after half a minute without its database."""
+    """Seconds until the end of a step is stored that went on after half a minute without it."""
     gone = {"stopped": _postgres_stopped, "gone": _postgres_gone}
     return {
         f"database_{name}_for_{_AWAY_SECONDS:.0f}_s_in_{step}_seconds": _outlive(
@@ -152,7 +152,7 @@ def database_away(stage: Stage, build: Build) -> dict[str, float]:
 
 
 def kill_servers(stage: Stage, build: Build) -> dict[str, float]:
-    """Seconds until the build is a step further, for a server killed in the middle of one."""
+    """Seconds until a step's end is stored, for a server killed in the middle of one."""
     return {
         f"{name}_killed_in_{step}_seconds": _kill_server(stage, mark, build, step)
         for name, (mark, step) in _SERVERS.items()
@@ -256,12 +256,22 @@ def _outlive(
         time.sleep(_AWAY_SECONDS)
 
     time.sleep(_SWEPT_SECONDS)
-    passed_at = time.monotonic()
-    stage.let_pass(step, child)
-    wait_for(lambda: _step(build, step).state == "finished", what=f"the end of {step}")
+    seconds = _stored_after_seconds(stage, build, step, child)
     if fresh(build).lease_token != token:
         raise SystemExit(f"A database that was away cost the build its lease in {step}.")
-    return time.monotonic() - passed_at
+    return seconds
+
+
+def _stored_after_seconds(stage: Stage, build: Build, step: str, child: int) -> float:
+    """Return how long after the end of its process a step counts as done.
+
+    What the step itself takes, the start of an engine among it, is no recovery.
+    """
+    stage.let_pass(step, child)
+    _ends(child)
+    ended_at = time.monotonic()
+    wait_for(lambda: _step(build, step).state == "finished", what=f"the end of {step}")
+    return time.monotonic() - ended_at
 
 
 @contextmanager
@@ -294,10 +304,8 @@ def _postgres_gone(stage: Stage) -> Iterator[None]:
 
 def _kill_server(stage: Stage, mark: str, build: Build, step: str) -> float:
     child = stage.reach(step)
-    killed_at = _signalled(process_named(stage.up, mark), signal.SIGKILL)
-    stage.let_pass(step, child)
-    wait_for(lambda: _step(build, step).state == "finished", what=f"the end of {step}")
-    return time.monotonic() - killed_at
+    _signalled(process_named(stage.up, mark), signal.SIGKILL)
+    return _stored_after_seconds(stage, build, step, child)
 
 
 def _worker_of(child: int) -> psutil.Process:
