@@ -6,6 +6,7 @@ The workers' application would bring every model and rule into a process that ne
 from celery import Celery
 from django.conf import settings
 
+from controlplane.broker_patience import BoundedAmqp
 from controlplane.celery import app as workers_app
 
 _SHARED = (
@@ -19,5 +20,5 @@ _SHARED = (
     "beat_schedule",
 )
 
-app = Celery("enginehouse-beat", broker=settings.BROKER_URL, fixups=[])
+app = Celery("enginehouse-beat", broker=settings.BROKER_URL, amqp=BoundedAmqp, fixups=[])
 app.conf.update({name: workers_app.conf[name] for name in _SHARED})

@@ -10,7 +10,7 @@ from celery import Celery
 from celery.signals import worker_init
 from django.conf import settings
 
-from controlplane.broker_pause import BrokerPause
+from controlplane.broker_patience import BoundedAmqp, BrokerPause
 from controlplane.keepalive import KEEPALIVE
 from controlplane.processes.schema import wait_for_schema
 
@@ -32,7 +32,7 @@ def _every(seconds: float, task: str) -> dict[str, object]:
     }
 
 
-app = Celery("enginehouse", broker=settings.BROKER_URL, include=["workers.tasks"])
+app = Celery("enginehouse", broker=settings.BROKER_URL, amqp=BoundedAmqp, include=["workers.tasks"])
 app.conf.update(
     task_ignore_result=True,
     task_acks_late=False,
