@@ -1,16 +1,23 @@
-"""Changes single settings in the user's own text; comments and order stay."""
+"""Changes single settings in the user's own text; everything else stays as it is written."""
 
 import io
+import json
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
+from difflib import SequenceMatcher
 from typing import Any
 
+import yaml
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, PlainScalarString
 
 from controlplane.domain.spec.document import Document
+from controlplane.domain.spec.patch import patched, put
+from controlplane.domain.spec.shared_blocks import part_from_others
 from controlplane.domain.spec.text import read_text
 from controlplane.domain.spec.yaml_reader import reads_back_as_text
 
@@ -18,11 +25,14 @@ _FIRST_NESTED = re.compile(
     r"^(?P<key> *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n(?P<inner> +)[^\s#-]", re.M
 )
 _FIRST_LIST = re.compile(r"^(?P<key> *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n(?P<dash> *)- ", re.M)
+_TAB_AFTER_KEY = re.compile(r"^([^\n#'\"\t]*:)[ ]*\t[ \t]*", re.M)
 _INDENT = 2
+_ONE_LINE = 4096
+_MERGE = "<<"
 
 
 class UneditableTextError(ValueError):
-    """The text cannot be read as one mapping, so no setting in it can be changed."""
+    """No setting can be changed in the text: it is not one mapping, or what it shares forbids."""
 
 
 def edit_yaml(text: str, patch: Mapping[str, Any]) -> str:
@@ -31,27 +41,91 @@ def edit_yaml(text: str, patch: Mapping[str, Any]) -> str:
     A mapping as value replaces the keys of the block and keeps the comments of those that stay;
     None inside it is a value. Raises `UneditableTextError`.
     """
-    document = read_text(text) if text.strip() else Document(data={}, marks={})
-    if not isinstance(document, Document) or not isinstance(document.data, Mapping | None):
+    data = _data(text)
+    if data is None:
         raise UneditableTextError("The text is not a YAML mapping.")
-    editor = _editor(text)
+    meant = patched(data, patch)
     try:
-        content = editor.load(text) if document.data else CommentedMap()
+        if not data:
+            return _written(text, patch)
+        for parts in (False, True):
+            edited = _attempt(text, patch, parts=parts)
+            if edited is not None and _data(edited) == meant:
+                return edited
     except YAMLError as failure:
         raise UneditableTextError("The text is not a YAML mapping.") from failure
+    if text.lstrip().startswith("{"):
+        return json.dumps(meant, indent=_INDENT, ensure_ascii=False) + "\n"
+    raise UneditableTextError("The text is written in a way in which this cannot be changed.")
+
+
+def _data(text: str) -> Mapping[str, Any] | None:
+    """Return what the text says, None where it is not one mapping."""
+    document = read_text(text) if text.strip() else Document(data={}, marks={})
+    data = document.data if isinstance(document, Document) else ()
+    return {} if data is None else data if isinstance(data, Mapping) else None
+
+
+def _attempt(text: str, patch: Mapping[str, Any], *, parts: bool) -> str | None:
+    try:
+        return _edited(text, patch, parts=parts)
+    except KeyError:
+        return None  # ruamel's blocks that others merge cannot lose a key
+
+
+def _edited(text: str, patch: Mapping[str, Any], *, parts: bool) -> str:
+    editor, readable = _editor(text), _TAB_AFTER_KEY.sub(r"\1 ", text)
+    before = _dumped(editor, editor.load(readable))
+    content = editor.load(readable)
     for path, value in patch.items():
-        _apply(content, path.split("."), value)
+        if parts:
+            part_from_others(content, path, removes=value is None)
+        put(content, path, value, _safe)
+    return _as_it_was(text, before, _dumped(editor, content))
+
+
+def _written(text: str, patch: Mapping[str, Any]) -> str:
+    editor, content = _editor(text), CommentedMap()
+    for path, value in patch.items():
+        put(content, path, value, _safe)
+    return _dumped(editor, content)
+
+
+def _dumped(editor: YAML, content: Any) -> str:
     target = io.StringIO()
     editor.dump(content, target)
     return target.getvalue()
 
 
+def _as_it_was(text: str, before: str, after: str) -> str:
+    """Return `after` with the lines that the edit left alone as they stand in `text`."""
+    original = text.splitlines(keepends=True)
+    written, edited = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    if len(original) != len(written):
+        return after
+    found: list[str] = []
+    for kind, start, end, first, last in SequenceMatcher(
+        None, written, edited, autojunk=False
+    ).get_opcodes():
+        found += original[start:end] if kind == "equal" else edited[first:last]
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in found)
+
+
+class _AsWritten(VersionedResolver):
+    """Takes every plain scalar as text, so that it is written as it was read: `1e999`, `+1`."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        if kind is ScalarNode and implicit[0] and value != _MERGE:
+            return self.DEFAULT_SCALAR_TAG
+        return super().resolve(kind, value, implicit)
+
+
 def _editor(text: str) -> YAML:
     """Return a round-trip editor that indents as the text does."""
     editor = YAML()
+    editor.Resolver = _AsWritten
     editor.preserve_quotes = True
-    editor.width = 4096
-    editor.representer.add_representer(type(None), _write_null)
+    editor.width = _ONE_LINE
     nested, listed = _FIRST_NESTED.search(text), _FIRST_LIST.search(text)
     mapping = len(nested["inner"]) - len(nested["key"]) if nested else _INDENT
     offset = len(listed["dash"]) - len(listed["key"]) if listed else _INDENT
@@ -60,71 +134,12 @@ def _editor(text: str) -> YAML:
     return editor
 
 
-def _write_null(representer: Any, _: None) -> Any:
-    return representer.represent_scalar("tag:yaml.org,2002:null", "null")
-
-
-def _apply(block: Any, steps: list[str], value: Any) -> None:
-    key, rest = _match(block, steps)
-    if rest:
-        inner = _step_into(block, key, create=value is not None)
-        if inner is not None:
-            _apply(inner, rest, value)
-    elif value is None:
-        _remove(block, key)
-    else:
-        _set(block, key, value)
-
-
-def _match(block: Any, steps: list[str]) -> tuple[Any, list[str]]:
-    """Return the key that the path begins with; keys may hold dots, so the longest wins."""
-    if isinstance(block, list):
-        return (int(steps[0]) if steps[0].isdigit() else steps[0]), steps[1:]
-    for length in range(len(steps), 0, -1):
-        if (key := ".".join(steps[:length])) in block:
-            return key, steps[length:]
-    return steps[0], steps[1:]
-
-
-def _step_into(block: Any, key: Any, *, create: bool) -> Any:
-    if isinstance(block, list):
-        return block[key] if isinstance(key, int) and key < len(block) else None
-    inner = block.get(key)
-    if isinstance(inner, MutableMapping | list):
-        return inner
-    if not create:
-        return None
-    block[key] = CommentedMap()
-    return block[key]
-
-
-def _remove(block: Any, key: Any) -> None:
-    if isinstance(block, list):
-        if isinstance(key, int) and key < len(block):
-            del block[key]
-    else:
-        block.pop(key, None)
-
-
-def _set(block: Any, key: Any, value: Any) -> None:
-    if isinstance(block, list) and not (isinstance(key, int) and key < len(block)):
-        return
-    current = block[key] if isinstance(block, list) else block.get(key)
-    if isinstance(value, Mapping) and isinstance(current, MutableMapping):
-        for name in [name for name in current if name not in value]:
-            del current[name]
-        for name, item in value.items():
-            _set(current, name, item)
-    else:
-        block[key] = _safe(value)
-
-
 def _safe(value: Any) -> Any:
-    """Return the value with text quoted where YAML 1.1 would read a number or a switch."""
+    """Return the value as scalars of plain text, quoted where text reads as something else."""
     if isinstance(value, Mapping):
         return CommentedMap((name, _safe(item)) for name, item in value.items())
     if isinstance(value, list | tuple):
-        return [_safe(item) for item in value]
-    if isinstance(value, str) and not reads_back_as_text(value):
-        return DoubleQuotedScalarString(value)
-    return value
+        return CommentedSeq(_safe(item) for item in value)
+    if isinstance(value, str):
+        return value if reads_back_as_text(value) else DoubleQuotedScalarString(value)
+    return PlainScalarString(yaml.safe_dump(value).removesuffix("\n").removesuffix("\n..."))

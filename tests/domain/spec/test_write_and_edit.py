@@ -3,10 +3,14 @@
 import json
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.domain.spec import Spec, UneditableTextError, edit_yaml, parse_text, write_yaml
+from controlplane.domain.spec.document import Document
+from controlplane.domain.spec.patch import patched
+from controlplane.domain.spec.text import read_text
 from tests.domain.configs import configs
 from tests.examples import examples
 
@@ -120,3 +124,84 @@ def test_what_is_not_edited_stays_as_it_was(text: str) -> None:
     assert edit_yaml(text, {"z": 1, "b.c": 2}).replace("\nz: 1\n", "\n").replace(
         "c: 2", "c: 1"
     ) in (text, text.replace('"double"', "1"))
+
+
+_REST = "trt_llm:\n  build:\n    checkpoint_repository: {source: HF, repo: a/b}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "description: 1e999",
+        "description: 2026-11-29",
+        "description: 2026-11-29T10:00:00Z",
+        "description: 0o17",
+        "model_metadata: {count: +1, share: 1_000, is_on: yes, nothing: ~}",
+        "model_metadata: {none: , list: [+1, .5, 0x1F]}",
+        "model_name:\tx",
+        "model_name: \t x",
+        "model_metadata:",
+        "model_name: !!str 5",
+    ],
+)
+def test_values_that_an_edit_does_not_touch_are_written_as_they_were(line: str) -> None:
+    text = f"{line}\n{_REST}"
+    edited = edit_yaml(text, {"trt_llm.build.max_seq_len": 512, "resources.accelerator": "L4"})
+    kept = edited.replace("    max_seq_len: 512\n", "").replace(
+        "resources:\n  accelerator: L4\n", ""
+    )
+    assert kept == text
+
+
+_SHARED = "x: &shared\n  b: 1  # one\n  e: {f: 2}\nc:\n  <<: *shared\n  z: 2\ng: *shared\n"
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"x.b": 9},
+        {"x.e.f": 9},
+        {"c.b": 9},
+        {"c.b": None},
+        {"c.e.f": 9},
+        {"c.e": None},
+        {"g.b": 9},
+        {"g.b": None},
+        {"x": None},
+        {"g": {"b": 2}, "c.z": None},
+        {"x.b": 1, "g.e.f": 3},
+    ],
+    ids=str,
+)
+def test_an_edit_changes_one_place_of_a_block_that_several_share(patch: dict[str, object]) -> None:
+    before = read_text(_SHARED)
+    after = read_text(edit_yaml(_SHARED, patch))
+    assert isinstance(before, Document)
+    assert isinstance(after, Document)
+    assert after.data == patched(before.data, patch)
+
+
+def test_a_block_that_nothing_else_shares_keeps_its_anchor() -> None:
+    assert edit_yaml("a: &kept\n  b: 1\n", {"a.b": 2}) == "a: &kept\n  b: 2\n"
+
+
+_paths = st.sampled_from(
+    ["model_name", "resources.accelerator", "trt_llm.build.max_seq_len", "secrets", "description",
+     "trt_llm.build.lora_adapters", "model_metadata.tags", "enginehouse.runtime"]
+)  # fmt: skip
+_values = st.one_of(
+    st.none(), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12),
+    st.lists(st.integers(), max_size=2), st.dictionaries(st.sampled_from("abc"), st.none()),
+)  # fmt: skip
+
+
+@examples(100)
+@given(configs(), st.dictionaries(_paths, _values, max_size=4), st.booleans())
+def test_editing_text_and_editing_what_it_says_agree(
+    config: dict[str, object], patch: dict[str, object], as_json: bool
+) -> None:
+    text = json.dumps(config) if as_json else yaml.safe_dump(config, allow_unicode=True)
+    edited = read_text(edit_yaml(text, patch))
+    assert isinstance(edited, Document)
+    assert edited.data == patched(config, patch)
