@@ -21,10 +21,12 @@ from apps.rest.errors import Conflict, InvalidInput
 from apps.rest.numbers import whole_number
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.rules.trials import MOST_TRIED
 from controlplane.domain.spec import ParseResult, UneditableTextError, edit_yaml
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 from controlplane.domain.text_merge import Clash, merge_texts
 
+_ALL = 1_000_000
 STARTING_TEXT = """\
 # A small model that a CPU can serve. Change it here or in the form: both are the same config.
 model_name: my-model
@@ -58,6 +60,7 @@ class PostedDraft:
     clashes: tuple[Clash, ...] = ()
     taken_in: tuple[DifferenceLine, ...] = ()
     refusal: str = ""
+    presses_fix: bool = False
 
     @cached_property
     def parsed(self) -> ParseResult:
@@ -73,7 +76,10 @@ class PostedDraft:
     def draft(self) -> Draft:
         """The text with what the checks say of it now."""
         examination = examine_parsed(
-            team=self.user.team, parsed=self.parsed, might_get=self.is_planning
+            team=self.user.team,
+            parsed=self.parsed,
+            might_get=self.is_planning,
+            most_tried=_ALL if self.presses_fix else MOST_TRIED,
         )
         return Draft(
             text=self.text,
@@ -105,20 +111,24 @@ class PostedDraft:
         return self.last if self.last and self.last.text == self.text else None
 
     def apply_fix(self, index: str, code: str) -> None:
-        """Change the text as a finding's fix says; one that is gone by now changes nothing."""
+        """Change the text as a finding's fix says; one that is gone by now changes nothing.
+
+        What was offered untried is tried now, and where it does not pass the finding says why.
+        """
+        self.presses_fix = True
         findings = self.draft.findings
         number = whole_number(index)
         if number is None or number >= len(findings):
             return
         finding = findings[number]
         if finding["code"] == code and finding["fix"]:
-            self._write(edit_yaml(self.text, finding["fix"]["patch"]))
+            self._edit(finding["fix"]["patch"])
 
     def take_cell(self, cell: str) -> None:
         """Change the text to what a cell of the fit matrix says."""
         patch = cell_patch(self.data, cell) if self.data is not None else {}
         if patch:
-            self._write(edit_yaml(self.text, patch))
+            self._edit(patch)
 
     def save(self) -> Revision | None:
         """Return the revision that now holds the text, or None with the reason on the draft."""
@@ -143,9 +153,15 @@ class PostedDraft:
         self.conflict, self.base = last, last.number
         self._write(merge.text)
 
+    def _edit(self, patch: Mapping[str, Any]) -> None:
+        try:
+            self._write(edit_yaml(self.text, patch))
+        except UneditableTextError as error:
+            self.refusal = f"{error} Change it in the YAML view."
+
     def _write(self, text: str) -> None:
         """Take another text; what was read of the last one holds no more."""
-        self.text = text
+        self.text, self.presses_fix = text, False
         for name in ("parsed", "draft"):
             self.__dict__.pop(name, None)
 

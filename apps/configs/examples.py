@@ -48,6 +48,7 @@ FINDING: dict[str, Any] = {
         "patch": {"trt_llm.build.quantization_type": "no_quant"},
         "safe": False,
     },
+    "no_fix": None,
     "source": {
         "document": "docs.baseten.co/engines/performance-concepts/quantization-guide",
         "section": "GPU support",

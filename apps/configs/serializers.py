@@ -45,7 +45,14 @@ class FindingObject(serializers.Serializer[Any]):
         allow_null=True, default=None, help_text="Column in that line, from 1."
     )
     fix = FixObject(
-        allow_null=True, help_text="A change that removes the finding; null where none is known."
+        allow_null=True,
+        help_text="A change that was tried: it removes the finding and adds no error. Null where "
+        "none does.",
+    )
+    no_fix = serializers.CharField(
+        allow_null=True,
+        default=None,
+        help_text="Why no fix is offered, of an error or a warning that has none.",
     )
     source = ErrorSource(allow_null=True, help_text="The document that the rule rests on.")  # type: ignore[assignment]
 

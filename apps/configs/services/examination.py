@@ -1,22 +1,24 @@
 """The checks of a config with all that is known at this moment; what is not known is asked for."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 
 from apps.accounts.models import Team
 from apps.configs.calibration_sets.selectors import known_sets
 from apps.configs.models import FactsState, Revision
 from apps.configs.remote_code.selectors import code_grants
-from apps.configs.selectors import offers_of_hosts
+from apps.configs.selectors import HostOffers, offers_of_hosts
 from apps.configs.services.facts import facts_request, is_awaited
 from apps.rest.errors import InvalidInput
 from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_expiries, secret_names
-from controlplane.domain.facts.calibration_sets import may_name_sets
+from controlplane.domain.facts.calibration_sets import CalibrationSet, may_name_sets
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Failure, fields
 from controlplane.domain.failures.registry import any_source
-from controlplane.domain.rules.context import Known, every_kind
-from controlplane.domain.rules.examine import Examination, examine
+from controlplane.domain.rules.context import DeviceOffer, Known, every_kind
+from controlplane.domain.rules.examine import Examination, examine_with_fixes
+from controlplane.domain.rules.trials import MOST_TRIED
 from controlplane.domain.runtimes.choice import kind_of
 from controlplane.domain.spec import ParseResult, Spec, parse_text
 from controlplane.domain.spec.choices import CheckpointSource
@@ -40,20 +42,15 @@ def parsed_text(text: str) -> ParseResult:
     return parsed
 
 
-def examine_parsed(*, team: Team, parsed: ParseResult, might_get: bool = False) -> Examination:
-    """Return what the checks say now of a text that was parsed.
+def examine_parsed(
+    *, team: Team, parsed: ParseResult, might_get: bool = False, most_tried: int = MOST_TRIED
+) -> Examination:
+    """Return what the checks say now of a text that was parsed, with fixes that were tried.
 
     With `might_get` a full host of every kind of GPU is taken as there.
     """
-    known = known_of(team=team, spec=parsed.spec)
-    if might_get and known.devices is not None:
-        # Nobody knows what hosts would start that are not there yet.
-        known = replace(
-            known,
-            devices=(*known.devices, *every_kind(cpu_memory_bytes=0)[1:]),
-            runtimes=known.runtimes or None,
-        )
-    return examine(parsed, known)
+    facts = _Facts(team=team, spec=parsed.spec, might_get=might_get)
+    return examine_with_fixes(parsed, facts.of, most=most_tried)
 
 
 def revision_examine(*, revision: Revision) -> Examination:
@@ -63,23 +60,66 @@ def revision_examine(*, revision: Revision) -> Examination:
 
 def known_of(*, team: Team, spec: Spec | None) -> Known:
     """Return the facts that the checks of a spec need, as far as they have arrived."""
-    if spec is None:
-        return Known()
-    stored = secret_names(team=team)
-    written = {name for name in spec.secret_names if normal_name(name) in stored}
-    facts, failure = _checkpoint(team, spec, stored)
-    offered, kind = offers_of_hosts(), kind_of(spec)
-    return Known(
-        checkpoint=facts,
-        checkpoint_failure=failure,
-        secret_names=stored | written,
-        secret_expiries=secret_expiries(team=team, names=spec.secret_names),
-        devices=offered.most_devices,
-        runtimes=offered.runtimes(kind=kind, pool=spec.pool),
-        versions=offered.versions(kind=kind, pool=spec.pool),
-        calibration_sets=known_sets(team=team) if may_name_sets(spec) else (),
-        code_grants=code_grants(spec.checkpoint) if facts and facts.remote_code else (),
-    )
+    return _Facts(team=team, spec=spec).of(spec) if spec else Known()
+
+
+@dataclass(kw_only=True)
+class _Facts:
+    """What is known of a config and of those that a fix would make of it."""
+
+    team: Team
+    spec: Spec | None
+    might_get: bool = False
+
+    def of(self, spec: Spec) -> Known:
+        """Return the facts of a spec; those of the checkpoint are the ones of the config's own."""
+        if self.spec is None:
+            return Known()
+        named = frozenset(n for n in spec.secret_names if normal_name(n) in self._stored)
+        return replace(
+            self._own,
+            secret_names=self._stored | named,
+            runtimes=self._runtimes(spec),
+            versions=self._offered.versions(kind=kind_of(spec), pool=spec.pool),
+            calibration_sets=self._sets if may_name_sets(spec) else (),
+        )
+
+    @cached_property
+    def _own(self) -> Known:
+        assert self.spec is not None
+        facts, failure = _checkpoint(self.team, self.spec, self._stored)
+        return Known(
+            checkpoint=facts,
+            checkpoint_failure=failure,
+            secret_expiries=secret_expiries(team=self.team, names=self.spec.secret_names),
+            devices=self._devices,
+            code_grants=code_grants(self.spec.checkpoint) if facts and facts.remote_code else (),
+        )
+
+    @cached_property
+    def _stored(self) -> frozenset[str]:
+        return secret_names(team=self.team)
+
+    @cached_property
+    def _offered(self) -> HostOffers:
+        return offers_of_hosts()
+
+    @cached_property
+    def _sets(self) -> tuple[CalibrationSet, ...]:
+        return known_sets(team=self.team)
+
+    @property
+    def _devices(self) -> tuple[DeviceOffer, ...] | None:
+        offered = self._offered.most_devices
+        if not self.might_get or offered is None:
+            return offered
+        return (*offered, *every_kind(cpu_memory_bytes=0)[1:])
+
+    def _runtimes(self, spec: Spec) -> frozenset[str] | None:
+        started = self._offered.runtimes(kind=kind_of(spec), pool=spec.pool)
+        # Nobody knows what hosts would start that are not there yet.
+        planned = self.might_get and self._devices is not None
+        return started or None if planned else started
 
 
 def checked_text(text: str) -> str:

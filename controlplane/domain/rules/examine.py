@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from controlplane.domain.memory import MemoryPlan, checked_plan
-from controlplane.domain.rules.catalogue import ALL_RULES
-from controlplane.domain.rules.context import Known, context_of
-from controlplane.domain.rules.diagnose import diagnose
+from controlplane.domain.rules.context import Known
 from controlplane.domain.rules.effective import effective_values
-from controlplane.domain.rules.report import Report, finding_of_error
+from controlplane.domain.rules.report import Report
+from controlplane.domain.rules.trials import MOST_TRIED, KnownFor, State, with_tried_fixes
 from controlplane.domain.runtimes.asked import untested_features
 from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.spec import ParseResult, Spec, SpecError, parse_mapping, parse_text
@@ -50,20 +49,31 @@ class Examination:
 def examine(config: ParseResult | str | Mapping[str, Any] | Spec, known: Known) -> Examination:
     """Return findings, waiting rules, effective values and memory plan of a config.
 
-    Takes what was parsed before, or text or data to parse.
+    Takes what was parsed before, or text or data to parse. The fixes are not tried.
     """
-    parsed = _parse(config)
-    if parsed.spec is None:
-        report = Report(findings=tuple(finding_of_error(error) for error in parsed.errors))
-        return Examination(spec=None, errors=parsed.errors, report=report, plan=None)
-    context = context_of(parsed.spec, known)
+    state = State(parsed=_parse(config), known_for=lambda _: known)
+    return _examination(state, state.report)
+
+
+def examine_with_fixes(
+    parsed: ParseResult, known_for: KnownFor, *, most: int = MOST_TRIED
+) -> Examination:
+    """Return what `examine` does, with each fix tried before it is offered."""
+    state = State(parsed=parsed, known_for=known_for)
+    return _examination(state, with_tried_fixes(state, most=most))
+
+
+def _examination(state: State, report: Report) -> Examination:
+    context = state.context
+    if context is None:
+        return Examination(spec=None, errors=state.parsed.errors, report=report, plan=None)
     return Examination(
-        spec=parsed.spec,
+        spec=state.parsed.spec,
         errors=(),
-        report=diagnose(context, ALL_RULES, place_of=parsed.place_of),
+        report=report,
         plan=context.plan if context.has("plan") else None,
         runtime=context.runtime,
-        untested=untested_features(context.spec, known.checkpoint),
+        untested=untested_features(context.spec, context.known.checkpoint),
         effective=effective_values(context),
     )
 

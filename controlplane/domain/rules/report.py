@@ -1,11 +1,12 @@
 """What the rules found: findings, rules that wait, effective values, all as data."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from controlplane.domain.facts.sources import Source
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.rule import Fix, Patch, Rule, Severity
+from controlplane.domain.rules.rule import Patch, Rule, Severity
 from controlplane.domain.spec import SpecError
 from controlplane.domain.spec.document import Mark
 
@@ -40,6 +41,8 @@ class Finding:
     line: int | None = None
     column: int | None = None
     fix: OfferedFix | None = None
+    no_fix: str | None = None
+    """Why none is offered, where one could be expected."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable form that REST, commands and rows have."""
@@ -55,6 +58,7 @@ class Finding:
             "fix": {"label": fix.label, "patch": dict(fix.patch), "safe": fix.safe}
             if fix
             else None,
+            "no_fix": self.no_fix,
             "source": {
                 "document": self.source.document,
                 "section": self.source.section,
@@ -103,8 +107,6 @@ class Report:
 
 def finding_of_rule(rule: Rule, context: Context, place: Mark | None) -> Finding:
     """Return what a rule that fired says."""
-    fix = rule.fix
-    patch = fix.patch(context) if fix else None
     return Finding(
         code=rule.code,
         name=rule.name,
@@ -114,12 +116,15 @@ def finding_of_rule(rule: Rule, context: Context, place: Mark | None) -> Finding
         source=rule.source,
         line=place.line if place else None,
         column=place.column if place else None,
-        fix=_offered(fix, patch, context) if fix and patch else None,
+        fix=next(offered_fixes(rule, context), None),
     )
 
 
-def _offered(fix: Fix, patch: Patch, context: Context) -> OfferedFix:
-    return OfferedFix(label=fix.label_for(context), patch=patch, safe=fix.safe)
+def offered_fixes(rule: Rule, context: Context) -> Iterator[OfferedFix]:
+    """Yield what a rule would change in this config, the first choice first."""
+    for fix in rule.fixes(context):
+        if patch := fix.patch(context):
+            yield OfferedFix(label=fix.label_for(context), patch=patch, safe=fix.safe)
 
 
 def finding_of_error(error: SpecError) -> Finding:

@@ -1,6 +1,6 @@
 """The shape of a rule: what it sees, says and offers, with its source and its own examples."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -56,6 +56,10 @@ def _everywhere(_: Context) -> bool:
     return True
 
 
+def _nothing_else(_: Context) -> Iterable[Fix]:
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """One thing that can be wrong with a config."""
@@ -80,8 +84,16 @@ class Rule:
     needs: tuple[str, ...] = ()
     """Facts read; while one is missing the rule waits."""
     fix: Fix | None = None
+    otherwise: Callable[[Context], Iterable[Fix]] = _nothing_else
+    """Fixes for configs in which the first one does not help, the next choice first."""
     may_mark: tuple[str, ...] = ()
     """Every path that `fields` may name, where its own bad example shows only some."""
+
+    def fixes(self, context: Context) -> Iterator[Fix]:
+        """Yield every fix that the rule knows for this config, the first choice first."""
+        if self.fix:
+            yield self.fix
+        yield from self.otherwise(context)
 
     @property
     def anchor(self) -> str:

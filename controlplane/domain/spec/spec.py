@@ -165,6 +165,12 @@ class Spec(Section):
         return f"{self.limits_path}.{name}"
 
     @property
+    def chunked_prefill_path(self) -> str:
+        """Dotted path of the switch that lets prompts enter in pieces."""
+        name = "enable_chunked_prefill" if self.is_v2 else "enable_chunked_context"
+        return f"trt_llm.runtime.{name}"
+
+    @property
     def settings(self) -> EnginehouseSettings:
         """Our own block, from either of its two places."""
         return self.enginehouse or self.model_metadata.enginehouse or EnginehouseSettings()

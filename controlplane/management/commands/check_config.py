@@ -9,13 +9,14 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
 from controlplane.domain.facts.calibration_sets import named_sets
-from controlplane.domain.rules import Examination, Known, every_kind, examine
+from controlplane.domain.rules import Examination, Known, every_kind, examine_with_fixes
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.management.reading import (
     BLOCKED,
@@ -42,11 +43,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: str, facts: str | None, form: str, **options: Any) -> None:
         try:
             parsed = parse_text(read_config_text(file))
-            known = _known(parsed.spec, facts)
+            known = _known(facts)
         except UnreadableError as error:
             self.stderr.write(str(error))
             sys.exit(UNREADABLE)
-        examination = examine(parsed, known)
+        examination = examine_with_fixes(parsed, lambda spec: _all_there(spec, known))
         if form == "json":
             self.stdout.write(json.dumps(examination.to_json(), indent=2, ensure_ascii=False))
         else:
@@ -56,15 +57,18 @@ class Command(BaseCommand):
         sys.exit(BLOCKED if examination.blocks_build else CLEAN)
 
 
-def _known(spec: Spec | None, facts: str | None) -> Known:
-    """Return the facts to check against: everything that is not in the file counts as there."""
+def _known(facts: str | None) -> Known:
+    """Return the facts to check against: every kind of GPU counts as there."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return Known(
         checkpoint=read_checkpoint(Path(facts)) if facts else None,
-        secret_names=spec.secret_names if spec else frozenset(),
-        calibration_sets=named_sets(spec) if spec else (),
         devices=every_kind(cpu_memory_bytes=memory),
     )
+
+
+def _all_there(spec: Spec, known: Known) -> Known:
+    """Return the facts with everything that the config names counted as stored."""
+    return replace(known, secret_names=spec.secret_names, calibration_sets=named_sets(spec))
 
 
 def _lines(examination: Examination, file: str) -> Iterator[str]:
@@ -73,6 +77,8 @@ def _lines(examination: Examination, file: str) -> Iterator[str]:
         yield f"{place}: {finding.severity} {finding.code} {finding.name}: {finding.message}"
         if finding.fix:
             yield f"    fix: {finding.fix.label}: {json.dumps(dict(finding.fix.patch))}"
+        elif finding.no_fix:
+            yield f"    no fix: {finding.no_fix}"
     yield from _waiting(examination, file)
     for value in examination.effective:
         asked = "unset" if value.asked is None else value.asked

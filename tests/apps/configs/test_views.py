@@ -117,6 +117,18 @@ def test_a_fix_is_applied_by_its_place_and_code() -> None:
     assert "max_batchsize" not in fixed
 
 
+def test_a_fix_that_would_bring_an_error_is_no_button_and_says_what_it_would_bring() -> None:
+    client = signed_in(make_cast().owner)
+    text = config_text().replace(
+        "      source: LOCAL\n", "      source: HF\n      runtime_secret_name: team_token\n"
+    ).replace("repo: /checkpoints/tiny", "repo: owner/tiny")  # fmt: skip
+    page = client.post("/configs/new/check/", posted(text)).content.decode()
+    assert "EH803" in page
+    assert "alone would bring EH804" in page
+    pressed = client.post("/configs/new/check/", posted(text) | {"fix": "0", "fix_code": "EH803"})
+    assert "team_token: null" not in pressed.content.decode()
+
+
 def test_a_first_save_makes_a_config_named_by_its_text() -> None:
     cast = make_cast()
     answer = signed_in(cast.owner).post("/configs/new/", posted(config_text(), base="0"))

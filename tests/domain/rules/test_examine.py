@@ -104,7 +104,7 @@ def test_schema_errors_and_rules_share_one_form() -> None:
     assert finding.fix.label == "Use `build`"
     assert set(finding.to_json()) == {
         "code", "name", "severity", "message", "fields", "line", "column", "fix",
-        "source",
+        "no_fix", "source",
     }  # fmt: skip
 
 

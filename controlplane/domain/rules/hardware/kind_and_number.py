@@ -1,10 +1,14 @@
 """EH1: the kind and number of GPUs."""
 
+from collections.abc import Iterator
+
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY, FP8_CAPABILITY
 from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.division import divisions, other_kinds
 from controlplane.domain.rules.examples import CPU_ONLY, Example, facts, on_trtllm
+from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.choices import BaseModelKind
 
@@ -26,6 +30,11 @@ def _kinds_offered(c: Context) -> str:
 
 def _most_on_one_host(c: Context) -> int:
     return max((offer.count for offer in _offers(c)), default=0)
+
+
+def _what_holds_it(c: Context) -> Iterator[Fix]:
+    yield from divisions(c)
+    yield from other_kinds(c)
 
 
 def _as_many_as_there_are(c: Context) -> Patch:
@@ -67,6 +76,7 @@ KIND_NOT_OFFERED = Rule(
         f"No host offers `{c.gpu.kind}`. Offered: {_kinds_offered(c)}. The plan stands; a build "
         "needs the GPU."
     ),
+    otherwise=other_kinds,
     source=sources.enginehouse("fleet"),
     bad=Example(config={_ACCELERATOR: "H100"}, devices=CPU_ONLY),
     good=Example(devices=CPU_ONLY),
@@ -85,6 +95,7 @@ MORE_DEVICES_THAN_A_HOST = Rule(
         f"has {_most_on_one_host(c)} of them."
     ),
     fix=Fix(label="Ask for what one host has", patch=_as_many_as_there_are, safe=False),
+    otherwise=_what_holds_it,
     source=sources.enginehouse("fleet: a replica runs on one host"),
     bad=Example(config={_ACCELERATOR: "H100:16"}),
     good=Example(config={_ACCELERATOR: "H100:8"}),
@@ -107,6 +118,7 @@ PREQUANTIZED_ON_OLD_GPU = Rule(
         f"The checkpoint is already in FP8, which needs compute capability 8.9 or newer; "
         f"`{c.gpu.kind}` has {c.gpu.capability_text}."
     ),
+    otherwise=other_engines,
     source=sources.quantization_guide("GPU support"),
     bad=on_trtllm(
         Example(

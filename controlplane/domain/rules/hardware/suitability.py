@@ -12,6 +12,7 @@ from controlplane.domain.rules.examples import (
     facts,
     on_trtllm,
 )
+from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at
 
 _ACCELERATOR = "resources.accelerator"
@@ -64,6 +65,7 @@ NVFP4_BELOW_BLACKWELL = Rule(
         f"`{c.gpu.kind}` has compute capability {c.gpu.capability_text}. vLLM can expand such "
         "weights to 16 bits on older GPUs."
     ),
+    otherwise=other_engines,
     source=sources.quantization_guide("GPU support"),
     bad=on_trtllm(Example(config=_H100, checkpoint=_NVFP4)),
     good=on_trtllm(Example(config={_ACCELERATOR: "B200"}, checkpoint=_NVFP4)),

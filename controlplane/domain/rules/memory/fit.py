@@ -1,11 +1,14 @@
 """EH5: whether it fits. The planner computes; these rules only read what it says."""
 
+from collections.abc import Iterator
+
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU, GIB
 from controlplane.domain.memory import builder_devices, devices_that_fit, longest_sequence
 from controlplane.domain.memory.sizing import DEVICES_PER_HOST, BuilderNeed
 from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.division import divided, other_kinds
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at, limit
 
@@ -15,6 +18,7 @@ _BUILDERS = "trt_llm.build.num_builder_gpus"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
 _SHORTEST_USEFUL = 256
 USUAL_STEP = 8192
+_SMALL_STEP = 2048
 _SOURCE = sources.tensorrt_llm("memory model")
 _DEFAULT_FRACTION = 0.9
 
@@ -42,7 +46,37 @@ def _more_devices(c: Context) -> Patch | None:
     count = _devices_needed(c)
     if count is None or c.spec.accelerator is None:
         return None
-    return {_ACCELERATOR: f"{c.gpu.kind}:{count}", c.spec.tensor_parallel_path: count}
+    return divided(c, count)
+
+
+def _holds_it(c: Context) -> Iterator[Fix]:
+    """Yield smaller steps, fewer bits, then other kinds of GPU."""
+    if c.spec.max_num_tokens > _SMALL_STEP:
+        patch = {f"{c.spec.limits_path}.max_num_tokens": _SMALL_STEP}
+        label = f"Use steps of {_SMALL_STEP:,} tokens"
+        yield Fix(label=label, patch=lambda _: patch, safe=False)
+    smaller = c.spec.quantization_type.precision.smaller
+    if not c.spec.base_model.is_encoder and c.checkpoint.existing_quantization is None:
+        yield from (_in_fewer_bits(name) for name in smaller[:2])
+    yield from other_kinds(c)
+
+
+def _in_fewer_bits(name: str) -> Fix:
+    return Fix(
+        label=f"Quantize to {name}",
+        patch=lambda _: {"trt_llm.build.quantization_type": name},
+        safe=False,
+    )
+
+
+def _more_memory(c: Context) -> Iterator[Fix]:
+    yield Fix(label=_more_devices_label, patch=_more_devices, safe=True)
+    yield from _holds_it(c)
+
+
+def _more_devices_label(c: Context) -> str:
+    count = _devices_needed(c)
+    return f"Use {count} of `{c.gpu.kind}` and tensor parallel {count}"
 
 
 def _longest_that_fits(c: Context) -> Patch | None:
@@ -82,7 +116,8 @@ WEIGHTS = Rule(
         f"overhead {_gib(c.plan.overhead_bytes)}), and `{c.gpu.kind}` has "
         f"{_gib(c.plan.device_bytes)}. {_what_would_fit(c)}"
     ),
-    fix=Fix(label="Use as many GPUs as it takes", patch=_more_devices, safe=True),
+    fix=Fix(label=_more_devices_label, patch=_more_devices, safe=True),
+    otherwise=_holds_it,
     source=_SOURCE,
     bad=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_70B),
     good=Example(config={_ACCELERATOR: "H100:4", _TENSOR: 4}, checkpoint=LLAMA_70B),
@@ -107,6 +142,7 @@ FULL_LENGTH = Rule(
         f"{c.plan.kv_bytes_per_token:,} bytes a token)."
     ),
     fix=Fix(label="Use the longest that fits", patch=_longest_that_fits, safe=False),
+    otherwise=_more_memory,
     source=_SOURCE,
     bad=Example(
         config={_ACCELERATOR: "L4", "trt_llm.build.max_seq_len": 131_072}, checkpoint=LLAMA_8B

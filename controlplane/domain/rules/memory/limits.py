@@ -1,5 +1,7 @@
 """EH5: limits that fit and still serve badly."""
 
+from collections.abc import Iterator
+
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.gpus import GIB, MIB
 from controlplane.domain.rules.context import Context
@@ -44,6 +46,12 @@ def _host_bytes(c: Context) -> int | None:
 
 def _usual_step(c: Context) -> Patch:
     return {f"{c.spec.limits_path}.max_num_tokens": USUAL_STEP}
+
+
+def _usual_step_in_pieces(c: Context) -> Iterator[Fix]:
+    if c.spec.speculator is None and not c.spec.base_model.is_encoder:
+        patch = {**_usual_step(c), c.spec.chunked_prefill_path: True}
+        yield Fix(label="Use steps of 8192 and chunked prefill", patch=lambda _: patch, safe=False)
 
 
 TAKES_ALL = Rule(
@@ -167,6 +175,7 @@ STEP_IN_THE_WAY = Rule(
         f"then `max_batch_size` ({c.spec.max_batch_size:,})."
     ),
     fix=Fix(label="Use steps of 8192", patch=_usual_step, safe=False),
+    otherwise=_usual_step_in_pieces,
     source=sources.tensorrt_llm("issue 2043, memory of a build"),
     bad=Example(config={**_L4, "trt_llm.build.max_num_tokens": 262_144}, checkpoint=LLAMA_8B),
     good=Example(config=_L4, checkpoint=LLAMA_8B),

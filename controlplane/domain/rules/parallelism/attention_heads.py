@@ -3,6 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.memory.sizing import divides_heads
 from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.division import accelerator, divisions
 from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M, Example
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity
 
@@ -27,12 +28,21 @@ def _nearest_counts(c: Context) -> str:
     return " or ".join(f"{n}" for n in below + above) or "1"
 
 
+def _nearest_below(c: Context) -> int:
+    return max((n for n in _valid_counts(c) if n <= c.spec.tensor_parallel), default=1)
+
+
 def _use_nearest_below(c: Context) -> Patch:
-    count = max((n for n in _valid_counts(c) if n <= c.spec.tensor_parallel), default=1)
+    count = _nearest_below(c)
     patch: dict[str, object] = {c.spec.tensor_parallel_path: count}
-    if c.spec.accelerator is not None and c.spec.pipeline_parallel == 1:
-        patch[_ACCELERATOR] = c.gpu.kind if count == 1 else f"{c.gpu.kind}:{count}"
+    if c.spec.accelerator is not None:
+        stages = c.spec.accelerator_count // c.spec.tensor_parallel or 1
+        patch[_ACCELERATOR] = accelerator(c.gpu.kind, count * stages)
     return patch
+
+
+def _nearest_label(c: Context) -> str:
+    return f"Use tensor parallel {_nearest_below(c)}"
 
 
 def _heads_do_not_divide(c: Context) -> bool:
@@ -58,7 +68,8 @@ HEADS = Rule(
         f"{c.checkpoint.attention_heads} heads do not divide by {c.spec.tensor_parallel}. "
         f"{_nearest_counts(c)} would; pipeline parallelism divides by layers instead."
     ),
-    fix=Fix(label="Use the next count that divides", patch=_use_nearest_below, safe=True),
+    fix=Fix(label=_nearest_label, patch=_use_nearest_below, safe=True),
+    otherwise=divisions,
     source=sources.tensorrt_llm("num_attention_heads must be divisible by tp_size"),
     bad=Example(config={_ACCELERATOR: "L4:2", _TENSOR: 2}, checkpoint=SMOLLM2_135M),
     good=Example(config={_ACCELERATOR: "L4:3", _TENSOR: 3}, checkpoint=SMOLLM2_135M),
@@ -78,7 +89,8 @@ KV_HEADS = Rule(
         f"{c.checkpoint.kv_heads} KV heads can be neither divided over nor copied to "
         f"{c.spec.tensor_parallel} GPUs evenly. {_nearest_counts(c)} would work."
     ),
-    fix=Fix(label="Use the next count that works", patch=_use_nearest_below, safe=True),
+    fix=Fix(label=_nearest_label, patch=_use_nearest_below, safe=True),
+    otherwise=divisions,
     source=sources.tensorrt_llm("attention, KV head mapping"),
     bad=Example(
         config={_ACCELERATOR: "H100:4", _TENSOR: 4},

@@ -1,8 +1,11 @@
 """EH3: how a model is divided over GPUs."""
 
+from collections.abc import Iterator
+
 from controlplane.domain.facts import sources
 from controlplane.domain.memory.sizing import divides_heads
 from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.division import accelerator, divisions, named
 from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M, Example
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
@@ -43,7 +46,32 @@ def _divide_over_all(c: Context) -> Patch | None:
         return {_TENSOR: ranks}
     if c.spec.accelerator is None:
         return None
-    return {_ACCELERATOR: f"{c.gpu.kind}:{_world_size(c)}"}
+    return {_ACCELERATOR: accelerator(c.gpu.kind, _world_size(c))}
+
+
+def _agreement(c: Context) -> str:
+    patch = _divide_over_all(c) or {}
+    if _TENSOR in patch:
+        return f"Use tensor parallel {patch[_TENSOR]}"
+    return f"Use {named(c.gpu.kind, _world_size(c))}"
+
+
+def _ranks_for_all(c: Context) -> Patch | None:
+    count = c.spec.accelerator_count
+    divides = not c.has("checkpoint") or divides_heads(c.checkpoint, count)
+    return {_TENSOR_V2: count} if divides else None
+
+
+def _devices_for_ranks(c: Context) -> Iterator[Fix]:
+    """Yield as many GPUs as there are ranks, then what the heads allow."""
+    ranks = c.spec.tensor_parallel
+    if c.spec.accelerator is not None:
+        yield Fix(
+            label=f"Use {named(c.gpu.kind, ranks)}",
+            patch=lambda _: {_ACCELERATOR: accelerator(c.gpu.kind, ranks)},
+            safe=True,
+        )
+    yield from divisions(c)
 
 
 def _fields(c: Context) -> tuple[str, ...]:
@@ -67,7 +95,8 @@ PARALLEL_COUNTS = Rule(
             else "for no accelerator."
         )
     ),
-    fix=Fix(label="Make them agree", patch=_divide_over_all, safe=True),
+    fix=Fix(label=_agreement, patch=_divide_over_all, safe=True),
+    otherwise=divisions,
     source=sources.truss("trt_llm_config.py, world size"),
     bad=Example(config={_ACCELERATOR: "H100:4", _TENSOR: 2}, checkpoint=LLAMA_8B),
     good=Example(config={_ACCELERATOR: "H100:4", _TENSOR: 4}, checkpoint=LLAMA_8B),
@@ -86,10 +115,11 @@ MORE_RANKS_THAN_DEVICES = Rule(
         "example of its docs has it."
     ),
     fix=Fix(
-        label="Use the GPUs there are",
-        patch=lambda c: {_TENSOR_V2: c.spec.accelerator_count},
+        label=lambda c: f"Use tensor parallel {c.spec.accelerator_count}",
+        patch=_ranks_for_all,
         safe=True,
     ),
+    otherwise=_devices_for_ranks,
     source=sources.truss("trt_llm_config.py, v2 runtime"),
     bad=Example(
         config={
@@ -124,10 +154,11 @@ IDLE_DEVICES = Rule(
         f"`{c.gpu.kind}` would stand idle."
     ),
     fix=Fix(
-        label="Divide over all GPUs",
-        patch=lambda c: {_TENSOR_V2: c.spec.accelerator_count},
+        label=lambda c: f"Use tensor parallel {c.spec.accelerator_count}",
+        patch=_ranks_for_all,
         safe=True,
     ),
+    otherwise=_devices_for_ranks,
     source=sources.truss("trt_llm_config.py, v2 runtime"),
     bad=Example(
         config={

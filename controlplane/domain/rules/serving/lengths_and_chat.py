@@ -1,10 +1,13 @@
 """EH6: lengths, prefill, chat, and what the runtime can do."""
 
+from collections.abc import Iterator
+
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import SMOLLM2_135M, Example, facts, on_trtllm
-from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at, limit
+from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at, limit
+from controlplane.domain.spec.engine_runtime import RuntimeV1, RuntimeV2
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
 _PLUGINS = "trt_llm.build.plugin_configuration"
@@ -15,6 +18,13 @@ _DEFAULT_TOKENS = "trt_llm.runtime.request_default_max_tokens"
 _SEQUENCE = "trt_llm.build.max_seq_len"
 _TOKENS = "trt_llm.build.max_num_tokens"
 _ACCELERATOR = "resources.accelerator"
+_BASE = "trt_llm.build.base_model"
+_STACK = "trt_llm.inference_stack"
+_OF_V2 = tuple(
+    f"trt_llm.runtime.{name}"
+    for name in (*RuntimeV2.model_fields, "gated_features")
+    if name not in RuntimeV1.model_fields
+)
 
 
 def _generates(c: Context) -> bool:
@@ -33,6 +43,23 @@ def _beyond_model(c: Context) -> bool:
 def _chunks_by_request(c: Context) -> bool:
     engine = c.spec.trt_llm
     return isinstance(engine, TrtLlmV1) and engine.runtime.enable_chunked_context
+
+
+def _chunks(c: Context) -> Iterator[Fix]:
+    if c.spec.speculator is None:
+        patch = {c.spec.chunked_prefill_path: True}
+        yield Fix(label="Turn chunked prefill on", patch=lambda _: patch, safe=True)
+
+
+def _as_encoder(c: Context) -> Patch:
+    """Return the encoder that suits the checkpoint, in the stack that has encoders."""
+    is_bert = c.checkpoint.is_bidirectional or c.checkpoint.role is Role.TOKEN_CLASSIFICATION
+    patch: dict[str, object] = {_BASE: "encoder_bert" if is_bert else "encoder"}
+    if c.spec.is_v2:
+        patch = {_STACK: None, **dict.fromkeys(_OF_V2), **patch}
+    elif c.spec.speculator is not None:
+        patch["trt_llm.build.speculator"] = None
+    return patch
 
 
 BEYOND_MODEL = Rule(
@@ -75,6 +102,7 @@ PROMPTS_REFUSED = Rule(
         patch=lambda c: {f"{c.spec.limits_path}.max_num_tokens": c.spec.max_seq_len},
         safe=True,
     ),
+    otherwise=_chunks,
     source=sources.tensorrt_llm("sum of prompt and query length against max_num_tokens"),
     bad=on_trtllm(
         Example(
@@ -181,11 +209,7 @@ ENCODER_AS_DECODER = Rule(
         f"`{c.checkpoint.architecture}` does not generate text, and `base_model` is "
         f"`{c.spec.base_model}`."
     ),
-    fix=Fix(
-        label="Serve it as an encoder",
-        patch=lambda _: {"trt_llm.build.base_model": "encoder_bert"},
-        safe=False,
-    ),
+    fix=Fix(label="Serve it as an encoder", patch=_as_encoder, safe=False),
     source=sources.engines_overview("Engine selection"),
     bad=Example(checkpoint=facts(architectures=["BertModel"], model_type="bert")),
     good=Example(),

@@ -6,6 +6,7 @@ from typing import Any
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, Example, facts
+from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import NATIVE, Fix, Patch, Rule, Severity, at
 from controlplane.domain.runtimes.capability import Capability, Feature
 from controlplane.domain.spec.trt_llm import TrtLlmV2
@@ -84,6 +85,7 @@ POOLING = Rule(
         f"`base_model: {c.spec.base_model}` makes embeddings or scores, and the native engine does "
         f"not make them with `{c.checkpoint.architecture}`. {c.engine.pooling_words}"
     ),
+    otherwise=other_engines,
     source=_SOURCE,
     bad=Example(
         config={f"{_BUILD}.base_model": "encoder_bert"},
@@ -187,6 +189,7 @@ UNREADABLE_QUANTIZATION = Rule(
         "FP8 and NVFP4 and FP8 of compressed-tensors; build from the original checkpoint, or name "
         "an accelerator."
     ),
+    otherwise=other_engines,
     source=_SOURCE,
     bad=Example(checkpoint=facts(quantization_config={"quant_method": "gptq", "bits": 4})),
     good=Example(

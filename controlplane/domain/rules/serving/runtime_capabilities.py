@@ -5,6 +5,7 @@ from typing import Any
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, Config, Example, facts, on_trtllm
+from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import TRTLLM, VLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, arguments_of, v2_example
 from controlplane.domain.runtimes.capability import Capability, Feature
@@ -71,6 +72,7 @@ POOLING = Rule(
         "engine does, and vLLM."
     ),
     fix=Fix(label="Leave the runtime open", patch=_leave_open, safe=False),
+    otherwise=other_engines,
     source=sources.tensorrt_llm("serve/openai_server.py"),
     bad=on_trtllm(
         Example(config={_ACCELERATOR: "L4", _BASE_MODEL: "encoder_bert"}, checkpoint=BERT)

@@ -4,6 +4,7 @@ taken (`catalogue.WITHDRAWN_CODES`)."""
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
+from controlplane.domain.rules.other_runtimes import name_runtime, other_engines, others_started
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
     NATIVE,
@@ -15,7 +16,7 @@ from controlplane.domain.rules.rule import (
     at,
 )
 from controlplane.domain.runtimes.capability import Feature
-from controlplane.domain.runtimes.choice import able_runtimes, was_run
+from controlplane.domain.runtimes.choice import was_run
 
 _ACCELERATOR = "resources.accelerator"
 _RELEASE = sources.enginehouse("what this release builds and serves")
@@ -33,29 +34,14 @@ def _serve_on_cpu(c: Context) -> Patch:
     }
 
 
-def _others_started(c: Context) -> list[str]:
-    """Return the other runtimes that take this config and that hosts start, as far as is known."""
-    if c.spec.accelerator is None:
-        return []
-    return [
-        runtime
-        for runtime in able_runtimes(c.spec, c.known.checkpoint)
-        if runtime != c.runtime and (c.known.runtimes is None or runtime in c.known.runtimes)
-    ]
-
-
-def _name(runtime: str) -> Patch:
-    return {"enginehouse.runtime": runtime, "model_metadata.enginehouse.runtime": None}
-
-
 def _use_what_starts(c: Context) -> Patch:
-    others = _others_started(c)
-    return _name(others[0]) if others else _serve_on_cpu(c)
+    others = others_started(c)
+    return name_runtime(others[0]) if others else _serve_on_cpu(c)
 
 
 def _use_what_was_run(c: Context) -> Patch | None:
-    others = [runtime for runtime in _others_started(c) if was_run(runtime)]
-    return _name(others[0]) if others else None
+    others = [runtime for runtime in others_started(c) if was_run(runtime)]
+    return name_runtime(others[0]) if others else None
 
 
 def _started(c: Context) -> str:
@@ -80,6 +66,7 @@ NO_DRIVER = Rule(
         "planned, not built."
     ),
     fix=Fix(label="Use an engine that starts here", patch=_use_what_starts, safe=False),
+    otherwise=other_engines,
     source=_RELEASE,
     bad=Example(
         config={_ACCELERATOR: "H100", "enginehouse.runtime": "vllm"},
@@ -114,6 +101,7 @@ NATIVE_ON_GPU = Rule(
     when=lambda c: bool(_why_not_on_gpu(c)),
     message=lambda c: f"The native engine {_why_not_on_gpu(c)}.",
     fix=Fix(label="Use vLLM or the CPU", patch=_use_what_starts, safe=False),
+    otherwise=other_engines,
     source=_RELEASE,
     bad=Example(config={_ACCELERATOR: "L4:2", "enginehouse.runtime": "native"}),
     good=Example(config={_ACCELERATOR: "L4", "enginehouse.runtime": "native"}),

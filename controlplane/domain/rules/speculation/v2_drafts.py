@@ -100,6 +100,7 @@ NO_DRAFT_MODEL = Rule(
     message=lambda c: (
         f"`{_kind(c)}` drafts with a model of its own, and `speculative_model_dir` names none."
     ),
+    fix=Fix(label="Do without drafts", patch=lambda _: {_SPECULATION: None}, safe=True),
     source=_SOURCE,
     bad=on_trtllm(_example({"decoding_type": "Eagle", "max_draft_len": 3})),
     good=on_trtllm(_example(_EAGLE)),
