@@ -14,9 +14,10 @@ from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_expiries, secret_names
 from controlplane.domain.facts.calibration_sets import CalibrationSet, may_name_sets
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.failures import Failure, fields
 from controlplane.domain.failures.registry import any_source
-from controlplane.domain.rules.context import DeviceOffer, Known, every_kind
+from controlplane.domain.rules.context import Known, every_kind
 from controlplane.domain.rules.examine import Examination, examine_with_fixes
 from controlplane.domain.rules.trials import MOST_TRIED
 from controlplane.domain.runtimes.choice import kind_of

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.memory import devices_that_fit
 from controlplane.domain.memory.sizing import DEVICES_PER_HOST, divides_heads
-from controlplane.domain.rules.context import Context, DeviceOffer
+from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.rule import Fix, Patch
 from controlplane.domain.runtimes.choice import runtime_on
 
