@@ -17,6 +17,9 @@ from workers.gateway.plain_http import Answer, Limits, NoAnswer, PlainHttp
 TIMEOUT_SECONDS = 5.0
 """Of a silence."""
 WHOLE_ANSWER_SECONDS = 30.0
+ALL_ROUTES_SECONDS = 120.0
+"""All of a large fleet takes a busy control plane this long to read, and there is nothing better to
+do meanwhile. A host that goes dark is noticed sooner, by its connection."""
 LONGEST_ANSWER_BYTES = 1024 * 1024
 LONGEST_ROUTES_BYTES = 256 * 1024 * 1024
 """Some 300 bytes for each key and each replica."""
@@ -117,8 +120,8 @@ class HttpControlPlane:
             f"routes?{told}",
             credential.secret,
             most_bytes=LONGEST_ROUTES_BYTES,
-            # All of a large fleet takes seconds to be read.
-            silent_seconds=TIMEOUT_SECONDS if version else WHOLE_ANSWER_SECONDS,
+            silent_seconds=TIMEOUT_SECONDS if version else ALL_ROUTES_SECONDS,
+            seconds=WHOLE_ANSWER_SECONDS if version else ALL_ROUTES_SECONDS,
         )
         self._take_time(answer.headers.get(TIME_HEADER))
         self.hears_applied = answer.headers.get(APPLIED_HEADER) == str(applied)
@@ -152,12 +155,11 @@ class HttpControlPlane:
         body: bytes = b"",
         most_bytes: int = LONGEST_ANSWER_BYTES,
         silent_seconds: float = TIMEOUT_SECONDS,
+        seconds: float = WHOLE_ANSWER_SECONDS,
     ) -> Answer:
         path = target.partition("?")[0]
         headers = {"authorization": f"Bearer {bearer}", "content-type": "application/json"}
-        limits = Limits(
-            most_bytes=most_bytes, silent_seconds=silent_seconds, seconds=WHOLE_ANSWER_SECONDS
-        )
+        limits = Limits(most_bytes=most_bytes, silent_seconds=silent_seconds, seconds=seconds)
         try:
             answer = await self._http.ask(method, f"/{target}", headers, body, limits)
         except NoAnswer as error:

@@ -12,6 +12,7 @@ from tests.manual_clock import ManualClock
 from tests.workers.gateway.stage.engine import Call, Engine, Script
 from workers.gateway import control_plane
 from workers.gateway.control_plane import (
+    ALL_ROUTES_SECONDS,
     LONGEST_ANSWER_BYTES,
     WHOLE_ANSWER_SECONDS,
     ControlPlaneAway,
@@ -59,18 +60,40 @@ def test_an_answer_that_is_too_long_is_left(ask: Question, monkeypatch: pytest.M
         answered(endless, ask)
 
 
+def routes_after_another(plane: HttpControlPlane) -> Coroutine[Any, Any, object]:
+    return plane.routes_after(7, CREDENTIAL)
+
+
 @pytest.mark.parametrize("begins", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n\r\n"])
-def test_an_answer_that_comes_byte_by_byte_is_left_after_its_time(begins: bytes) -> None:
+@pytest.mark.parametrize(
+    ("ask", "seconds"),
+    [(routes_after, ALL_ROUTES_SECONDS), (routes_after_another, WHOLE_ANSWER_SECONDS)],
+)
+def test_an_answer_that_comes_byte_by_byte_is_left_after_its_time(
+    ask: Question, seconds: float, begins: bytes
+) -> None:
     clock = ManualClock()
 
     def slow(call: Call) -> None:
         call.send(begins)
         while True:
-            clock.advance(WHOLE_ANSWER_SECONDS / 10)
+            clock.advance(seconds / 10)
             call.send(b"x")
 
     with pytest.raises(ControlPlaneAway, match="routes: no whole answer in time"):
-        answered(slow, routes_after, clock=clock)
+        answered(slow, ask, clock=clock)
+
+
+def test_all_of_a_large_fleet_is_waited_for() -> None:
+    clock = ManualClock()
+
+    def busy(call: Call) -> None:
+        clock.advance(ALL_ROUTES_SECONDS - 1)
+        call.answer(b"{}")
+
+    answered(busy, routes_after, clock=clock)
+    with pytest.raises(ControlPlaneAway, match="routes: no"):
+        answered(busy, routes_after_another, clock=clock)
 
 
 @pytest.mark.parametrize("ask", [enroll, send_usage, routes_after])
