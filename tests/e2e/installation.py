@@ -94,7 +94,7 @@ class Installation:
         return Job(
             public_url=self.services.public_url,
             api_key=self.api_key,
-            console=Console(),
+            console=Console(sys.stderr),  # a benchmark prints its report alone
             watch=self.machine.check_alive,
         )
 
