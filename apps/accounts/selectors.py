@@ -34,6 +34,11 @@ _PEOPLE = User.objects.select_related("team").annotate(
 )
 
 
+def installation_id() -> str | None:
+    """Return what tells this installation from others; None before its first start."""
+    return Team.objects.filter(is_default=True).values_list("id", flat=True).first()
+
+
 def api_key_by_text(text: str, *, at: datetime | None = None) -> ApiKey | None:
     """Return the usable key of that text: known, not expired, not revoked, its owner active.
 

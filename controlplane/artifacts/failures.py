@@ -70,5 +70,9 @@ def forgetful(path: str) -> ArtifactFailure:
     return ArtifactFailure(artifacts.FORGETFUL.failure(path=path))
 
 
+def of_another_installation(owner: str, own: str, file: str) -> ArtifactFailure:
+    return ArtifactFailure(artifacts.OTHER_OWNER.failure(owner=owner, own=own, file=file))
+
+
 def disk_full(folder: str) -> ArtifactFailure:
     return ArtifactFailure(artifacts.DISK_FULL.failure(folder=folder))

@@ -30,6 +30,7 @@ from controlplane.artifacts.manifests import (
     read_manifest,
 )
 from controlplane.artifacts.opening import open_place
+from controlplane.artifacts.owner import require_own
 from controlplane.artifacts.patience import BUILDS, Patience
 from controlplane.artifacts.sweeping import Swept, sweep
 from controlplane.clock import SYSTEM, Clock
@@ -181,6 +182,13 @@ class ArtifactStore:
             raise unwritable(error) from error
         if found != content:
             raise forgetful(path)
+
+    def require_own(self, installation: str) -> None:
+        """Return if it is this installation's store, as a first look makes it.
+
+        Raises ArtifactFailure where it is another's.
+        """
+        require_own(self._blobs, installation)
 
     def spare(self, content_digest: str) -> None:
         """Let the grace of the sweep begin now, for what is about to lose its last reference."""

@@ -5,11 +5,13 @@ import logging
 from celery import shared_task
 from django.conf import settings
 
+from apps.accounts.selectors import installation_id
 from apps.builds.selectors import stored_contents as contents_of_builds
 from apps.builds.services.store_check import store_checked
 from apps.configs.calibration_sets.selectors import stored_contents as contents_of_sets
 from controlplane.artifacts import PAGES, ArtifactFailure, ArtifactStore
 from controlplane.artifacts.probing import Probe
+from controlplane.domain.failures import Failure
 
 GRACE_SECONDS = 86_400.0
 _log = logging.getLogger(__name__)
@@ -20,13 +22,26 @@ def check(*, format: int, **unknown: object) -> None:
     """Look whether the store can be written to and read, and note it for the pages."""
     if unknown:
         _log.warning("artifacts.check: unknown arguments %s", sorted(unknown))
-    failure = _probe.failure(settings.ARTIFACT_URL)
+    failure = _probe.failure(settings.ARTIFACT_URL) or _of_another_installation()
     if not store_checked(failure):
         return
     if failure is None:
         _log.info("the artifact store can be used")
     else:
         _log.error("the artifact store cannot be used: %s", failure.sentence)
+
+
+def _of_another_installation() -> Failure | None:
+    try:
+        _require_own(ArtifactStore.open(settings.ARTIFACT_URL, patience=PAGES))
+    except ArtifactFailure as failed:
+        return failed.failure
+    return None
+
+
+def _require_own(store: ArtifactStore) -> None:
+    if (installation := installation_id()) is not None:
+        store.require_own(installation)
 
 
 def _ask() -> None:
@@ -43,6 +58,7 @@ def sweep(*, format: int, **unknown: object) -> None:
         _log.warning("artifacts.sweep: unknown arguments %s", sorted(unknown))
     try:
         store = ArtifactStore.open(settings.ARTIFACT_URL)
+        _require_own(store)
         swept = store.sweep(contents_of_builds() | contents_of_sets(), GRACE_SECONDS)
     except ArtifactFailure as failed:
         # Unreadable manifests name unknown files: nothing may go before somebody has looked. And

@@ -55,6 +55,25 @@ def test_an_artifact_is_kept_while_it_is_named_and_a_day_beyond(
     assert not store.exists(named)
 
 
+def test_two_installations_in_one_place_remove_nothing_of_each_other(
+    store: ArtifactStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    team = factories.make_team(is_default=True)
+    unnamed = publish(store, tmp_path / "unnamed", "{}")
+    sweep(format=1)
+    ours = team.id
+    team.delete()
+    factories.make_team(is_default=True)
+    age(tmp_path / "store")
+    sweep(format=1)
+    assert store.exists(unnamed)
+    assert f"that of installation `{ours}`" in caplog.text
+    (tmp_path / "store" / "installation.json").unlink()
+    sweep(format=1)
+    assert not store.exists(unnamed)
+    assert (tmp_path / "store" / "installation.json").exists()
+
+
 def test_a_manifest_that_cannot_be_read_stops_the_sweep(
     store: ArtifactStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 import time_machine
 from pytest_django import Settings
 
+from apps.accounts.models import Team
 from apps.builds.models import StoreCheck
 from controlplane import clock
 from controlplane.celery import app
@@ -13,7 +14,7 @@ from controlplane.clock import SYSTEM
 from tests.apps.pages import signed_in
 from tests.artifacts.places import BucketPlace
 from tests.bucket_server import BucketServer
-from tests.factories import make_cast
+from tests.factories import make_cast, make_team
 from workers.tasks.storage import check, sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
@@ -76,6 +77,23 @@ def test_a_sweep_of_a_store_that_is_away_removes_nothing_and_says_so(
     sweep(format=1)
     assert "nothing swept" in caplog.text
     assert "the clock of this host" in caplog.text
+
+
+def test_a_store_of_another_installation_is_said_on_the_pages_and_left_as_it_is(
+    bucket: BucketPlace,
+) -> None:
+    admin = signed_in(make_cast().organisation_admin)
+    ours = make_team(is_default=True)
+    check(format=1)
+    assert StoreCheck.objects.get().failure is None
+    kept = bucket.kept()
+    assert len(kept) == 1
+    Team.objects.filter(id=ours.id).update(id="another")
+    check(format=1)
+    sweep(format=1)
+    page = admin.get("/settings/").content.decode()
+    assert f"<code>{ours.id}</code>, and this one is <code>another</code>" in page
+    assert bucket.kept() == kept
 
 
 def test_beat_asks_for_it_every_minute() -> None:

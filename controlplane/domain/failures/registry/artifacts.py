@@ -163,6 +163,13 @@ UNWRITABLE = machine(
     "Mount the folder behind ARTIFACT_URL on this host, and open it to the user of web process and "
     "workers.",
 )
+OTHER_OWNER = machine(
+    "EHA-OTHER-OWNER",
+    "The artifact store is that of installation `{owner}`, and this one is `{own}`: each would "
+    "remove what its own database does not name. Nothing is removed from here.",
+    "Set ARTIFACT_URL to a prefix or a folder of this installation's own. Where the other one is "
+    "gone for good, remove `{file}` there: this one then takes the store over.",
+)
 CLOCK = machine(
     "EHA-CLOCK",
     "{endpoint} refused to answer for `{url}`: the clock of this host differs from its own by more "
