@@ -10,11 +10,16 @@ from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
+from django.urls import reverse
 from pytest_django import Settings
 
 from apps.accounts.models import ApiKey, BrowserSession, SignInLink, Team, User
 from apps.accounts.services.bootstrap import admin_bootstrap
-from apps.accounts.signing_in.links import sign_in_link_create, sign_in_link_redeem
+from apps.accounts.signing_in.links import (
+    sign_in_link_create,
+    sign_in_link_redeem,
+    sign_in_link_url,
+)
 from apps.accounts.signing_in.services import password_sign_in, sign_out
 from apps.accounts.signing_in.sessions import SessionStore
 from apps.rest.errors import TooMany, Unauthenticated
@@ -49,6 +54,12 @@ def test_there_is_a_token_until_somebody_has_signed_in() -> None:
     user.last_login = clock.now()
     user.save()
     assert admin_bootstrap().sign_in_token is None
+
+
+def test_a_link_is_the_address_of_its_page(settings: Settings) -> None:
+    settings.PUBLIC_URL = "https://models.example.com"
+    path = reverse("accounts:sign_in_link", kwargs={"token": "of-one-link"})
+    assert sign_in_link_url("of-one-link") == f"https://models.example.com{path}"
 
 
 def test_a_link_lets_its_person_in_once() -> None:
