@@ -176,7 +176,9 @@ def test_gateways_of_two_releases_are_told_each_in_its_form(client: Client) -> N
     assert client.get(asked, headers=headers).status_code == 204
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(1, 6))]
+)
 def test_any_sequence_of_what_people_and_nodes_do_is_told_in_full(seed: int) -> None:
     """Also when polls come rarely, so that a change tells of several versions."""
     choose, world = random.Random(seed), World()
