@@ -1,25 +1,24 @@
 """The control plane as the gateway sees it: a protocol, and its HTTP form."""
 
-import json
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Protocol
-from urllib.parse import urlencode
+
+import httpx
 
 from controlplane.clock import SYSTEM, Clock, ToldTime
 from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.routes import APPLIED_HEADER, FORMAT, TIME_HEADER
-from workers.gateway.plain_http import Answer, Limits, NoAnswer, PlainHttp
 
 TIMEOUT_SECONDS = 5.0
 """Of a silence."""
 WHOLE_ANSWER_SECONDS = 30.0
 ALL_ROUTES_SECONDS = 120.0
 """All of a large fleet takes a busy control plane this long to read, and there is nothing better to
-do meanwhile. A host that goes dark is noticed sooner, by its connection."""
+do meanwhile."""
 LONGEST_ANSWER_BYTES = 1024 * 1024
 LONGEST_ROUTES_BYTES = 256 * 1024 * 1024
 """Some 300 bytes for each key and each replica."""
@@ -45,6 +44,13 @@ class Credential:
 
     def __repr__(self) -> str:
         return f"Credential(gateway_id={self.gateway_id!r})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Answer:
+    status: int
+    content: bytes
+    headers: httpx.Headers
 
 
 class ControlPlane(Protocol):
@@ -87,13 +93,20 @@ class HttpControlPlane:
         self._free_bytes = free_bytes
         self.time = ToldTime(clock=clock)
         """The time there, by which keys end; our own until it has answered."""
-        self._http = PlainHttp(f"{url.rstrip('/')}/internal/v1", clock=clock)
+        # No proxy from the environment: this is a neighbour, and it carries a credential.
+        self._http = httpx.AsyncClient(
+            base_url=f"{url.rstrip('/')}/internal/v1/",
+            timeout=TIMEOUT_SECONDS,
+            trust_env=False,
+            # A packed answer would be bounded only before it is unpacked.
+            headers={"accept-encoding": "identity"},
+        )
         self.hears_applied = False
 
     async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
         digest = sha256(secret.encode()).hexdigest()
         body = {"name": name, "address": address, "credential_sha256": digest}
-        answer = await self._call("POST", "gateways/enroll", token, body=_json(body))
+        answer = await self._call("POST", "gateways/enroll", token, json=body)
         (gateway_id,) = _fields("gateways/enroll", answer, "gateway_id")
         return Credential(gateway_id=gateway_id, secret=secret)
 
@@ -114,14 +127,14 @@ class HttpControlPlane:
             "digest": digest,
             "applied": applied,
         }
-        told = urlencode({name: value for name, value in asked.items() if value is not None})
         answer = await self._call(
             "GET",
-            f"routes?{told}",
+            "routes",
             credential.secret,
             most_bytes=LONGEST_ROUTES_BYTES,
-            silent_seconds=TIMEOUT_SECONDS if version else ALL_ROUTES_SECONDS,
-            seconds=WHOLE_ANSWER_SECONDS if version else ALL_ROUTES_SECONDS,
+            whole_seconds=WHOLE_ANSWER_SECONDS if version else ALL_ROUTES_SECONDS,
+            params={name: value for name, value in asked.items() if value is not None},
+            timeout=TIMEOUT_SECONDS if version else ALL_ROUTES_SECONDS,
         )
         self._take_time(answer.headers.get(TIME_HEADER))
         self.hears_applied = answer.headers.get(APPLIED_HEADER) == str(applied)
@@ -132,11 +145,11 @@ class HttpControlPlane:
             self.time.tell(float(told))
 
     async def report_applied(self, version: int, credential: Credential) -> None:
-        body = _json({"version": version})
-        await self._call("POST", "gateways/applied", credential.secret, body=body)
+        body = {"version": version}
+        await self._call("POST", "gateways/applied", credential.secret, json=body)
 
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
-        answer = await self._call("POST", "usage", credential.secret, body=batch)
+        answer = await self._call("POST", "usage", credential.secret, content=batch)
         (committed,) = _fields("usage", answer, "committed_offset")
         try:
             return int(committed)
@@ -144,32 +157,31 @@ class HttpControlPlane:
             raise ControlPlaneAway("usage did not answer with an offset") from None
 
     async def close(self) -> None:
-        self._http.close()
+        await self._http.aclose()
 
     async def _call(
         self,
         method: str,
-        target: str,
+        path: str,
         bearer: str,
         *,
-        body: bytes = b"",
         most_bytes: int = LONGEST_ANSWER_BYTES,
-        silent_seconds: float = TIMEOUT_SECONDS,
-        seconds: float = WHOLE_ANSWER_SECONDS,
-    ) -> Answer:
-        path = target.partition("?")[0]
+        whole_seconds: float = WHOLE_ANSWER_SECONDS,
+        **request: Any,
+    ) -> _Answer:
         headers = {"authorization": f"Bearer {bearer}", "content-type": "application/json"}
-        limits = Limits(most_bytes=most_bytes, silent_seconds=silent_seconds, seconds=seconds)
         try:
-            answer = await self._http.ask(method, f"/{target}", headers, body, limits)
-        except NoAnswer as error:
-            raise ControlPlaneAway(f"{path}: {error}") from error
-        _check_status(path, answer.status)
-        return answer
-
-
-def _json(body: object) -> bytes:
-    return json.dumps(body).encode()
+            async with (
+                self._clock.timeout(whole_seconds),
+                self._http.stream(method, path, headers=headers, **request) as answer,
+            ):
+                _check_status(path, answer.status_code)
+                content = await _whole(path, answer.aiter_raw(), most_bytes)
+        except TimeoutError as error:
+            raise ControlPlaneAway(f"{path}: no whole answer in time") from error
+        except httpx.HTTPError as error:
+            raise ControlPlaneAway(f"{path}: {type(error).__name__}") from error
+        return _Answer(status=answer.status_code, content=content, headers=answer.headers)
 
 
 def _check_status(path: str, status: int) -> None:
@@ -181,7 +193,16 @@ def _check_status(path: str, status: int) -> None:
         raise ControlPlaneAway(f"{path} answered {status}")
 
 
-def _fields(path: str, answer: Answer, *names: str) -> list[Any]:
+async def _whole(path: str, pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
+    content = bytearray()
+    async for piece in pieces:
+        content += piece
+        if len(content) > most_bytes:
+            raise ControlPlaneAway(f"{path} answered with more than {most_bytes} bytes")
+    return bytes(content)
+
+
+def _fields(path: str, answer: _Answer, *names: str) -> list[Any]:
     """Return these fields of a JSON answer. Raises ControlPlaneAway: something else answers."""
     try:
         body = read_json(answer.content)
