@@ -53,7 +53,7 @@ class Measured:
 def main() -> int:
     """Measure, print and give back the exit status."""
     options = _options()
-    folder = options.model_dir or _smollm2()
+    folder = options.model_dir or smollm2()
     told = report.Report(as_json=options.json)
     with ExitStack() as open_sides:
         ours = Ours(folder, options.threads, options.dtype)
@@ -129,7 +129,7 @@ def _request(choice: random.Random, prompt: int, answer: int) -> Request:
     return Request(prompt=ids, max_tokens=answer)
 
 
-def _smollm2() -> Path:
+def smollm2() -> Path:
     """The converted SmolLM2; made once, about twenty seconds, and kept."""
     folder = Path(tempfile.gettempdir()) / "enginehouse-bench" / "SmolLM2-135M-Instruct"
     if (folder / "config.json").is_file():
