@@ -1,7 +1,9 @@
 """Heads that two readers could read differently: refused, whatever an engine would make of them."""
 
 from collections import Counter
+from collections.abc import Sequence
 
+from workers.gateway.headers import Header
 from workers.gateway.refusals import Refusal, malformed
 from workers.gateway.request import Request
 
@@ -50,3 +52,9 @@ def _repeated(request: Request) -> Refusal | None:
 def is_other_protocol(raw_head: bytes) -> bool:
     """Whether a head that was read as HTTP/1.0 is another protocol's, such as RTSP/1.0."""
     return b" HTTP/1.0\r\n" not in raw_head
+
+
+def is_chunked_once(headers: Sequence[Header]) -> bool:
+    """Whether the parser takes an answer's chunks apart: of another coding it hands on frames."""
+    codings = [value.strip().lower() for name, value in headers if name == b"transfer-encoding"]
+    return codings == [b"chunked"]

@@ -15,6 +15,7 @@ from controlplane.keepalive import (
     probe_when_quiet,
     silent_seconds,
 )
+from workers.gateway.framing import is_chunked_once
 from workers.gateway.headers import Header
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Replica, Snapshot
@@ -282,6 +283,8 @@ class UpstreamConnection(asyncio.Protocol):
         self._status = status
         self._keeps_alive = self._has_body and self._parser.should_keep_alive()
         named = dict(self._headers)
+        if b"transfer-encoding" in named and not is_chunked_once(self._headers):
+            raise httptools.HttpParserError("a coding that is not plain chunks")
         has_length = b"content-length" in named or b"transfer-encoding" in named
         self._framed = has_length or status in (204, 304) or not self._has_body
         # The parser cannot know of HEAD: it would wait for a body that never comes.

@@ -66,6 +66,49 @@ def test_a_status_that_is_none_is_a_bad_answer(serve, http, status):
     assert http.post(gateway.url + CHAT, json={}).status_code == 502
 
 
+OTHER_FRAMES = {
+    "both lengths": b"content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    "two lengths": b"content-length: 2\r\ncontent-length: 4\r\n\r\n{}[]",
+    "two lengths in one": b"content-length: 2, 2\r\n\r\n{}",
+    "a length below nothing": b"content-length: -2\r\n\r\n{}",
+    "a length that overflows": b"content-length: 18446744073709551618\r\n\r\n{}",
+    "a coding below the chunks": (b"transfer-encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"),
+    "a coding over the chunks": (b"transfer-encoding: chunked, gzip\r\n\r\n2\r\n{}\r\n0\r\n\r\n"),
+    "no chunks": b"transfer-encoding: identity\r\n\r\n{}",
+    "chunks twice": (
+        b"transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    ),
+    "a chunk size that overflows": (
+        b"transfer-encoding: chunked\r\n\r\n10000000000000002\r\n{}\r\n0\r\n\r\n"
+    ),
+    "a NUL in a header": b"content-type: a\x00b\r\ncontent-length: 2\r\n\r\n{}",
+    "a header within a header": b"content-type: a\rset-cookie: b\r\ncontent-length: 2\r\n\r\n{}",
+    "a folded header": b"content-type: a\r\n b\r\ncontent-length: 2\r\n\r\n{}",
+}
+
+
+@pytest.mark.parametrize("rest", OTHER_FRAMES.values(), ids=OTHER_FRAMES)
+def test_an_answer_that_two_readers_could_read_differently_is_a_bad_one(serve, rest):
+    gateway, _ = serve(lambda call: call.send(b"HTTP/1.1 200 OK\r\n" + rest))
+
+    with gateway.connect() as client:
+        client.sendall(request_bytes(extra="connection: close\r\n"))
+        assert read_until_closed(client).startswith(b"HTTP/1.1 502 ")
+    assert gateway.inner.metrics.slips == 0
+
+
+def test_what_an_engine_says_behind_its_answer_is_nobodys_answer(serve):
+    answer = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b"
+    gateway, engine = serve(lambda call: call.send(answer % (2, b"{}") + answer % (7, b"another")))
+
+    with gateway.connect() as client:
+        client.sendall(request_bytes())
+        assert read_answer(client)[2] == b"{}"
+        engine.script = lambda call: call.send(answer % (3, b"own"))
+        client.sendall(request_bytes())
+        assert read_answer(client)[2] == b"own"
+
+
 @pytest.mark.parametrize("status", [200, 400])
 def test_numbers_of_thousands_of_digits_and_nesting_without_end_are_only_passed_on(
     house, serve, http, status
