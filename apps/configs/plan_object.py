@@ -91,7 +91,14 @@ class PlannedKvCacheObject(serializers.Serializer[Any]):
     """How the KV cache is counted."""
 
     element_bytes = serializers.FloatField(help_text="Bytes of one number in it.")
-    bytes_per_token = _bytes("Keys and values of a token, over all GPUs.")
+    bytes_per_token = _bytes(
+        "Keys and values of a token, over all GPUs; layers of a kind that is not known count as "
+        "plain attention."
+    )
+    least_bytes_per_token = _bytes("The same where such layers keep nothing.")
+    unknown_layers = serializers.IntegerField(
+        help_text="Layers of a kind that is not known here; 0 where the KV cache is exact."
+    )
     request_state_bytes = _bytes("What a request takes whatever its length.")
     windows = serializers.ListField(
         child=serializers.IntegerField(), help_text="Tokens that sliding windows keep, by window."

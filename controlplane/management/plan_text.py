@@ -36,6 +36,12 @@ def _model(planned: MemoryPlan) -> Iterator[str]:
         f"{_gib(checkpoint.stored_weight_bytes or planned.weight_bytes)} of weights, "
         f"{planned.own_kv_bytes_per_token:,} bytes of KV cache a token."
     )
+    if unknown := checkpoint.unknown_kv_layers:
+        yield (
+            f"{unknown} layers are of a kind that is not known here and count as plain attention: "
+            f"a token keeps {planned.least_kv_bytes_per_token:,} to "
+            f"{planned.kv_bytes_per_token:,} bytes."
+        )
     yield f"Engine: {engine.engine.value}. {engine.reason}"
     if checkpoint.weights_disagree:
         yield (

@@ -36,15 +36,21 @@ ENCODER_MODEL_TYPES = frozenset(
 )  # fmt: skip
 ROBERTA_MODEL_TYPES = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet"})
 """Two of the position rows are never used: they lie at and below the padding index."""
+_WITHOUT_LANGUAGE_HEAD = (
+    "Model", "ForSequenceClassification", "ForTokenClassification", "ForTextEncoding",
+    "ForQuestionAnswering", "ForReward",
+)  # fmt: skip
 SPEECH_MODEL_TYPES = frozenset({"whisper", "wav2vec2", "hubert", "speecht5"})
 MAMBA_MODEL_TYPES = frozenset({"mamba", "mamba2", "falcon_mamba"})
-RECURRENT_ONLY_MODEL_TYPES = frozenset({"rwkv", "rwkv5", "rwkv6"})
+RECURRENT_ONLY_MODEL_TYPES = frozenset({"rwkv", "rwkv5", "rwkv6", "xlstm"})
 RECURRENT_MODEL_TYPES = frozenset(
     {"jamba", "nemotron_h", "qwen3_next", "kimi_linear", "granitemoehybrid", "bamba", "zamba2",
      "lfm2", "recurrent_gemma", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe",
      "falcon_h1", "minimax"}
 ) | MAMBA_MODEL_TYPES | RECURRENT_ONLY_MODEL_TYPES  # fmt: skip
 """Layers that keep a state of fixed size instead of a KV cache, all of them or some."""
+TRANSPOSED_MODEL_TYPES = frozenset({"gpt2", "openai-gpt"})
+"""Their matrices are kept transposed (`Conv1D`)."""
 GEMMA_MODEL_TYPES = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text", "gemma4", "gemma4_text"})
 GEMMA_SOURCE: Source = tensorrt_llm("support matrix, Gemma on the v1 stack: bf16")
 
@@ -71,6 +77,11 @@ def role_of(
     if name.endswith(("Model", "ForMaskedLM")) or (model_type or "") in ENCODER_MODEL_TYPES:
         return Role.EMBEDDING
     return Role.UNKNOWN
+
+
+def has_language_head(architecture: str | None) -> bool:
+    """Return whether a class of this name scores words: embedders and classifiers do not."""
+    return not (architecture or "").endswith(_WITHOUT_LANGUAGE_HEAD)
 
 
 def is_bidirectional(architecture: str | None, model_type: str | None) -> bool:

@@ -5,7 +5,12 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict
 
 from controlplane.domain.facts.adapters import AdapterFacts
-from controlplane.domain.facts.architectures import Role, is_bidirectional, role_of
+from controlplane.domain.facts.architectures import (
+    Role,
+    has_language_head,
+    is_bidirectional,
+    role_of,
+)
 from controlplane.domain.facts.engines import EngineChoice, engine_for
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.layers import LayerGroup, Mixer
@@ -56,6 +61,8 @@ class CheckpointFacts(BaseModel):
     """The kinds of layers where they are not all plain attention of one shape; else empty."""
     draft_layers: int = 0
     has_vision: bool = False
+    is_encoder_decoder: bool = False
+    """True where it reads with an encoder and writes with a decoder."""
     remote_code: bool = False
     parameters: int | None = None
     """From safetensors headers where known, else counted from the shape."""
@@ -115,6 +122,11 @@ class CheckpointFacts(BaseModel):
         return any(not group.mixer.attends for group in self.layer_groups)
 
     @property
+    def unknown_kv_layers(self) -> int:
+        """How many layers keep something of a kind that is not known here."""
+        return sum(group.count for group in self.groups if group.mixer is Mixer.UNKNOWN)
+
+    @property
     def groups(self) -> tuple[LayerGroup, ...]:
         """The kinds of layers and what each keeps; empty where the shape is not known."""
         if self.layers is None:
@@ -170,7 +182,8 @@ class CheckpointFacts(BaseModel):
             return None
         counts = self.counts
         tables = (self.vocabulary_size or 0) * (self.hidden_size or 0)
-        kept = tables * (1 if self.tied_embeddings else 2)
+        one = self.tied_embeddings or not has_language_head(self.architecture)
+        kept = tables * (1 if one else 2)
         if counts is not None:
             kept = counts.tables + counts.other + counts.vision
             kept += counts.attention if existing.keeps_attention else 0

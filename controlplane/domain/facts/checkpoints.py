@@ -46,12 +46,16 @@ def read(
     parameters: int | None = None,
     has_chat_template: bool | None = None,
     commit: str | None = None,
+    by_class: bool = True,
 ) -> CheckpointFacts:
-    """Return the facts of a checkpoint from its parsed small files, whatever they hold."""
+    """Return the facts of a checkpoint from its parsed small files, whatever they hold.
+
+    Without `by_class` parameters are counted by the layers alone.
+    """
     config = config if isinstance(config, Mapping) else {}
     shape = read_shape(config)
     tied = _tied(config, shape)
-    counted = count(shape, tied=bool(tied))
+    counted = count(shape, tied=bool(tied), by_class=by_class)
     names = tuple(str(name) for name in files)
     quantization = read_quantization(config, hf_quant_config, names)
     return CheckpointFacts(
@@ -86,14 +90,15 @@ def _stored(
 
 def _identity(config: Config, shape: Shape) -> dict[str, Any]:
     return {
-        "architecture": _architecture(config),
+        "architecture": _architecture(config, shape),
         "model_type": shape.model_type,
         "wrapper_model_type": _wrapper(config, shape),
         "dtype": _dtype(config),
         "attention_bias": numbers.flag(config, "attention_bias"),
         "has_vision": has_vision(config),
+        "is_encoder_decoder": bool(numbers.flag(config, "is_encoder_decoder")),
         "remote_code": isinstance(config.get("auto_map"), Mapping),
-        "labels": _labels(config),
+        "labels": _labels(config, shape),
     }
 
 
@@ -160,13 +165,10 @@ def _multiplies(shape: Shape, rope: _Rope) -> bool:
     return rope.kind in ("linear", "dynamic") and rope.factor is not None and not is_gemma
 
 
-def _architecture(config: Config) -> str | None:
-    names = config.get("architectures")
-    first = names[0] if isinstance(names, list | tuple) and names else names
-    if isinstance(first, str) and first:
-        return first
+def _architecture(config: Config, shape: Shape) -> str | None:
     diffusers = config.get("_class_name")
-    return diffusers if isinstance(diffusers, str) and diffusers else None
+    named = diffusers if isinstance(diffusers, str) and diffusers else None
+    return shape.architecture or named
 
 
 def _wrapper(config: Config, shape: Shape) -> str | None:
@@ -236,8 +238,8 @@ def _has_chat_template(
     return bool(tokenizer_config.get("chat_template"))
 
 
-def _labels(config: Config) -> int | None:
-    architecture = _architecture(config) or ""
+def _labels(config: Config, shape: Shape) -> int | None:
+    architecture = shape.architecture or ""
     if not architecture.endswith(("ForSequenceClassification", "ForTokenClassification")):
         return None
     labels = config.get("id2label")

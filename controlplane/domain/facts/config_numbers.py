@@ -9,16 +9,18 @@ _TEXT_BLOCKS = (
     "text_config", "llm_config", "language_config", "thinker_config", "decoder", "language_model",
 )  # fmt: skip
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
-    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"),
+    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers",
+               "num_decoder_layers"),
     "hidden_size": ("hidden_size", "n_embd", "n_embed", "d_model", "dim", "model_dim"),
     "attention_heads": (
         "num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_attention_heads",
+        "attention_heads", "num_decoder_attention_heads",
     ),
     "kv_heads": (
         "num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num",
         "num_attention_groups",
     ),
-    "head_dim": ("head_dim", "kv_channels", "attention_head_dim", "d_kv"),
+    "head_dim": ("head_dim", "attention_head_dim", "kv_channels", "d_kv"),
     "intermediate_size": (
         "intermediate_size", "ffn_hidden_size", "n_inner", "hidden_dim", "ffn_dim", "d_ff",
         "decoder_ffn_dim", "inner_hidden_size", "block_ff_dim",
@@ -84,6 +86,11 @@ def layerless(config: Config) -> tuple[str, int] | None:
 def spellings(meaning: str) -> tuple[str, ...]:
     """Return the keys under which files give a number."""
     return _SPELLINGS.get(meaning, (meaning,))
+
+
+def meanings(name: str) -> tuple[str, ...]:
+    """Return what a key of this name may mean."""
+    return tuple(meaning for meaning, names in _SPELLINGS.items() if name in names)
 
 
 def first_number(config: Config, *names: str) -> int | None:

@@ -23,6 +23,8 @@ WHEN_UNSAID: Mapping[str, Defaults] = MappingProxyType({
     "llama": _LLAMA,
     "mistral": _MISTRAL,
     "gemma3_text": _GEMMA3,
+    "mimo_v2_flash": {"swa_num_key_value_heads": 8},
+    "gemma3n_text": {"num_kv_shared_layers": 15},
     "deepseek": {"first_dense_layers": 1, "shared_experts": 2},
     "deepseek_v2": {**_MLA, "first_dense_layers": 1, "shared_experts": 2},
     "deepseek_v3": _DEEPSEEK_V3,
@@ -30,7 +32,7 @@ WHEN_UNSAID: Mapping[str, Defaults] = MappingProxyType({
     "kimi_k2": {**_DEEPSEEK_V3, "first_dense_layers": 1},
     "glm_moe_dsa": {**_DEEPSEEK_V3, **_DSA, "q_lora_rank": 2048, "qk_nope_head_dim": 192,
                     "v_head_dim": 256, "index_n_heads": 32},
-    "glm4_moe": {"first_dense_layers": 3, "shared_experts": 1, "head_dim": 128},
+    "glm4_moe": {"first_dense_layers": 3, "shared_experts": 1},
     "gpt_oss": {"experts_per_token": 4},
     "qwen2_moe": {"shared_width": 5632},
     "qwen3_next": {"shared_width": 512},
@@ -44,6 +46,9 @@ WHEN_UNSAID: Mapping[str, Defaults] = MappingProxyType({
 """Dimensions of a family that a file may leave out, because its code has them as defaults."""
 
 DEEPSEEK_V4_MODEL_TYPES = frozenset({"deepseek_v4", "deepseek_ref"})
+
+ATTENTIONS_PER_LAYER: Mapping[str, int] = MappingProxyType({"longcat_flash": 2})
+"""Attentions one after the other in one layer, each with keys and values of its own."""
 
 SLIDING_EVERY: Mapping[str, int] = MappingProxyType({
     "gemma2": 2, "gemma3_text": 6, "gemma3": 6, "gemma4_text": 6, "gpt_oss": 2, "cohere2": 4,

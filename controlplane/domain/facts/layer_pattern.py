@@ -6,16 +6,18 @@ from types import MappingProxyType
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.architectures import MAMBA_MODEL_TYPES, RECURRENT_ONLY_MODEL_TYPES
 from controlplane.domain.facts.families import SLIDES_IF_SAID, SLIDING_EVERY
+from controlplane.domain.facts.kv_families import keeps_plain_attention
 from controlplane.domain.facts.layers import Mixer
 from controlplane.domain.facts.shape import Shape
 
 Pattern = tuple[Mixer, ...]
-_MOST_LAYERS = 2048
+MOST_LAYERS = 2048
 """More than any model has; a file that says more is not believed."""
 _BY_WORD: Mapping[str, Mixer] = MappingProxyType({
     "full_attention": Mixer.ATTENTION, "attention": Mixer.ATTENTION, "hybrid": Mixer.ATTENTION,
-    "deepseek_sparse_attention": Mixer.ATTENTION, "global_attention": Mixer.ATTENTION,
-    "sliding_attention": Mixer.SLIDING, "chunked_attention": Mixer.SLIDING,
+    "deepseek_sparse_attention": Mixer.ATTENTION, "indexed_attention": Mixer.ATTENTION,
+    "global_attention": Mixer.ATTENTION, "sliding_attention": Mixer.SLIDING,
+    "chunked_attention": Mixer.SLIDING, "hybrid_sliding": Mixer.SLIDING,
     "local_attention": Mixer.SLIDING, "linear_attention": Mixer.LINEAR, "mamba": Mixer.MAMBA,
     "mamba2": Mixer.MAMBA, "conv": Mixer.CONVOLUTION, "recurrent": Mixer.RECURRENT,
     "moe": Mixer.NONE, "mlp": Mixer.NONE,
@@ -27,12 +29,14 @@ _WITHOUT_EXPERTS = frozenset({"dense", "mlp", "mamba", "attention"})
 def mixers(shape: Shape) -> Pattern:
     """Return the mixer of each layer, in order; empty where the number of layers is not known."""
     count = shape.layers
-    if not count or count > _MOST_LAYERS:
+    if not count or count > MOST_LAYERS:
         return ()
     for read in _READERS:
         if (found := read(shape, count)) is not None:
             return found
-    return (Mixer.ATTENTION,) * count
+    # What a family that nobody looked at keeps is not known, however plain its numbers look.
+    plain = Mixer.ATTENTION if keeps_plain_attention(shape.model_type) else Mixer.UNKNOWN
+    return (plain,) * count
 
 
 def window_of(shape: Shape) -> int | None:
@@ -61,11 +65,20 @@ def holds_experts(shape: Shape) -> Callable[[int], bool]:
 
 def _by_step(shape: Shape) -> Callable[[int], bool]:
     config, first = shape.config, shape.first_dense_layers
-    step = numbers.first_number(config, "interleave_moe_layer_step", "decoder_sparse_step") or 1
+    step = (
+        numbers.first_number(
+            config, "interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval"
+        )
+        or 1
+    )
     frequency = numbers.number(config, "moe_layer_freq") or 1
     dense = frozenset(numbers.numbers(config, "mlp_only_layers"))
+    last = numbers.number(config, "moe_layer_end_index") or MOST_LAYERS
     return lambda layer: (
-        layer >= first and (layer + 1) % step == 0 and layer % frequency == 0 and layer not in dense
+        first <= layer <= last
+        and (layer + 1) % step == 0
+        and layer % frequency == 0
+        and layer not in dense
     )
 
 
@@ -82,9 +95,9 @@ def _by_words(shape: Shape, count: int) -> Pattern | None:
     if not words and (repeated := numbers.words(config, "block_types", "_block_types")):
         words = (repeated * count)[:count]
     words = words[:count]
-    if len(words) != count or any(word not in _BY_WORD for word in words):
+    if len(words) != count:
         return None
-    found = tuple(_BY_WORD[word] for word in words)
+    found = tuple(_BY_WORD.get(word, Mixer.UNKNOWN) for word in words)
     return found if window_of(shape) else tuple(map(_seeing_everything, found))
 
 

@@ -6,14 +6,12 @@ Sources: modelling code of transformers 5.24; TensorRT-LLM 1.2 for cache widths;
 from dataclasses import dataclass
 
 from controlplane.domain.facts import config_numbers as numbers
+from controlplane.domain.facts.compressed_attention import compressed_attention, index_entry_bytes
 from controlplane.domain.facts.families import DEEPSEEK_V4_MODEL_TYPES
 from controlplane.domain.facts.layer_pattern import window_of
 from controlplane.domain.facts.layers import LayerGroup, Mixer
 from controlplane.domain.facts.shape import Shape
 from controlplane.domain.facts.state_sizes import Sized, state_layer
-
-_INDEX_SCALE_BYTES = 4
-_INDEX_BLOCK = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +35,8 @@ def mixer_layer(shape: Shape, mixer: Mixer) -> Sized | None:
     if not mixer.attends:
         return state_layer(shape, mixer, hidden)
     if shape.model_type in DEEPSEEK_V4_MODEL_TYPES:
-        return _compressed_attention(shape, hidden)
-    return _latent(shape, hidden) if shape.kv_lora_rank else _attention(shape, mixer, hidden)
+        return compressed_attention(shape, hidden)
+    return _latent(shape, mixer, hidden) if shape.kv_lora_rank else _attention(shape, mixer, hidden)
 
 
 def _attention(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
@@ -47,7 +45,10 @@ def _attention(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
         return None
     gate = 2 if numbers.flag(shape.config, "attn_output_gate") or _gates(shape) else 1
     values = 0 if heads.shares_key_and_value else heads.keys * heads.value_dim
-    projected = heads.queries * heads.key_dim * gate + heads.keys * heads.key_dim + values
+    if _projects_every_head(shape):
+        values = heads.queries * heads.value_dim
+    keys = heads.queries if _projects_every_head(shape) else heads.keys
+    projected = heads.queries * heads.key_dim * gate + keys * heads.key_dim + values
     bias = projected if _has_bias(shape) else 0
     return Sized(
         parameters=hidden * (projected + heads.queries * heads.value_dim) + bias,
@@ -64,8 +65,18 @@ def _gates(shape: Shape) -> bool:
     return shape.model_type == "qwen3_next" or (shape.model_type or "").startswith("qwen3_5")
 
 
+def _projects_every_head(shape: Shape) -> bool:
+    """Falcon's first form computes keys for every head, however few it keeps."""
+    says = (
+        numbers.flag(shape.config, name) for name in ("multi_query", "new_decoder_architecture")
+    )
+    return shape.model_type == "falcon" and not any(said is not False for said in says)
+
+
 def _has_bias(shape: Shape) -> bool:
     family = (shape.model_type or "").startswith("qwen2")
+    if numbers.flag(shape.config, "qkv_bias") is False:
+        return False
     return family or bool(numbers.flag(shape.config, "attention_bias"))
 
 
@@ -89,7 +100,7 @@ def _heads(shape: Shape, mixer: Mixer) -> _Heads | None:
     )  # fmt: skip
 
 
-def _latent(shape: Shape, hidden: int) -> Sized | None:
+def _latent(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
     heads, rank = shape.attention_heads, shape.kv_lora_rank
     rope, nope = shape.qk_rope_head_dim or 0, shape.qk_nope_head_dim or 128
     value = shape.value_head_dim or nope
@@ -98,7 +109,8 @@ def _latent(shape: Shape, hidden: int) -> Sized | None:
     queries = heads * (nope + rope)
     asked = shape.q_lora_rank
     query_parameters = hidden * asked + asked * queries if asked else hidden * queries
-    index = shape.extra("index_n_heads"), shape.extra("index_head_dim")
+    slides = mixer is Mixer.SLIDING
+    index = (0, 0) if slides else (shape.extra("index_n_heads"), shape.extra("index_head_dim"))
     return Sized(
         parameters=query_parameters
         + hidden * (rank + rope)
@@ -106,7 +118,10 @@ def _latent(shape: Shape, hidden: int) -> Sized | None:
         + heads * value * hidden
         + _indexer(index, asked or hidden, hidden),
         keeps=LayerGroup(
-            mixer=Mixer.LATENT, latent_numbers=rank + rope, index_bytes=_index_bytes(index[1])
+            mixer=Mixer.LATENT,
+            latent_numbers=rank + rope,
+            index_bytes=_index_bytes(index[1]),
+            window=window_of(shape) if slides else None,
         ),
     )
 
@@ -118,19 +133,4 @@ def _indexer(index: tuple[int, int], rank: int, hidden: int) -> int:
 
 def _index_bytes(width: int) -> int:
     """Return one FP8 key of the index and a four-byte scale for each 128 of its numbers."""
-    return width + -(-width // _INDEX_BLOCK) * _INDEX_SCALE_BYTES if width else 0
-
-
-def _compressed_attention(shape: Shape, hidden: int) -> Sized | None:
-    """DeepSeek V4: one shared key and value head, kept whole; compression only lowers this."""
-    heads, width, rank = shape.attention_heads, shape.head_dim, shape.q_lora_rank
-    if not (heads and width and rank):
-        return None
-    output = shape.extra("o_lora_rank")
-    compressor = 4 * hidden * width
-    hyper = 2 * (shape.extra("hc_mult") + 2) * shape.extra("hc_mult") ** 2 * hidden
-    return Sized(
-        parameters=hidden * (rank + width) + rank * heads * width + heads * width * output
-        + shape.extra("o_groups") * output * hidden + compressor + hyper,
-        keeps=LayerGroup(mixer=Mixer.ATTENTION, kv_heads=1, numbers_per_head=2 * width),
-    )  # fmt: skip
+    return index_entry_bytes(width) if width else 0

@@ -15,12 +15,14 @@ class Mixer(StrEnum):
     MAMBA = "mamba"
     CONVOLUTION = "convolution"
     RECURRENT = "recurrent"
+    UNKNOWN = "unknown"
+    """Named by a word that is not known here; it may keep as much as plain attention does."""
     NONE = "none"
 
     @property
     def attends(self) -> bool:
         """True where every token leaves keys and values behind."""
-        return self in (Mixer.ATTENTION, Mixer.SLIDING, Mixer.LATENT)
+        return self in (Mixer.ATTENTION, Mixer.SLIDING, Mixer.LATENT, Mixer.UNKNOWN)
 
 
 class LayerGroup(BaseModel):
@@ -39,5 +41,7 @@ class LayerGroup(BaseModel):
     """Of one token, for the index of sparse attention; the same on every rank."""
     window: int | None = None
     """Tokens kept at most, or None where all are."""
+    tokens_per_entry: int = 1
+    """Tokens that are compressed into one entry of the cache."""
     state_bytes: int = 0
     """Of one request, however long it is; divided over tensor parallel ranks."""

@@ -1,6 +1,8 @@
 """The sizes of a model, as its `config.json` gives them or its family has them."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.config_numbers import Config
@@ -37,12 +39,37 @@ class Shape:
     assumed: tuple[str, ...] = field(default=())
     """Sizes that the file leaves out and the family's code has."""
 
+    @property
+    def architecture(self) -> str | None:
+        """The class that the file names."""
+        names = self.config.get("architectures")
+        first = names[0] if isinstance(names, list | tuple) and names else names
+        return first if isinstance(first, str) and first else None
+
     def extra(self, name: str, default: int = 0) -> int:
         """Return a number that only some families have."""
         found = numbers.number(self.config, name)
         if found is not None or numbers.says(self.config, name):
             return found or 0
         return WHEN_UNSAID.get(self.model_type or "", {}).get(name, default)
+
+
+def of_layer(shape: Shape, layer: int) -> Shape:
+    """Return the shape of the layer of that number, which some files give sizes of its own."""
+    own = numbers.mapping(shape.config, "per_layer_config").get(str(layer))
+    if not isinstance(own, Mapping):
+        return shape
+    sizes: dict[str, Any] = {
+        "head_dim": numbers.whole(own.get("head_dim")),
+        "value_head_dim": numbers.whole(own.get("v_head_dim") or own.get("head_dim")),
+        "attention_heads": numbers.whole(own.get("num_attention_heads")),
+        "kv_heads": numbers.whole(own.get("num_key_value_heads")),
+        "intermediate_size": numbers.whole(own.get("intermediate_size")),
+        "kv_lora_rank": numbers.whole(own.get("kv_lora_rank")),
+        "qk_nope_head_dim": numbers.whole(own.get("qk_nope_head_dim")),
+        "experts": numbers.whole(own.get("num_experts") or own.get("n_routed_experts")),
+    }
+    return replace(shape, **{name: each for name, each in sizes.items() if each})
 
 
 def read_shape(config: Config) -> Shape:
@@ -105,7 +132,7 @@ def _listed_layers(config: Config) -> int | None:
 
 def _head_dim(reader: _Reader, heads: int | None, hidden: int | None) -> int | None:
     given = reader.get("head_dim")
-    return given or (hidden // heads if heads and hidden and hidden % heads == 0 else None)
+    return given or (hidden // heads if heads and hidden and hidden >= heads else None)
 
 
 def _kv_heads(reader: _Reader, heads: int | None) -> int | None:

@@ -37,8 +37,22 @@ def state_layer(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
             kernel = shape.extra("conv_L_cache", 3)
             parameters = 4 * hidden * hidden + hidden * kernel
             return _sized(mixer, parameters, state=0, convolution=hidden * (kernel - 1))
+    if shape.model_type == "xlstm":
+        return _matrix_memory(shape, hidden)
     heads_state = hidden * (shape.extra("head_size") or shape.extra("head_dim", 64))
     return _sized(Mixer.RECURRENT, 5 * hidden * hidden, state=heads_state, convolution=2 * hidden)
+
+
+def _matrix_memory(shape: Shape, hidden: int) -> Sized | None:
+    """xLSTM: in each head a matrix of keys by values, a vector of keys and one number."""
+    heads = shape.attention_heads
+    if not heads:
+        return None
+    keys = int(hidden * (numbers.real(numbers.raw(shape.config, "qk_dim_factor")) or 0.5))
+    values = int(hidden * (numbers.real(numbers.raw(shape.config, "v_dim_factor")) or 1.0))
+    state = keys * values // heads + keys + heads
+    parameters = hidden * (2 * keys + 2 * values) + values * hidden
+    return _sized(Mixer.RECURRENT, parameters, state=state, convolution=0)
 
 
 def _gated_delta_net(shape: Shape, hidden: int) -> Sized | None:

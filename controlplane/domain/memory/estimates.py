@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from controlplane.domain.facts.architectures import RECURRENT_MODEL_TYPES
+from controlplane.domain.facts.class_counts import COUNTED_WITHIN
 from controlplane.domain.facts.layers import Mixer
 from controlplane.domain.memory.memory_plan import PlanInputs
 from controlplane.domain.memory.speculation import Drafting
@@ -23,7 +24,10 @@ def _found(
 ) -> Iterator[str]:
     spec, checkpoint = inputs.spec, inputs.checkpoint
     if checkpoint.weight_bytes is None:
-        yield "weights, counted from the shape"
+        within = checkpoint.counts.within if checkpoint.counts else COUNTED_WITHIN
+        yield "weights, counted from the shape" + (
+            f", right within {within:.0%}" if within > COUNTED_WITHIN else ""
+        )
     if checkpoint.assumed:
         yield f"sizes that the file leaves out: {', '.join(checkpoint.assumed)}"
     if not inputs.runtime.measured:
@@ -39,6 +43,8 @@ def _found(
         Mixer.SLIDING: "sliding windows",
     }
     yield from (word for mixer, word in words.items() if mixer in mixers)
+    if unknown := checkpoint.unknown_kv_layers:
+        yield f"the KV cache: {unknown} layers of a kind not known here count as plain attention"
     if checkpoint.keeps_state:
         yield "the states of layers without a KV cache"
     elif checkpoint.model_type in RECURRENT_MODEL_TYPES:

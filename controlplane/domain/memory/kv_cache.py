@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.layers import LayerGroup
+from controlplane.domain.facts.layers import LayerGroup, Mixer
 
 _LONGEST = 2**40
 
@@ -69,7 +69,9 @@ def layout_of(
     windowed: dict[int, int] = {}
     for group in groups:
         layers = ceil(group.count / pipeline_parallel)
-        size = layers * _token_bytes(group, element_bytes, tensor_parallel)
+        size = ceil(
+            layers * _token_bytes(group, element_bytes, tensor_parallel) / group.tokens_per_entry
+        )
         state += layers * ceil(group.state_bytes / tensor_parallel)
         if group.window and keeps_windows:
             windowed[group.window] = windowed.get(group.window, 0) + size
@@ -84,18 +86,25 @@ def kv_bytes_per_token(
     element_bytes: float,
     tensor_parallel: int = 1,
     pipeline_parallel: int = 1,
+    at_least: bool = False,
 ) -> int | None:
     """Return keys and values of one token on one GPU, or None where the shape is not known.
 
     Every layer that attends counts, those with a window too; the index of sparse attention does
-    not.
+    not. Layers of a kind that is not known count as plain attention, or, where asked for what a
+    token takes `at_least`, as nothing.
     """
     groups = checkpoint.groups
     if not groups:
         return None
+    if at_least:
+        groups = tuple(group for group in groups if group.mixer is not Mixer.UNKNOWN)
     return sum(
-        ceil(group.count / pipeline_parallel)
-        * _token_bytes(group, element_bytes, tensor_parallel, with_index=False)
+        ceil(
+            ceil(group.count / pipeline_parallel)
+            * _token_bytes(group, element_bytes, tensor_parallel, with_index=False)
+            / group.tokens_per_entry
+        )
         for group in groups
     )
 

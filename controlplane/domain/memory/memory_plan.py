@@ -122,6 +122,14 @@ class MemoryPlan:
         return kv_bytes_per_token(self.inputs.checkpoint, element_bytes=SIXTEEN_BIT_BYTES) or 0
 
     @property
+    def least_kv_bytes_per_token(self) -> int:
+        """Over all GPUs, where layers of a kind that is not known keep nothing."""
+        found = kv_bytes_per_token(
+            self.inputs.checkpoint, element_bytes=self.kv_element_bytes, at_least=True
+        )
+        return min(found or 0, self.kv_bytes_per_token)
+
+    @property
     def free_bytes(self) -> int:
         """What is left of the GPU; negative when it is too small."""
         return self.device_bytes - self.fixed_bytes - self.kv_cache_bytes
@@ -223,6 +231,8 @@ class MemoryPlan:
             "kv_cache": {
                 "element_bytes": self.kv_element_bytes,
                 "bytes_per_token": self.kv_bytes_per_token,
+                "least_bytes_per_token": self.least_kv_bytes_per_token,
+                "unknown_layers": self.inputs.checkpoint.unknown_kv_layers,
                 "request_state_bytes": self.layout.state,
                 "windows": [window for window, _ in self.layout.windowed],
                 "draft_tokens": self.drafting.tokens,

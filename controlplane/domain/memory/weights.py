@@ -5,6 +5,7 @@ Source: TensorRT-LLM 1.2 and ModelOpt 0.47 leave embeddings and head in 16 bits;
 
 from dataclasses import dataclass
 
+from controlplane.domain.facts.architectures import has_language_head
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory.parallelism import Parallelism
 from controlplane.domain.spec import Spec
@@ -73,8 +74,11 @@ def expanded_weight_bytes(checkpoint: CheckpointFacts, *, number_bytes: int) -> 
 
 def table_parameters(checkpoint: CheckpointFacts) -> int:
     """Return the parameters of embedding and head, which quantization leaves alone."""
+    if checkpoint.counts is not None:
+        return checkpoint.counts.tables
     table = (checkpoint.vocabulary_size or 0) * (checkpoint.hidden_size or 0)
-    return table if checkpoint.tied_embeddings else 2 * table
+    is_one = checkpoint.tied_embeddings or not has_language_head(checkpoint.architecture)
+    return table if is_one else 2 * table
 
 
 def _as_stored(checkpoint: CheckpointFacts, *, keeps_draft: bool) -> int | None:

@@ -21,6 +21,7 @@ from controlplane.domain.rules import DeviceOffer
 from controlplane.domain.rules.examples import LLAMA_70B
 from controlplane.domain.runtimes import RUNTIMES
 from tests.domain.cases import lines
+from tests.domain.facts.test_checkpoints import LAYERS_LEFT_OUT
 from tests.domain.memory.models import LLAMA_8B, planned, public, spec_for
 
 
@@ -139,6 +140,8 @@ def test_every_public_shape_that_can_be_planned_is_planned_as_recorded() -> None
             {**_as_file(case["facts"]), "vocab_size": case["facts"].get("vocab", 32_000)}
         )
         if not recorded or not facts.groups or facts.parameters is None:
+            continue
+        if facts.model_type in LAYERS_LEFT_OUT:
             continue
         found = planned(facts, "B300", max_seq_len=1024)
         assert found.to_json()["model"]["kv_bytes_per_token"] == recorded, case["id"]

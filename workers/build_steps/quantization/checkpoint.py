@@ -35,7 +35,7 @@ class Checkpoint:
         """Layers that keep keys and values from one token to the next; some keep a state."""
         if self.is_encoder:
             return 0
-        groups = self.facts.groups
+        groups = [each for each in self.facts.groups if each.tokens_per_entry == 1]
         return sum(each.count for each in groups if each.mixer.attends)
 
     @property
