@@ -12,6 +12,7 @@ import torch
 import transformers
 from torch import nn
 
+from controlplane.domain.runtimes.native.capabilities import GENERATED
 from workers.engine.checkpoint_folder import (
     read_config,
     refuse_pickles,
@@ -26,12 +27,6 @@ from workers.engine.runner import ATTENTION_NAME
 from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
 from workers.engine.whole import refuse_not_finite, refuse_unfit
-
-ARCHITECTURES = frozenset({
-    "Gemma2ForCausalLM", "Gemma3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM",
-    "Phi3ForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM",
-})  # fmt: skip
-"""The shapes whose greedy answers the tests compare with Transformers' own."""
 
 LENGTH_DEPENDENT_ROPE = "dynamic"
 """A rotary scaling that looks at the longest row of a batch, and so mixes rows up."""
@@ -60,10 +55,10 @@ def find_model_class(folder: Path) -> Any:
     read_scheme(folder, config)
     refuse_pickles(folder)
     named = config.get("architectures") or ["none"]
-    if named[0] not in ARCHITECTURES:
+    if named[0] not in GENERATED:
         raise CheckpointRefused(
             f"The checkpoint's architecture is `{named[0]}`; the native engine serves "
-            f"{', '.join(sorted(ARCHITECTURES))}."
+            f"{', '.join(sorted(GENERATED))}."
         )
     return class_of(folder, named[0])
 

@@ -172,6 +172,8 @@ class Runtime(Protocol):
     """Settings that its engine is not told, beside those that none is, and why."""
     told_alone: Mapping[str, str] = MappingProxyType({})
     """Settings that its engine is told though others are not, and what for."""
+    generating_words: str = ""
+    """Which classes it makes text with, as a sentence."""
     pooling_words: str = ""
     """Which encoders it takes, in a sentence; empty where its table says all."""
     command_reader: CommandReader | None = None
@@ -193,6 +195,10 @@ class Runtime(Protocol):
 
     def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
         """Return whether it takes the number of GPUs and the model, its table aside."""
+        return True
+
+    def generates(self, architecture: str) -> bool:
+        """Return whether it makes text with a checkpoint of this class, as far as is known here."""
         return True
 
     def pools(self, architecture: str) -> bool:

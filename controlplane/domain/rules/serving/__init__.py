@@ -1,6 +1,7 @@
 """EH6: what an engine serves, by which routes and settings, and which engine can."""
 
 from controlplane.domain.rules.serving import (
+    architectures,
     encoders,
     engine_arguments,
     extra_routes,
@@ -13,6 +14,7 @@ from controlplane.domain.rules.serving import (
 )
 
 RULES = (
+    *architectures.RULES,
     *encoders.RULES,
     *engine_arguments.RULES,
     *extra_routes.RULES,

@@ -23,6 +23,12 @@ RUN_BY_US = (
     "Transformers"
 )
 
+GENERATED = frozenset({
+    "Gemma2ForCausalLM", "Gemma3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM",
+    "Phi3ForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM",
+})  # fmt: skip
+"""The classes whose greedy answers the tests compare with Transformers' own."""
+
 POOLED_FAMILIES = (
     "Bert", "DistilBert", "Gemma3Text", "Llama", "MPNet", "Mistral", "ModernBert", "Qwen2", "Qwen3",
     "Roberta", "XLMRoberta",

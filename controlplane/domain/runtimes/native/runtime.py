@@ -45,6 +45,7 @@ class Native(Runtime):
     has_default_length = True
     not_told = REASONS
     told_alone = READ
+    generating_words = f"It serves {', '.join(sorted(capabilities.GENERATED))}."
     pooling_words = (
         f"It knows {', '.join(capabilities.POOLED_FAMILIES)}, "
         f"as {', '.join(capabilities.POOLED_HEADS)}."
@@ -55,6 +56,10 @@ class Native(Runtime):
         return render.render(
             spec, checkpoint, computes_bfloat16=start.computes_bfloat16, **start.shared()
         )
+
+    def generates(self, architecture: str) -> bool:
+        """Return whether its answers are compared with those of Transformers."""
+        return architecture in capabilities.GENERATED
 
     def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
         """Return whether one GPU is asked for, and a model whose vectors it makes."""

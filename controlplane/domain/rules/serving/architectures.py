@@ -1,0 +1,105 @@
+"""EH66: classes that a build or its engine refuses, seen in config.json before a fetch."""
+
+from controlplane.domain.facts import sources
+from controlplane.domain.facts.architectures import TRANSPOSED_MODEL_TYPES, Role
+from controlplane.domain.facts.known_architectures import is_known_generator
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import LLAMA_8B, Example, facts
+from controlplane.domain.rules.quantization.precision import (
+    QUANTIZATION,
+    is_quantized,
+    use_no_quant,
+)
+from controlplane.domain.rules.rule import NATIVE, Fix, Rule, Severity, at
+
+_REPO = "trt_llm.build.checkpoint_repository.repo"
+_L4 = {"resources.accelerator": "L4"}
+_FP8 = {**_L4, QUANTIZATION: "fp8"}
+_MIXTRAL = facts(
+    architectures=["MixtralForCausalLM"], model_type="mixtral", num_local_experts=8,
+    num_experts_per_tok=2,
+)  # fmt: skip
+_T5 = facts(
+    architectures=["T5ForConditionalGeneration"], model_type="t5", is_encoder_decoder=True
+)  # fmt: skip
+
+
+def _generates(c: Context) -> bool:
+    return not c.spec.base_model.is_encoder
+
+
+def _is_transposed(c: Context) -> bool:
+    return c.checkpoint.model_type in TRANSPOSED_MODEL_TYPES
+
+
+def _has_two_halves(c: Context) -> bool:
+    return c.checkpoint.is_encoder_decoder and _generates(c)
+
+
+NOT_NATIVE = Rule(
+    code="EH660",
+    name="architecture-that-native-does-not-serve",
+    severity=Severity.ERROR,
+    runtimes=NATIVE,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    concerns=_generates,
+    when=lambda c: (
+        c.checkpoint.architecture is not None
+        and c.checkpoint.role in (Role.CAUSAL, Role.MULTIMODAL)
+        and is_known_generator(c.checkpoint.architecture)
+        and not c.engine.generates(c.checkpoint.architecture)
+    ),
+    message=lambda c: (
+        f"The native engine does not serve `{c.checkpoint.architecture}`. "
+        f"{c.engine.generating_words} vLLM serves it on a GPU."
+    ),
+    source=sources.enginehouse("native engine, capabilities"),
+    bad=Example(checkpoint=_MIXTRAL),
+    good=Example(checkpoint=LLAMA_8B),
+)
+
+NOT_QUANTIZED = Rule(
+    code="EH661",
+    name="architecture-that-builds-do-not-quantize",
+    severity=Severity.ERROR,
+    needs=("checkpoint",),
+    fields=at(QUANTIZATION),
+    concerns=is_quantized,
+    when=lambda c: _is_transposed(c) or _has_two_halves(c),
+    message=lambda c: (
+        f"`{c.checkpoint.architecture}` keeps its matrices transposed (`Conv1D`), and what "
+        "ModelOpt exports of them no engine can load."
+        if _is_transposed(c)
+        else f"`{c.checkpoint.architecture}` reads with an encoder and writes with a decoder; "
+        "builds quantize models that are one of the two."
+    ),
+    fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),
+    source=sources.enginehouse("calibration, classes"),
+    bad=Example(config=_FP8, checkpoint=_T5),
+    good=Example(config=_FP8, checkpoint=LLAMA_8B),
+)
+
+NO_CLASS = Rule(
+    code="EH662",
+    name="config-without-architectures",
+    severity=Severity.ERROR,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    when=lambda c: (
+        c.checkpoint.architecture is None
+        and c.checkpoint.adapter is None
+        and c.checkpoint.layers is not None
+    ),
+    message=lambda c: (
+        "`config.json` names no class under `architectures`, and builds and engines choose the "
+        "class by it"
+        + (f"; its `model_type` is `{c.checkpoint.model_type}`" if c.checkpoint.model_type else "")
+        + '. Add it, such as `"architectures": ["LlamaForCausalLM"]` for a Llama.'
+    ),
+    source=sources.enginehouse("native engine, checkpoints"),
+    bad=Example(config=_L4, checkpoint=facts(architectures=None)),
+    good=Example(config=_L4, checkpoint=LLAMA_8B),
+)
+
+RULES = (NOT_NATIVE, NOT_QUANTIZED, NO_CLASS)
