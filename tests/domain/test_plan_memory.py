@@ -74,12 +74,13 @@ def test_the_text_form_says_what_fits_and_what_would_change_it(
 def test_another_device_can_be_planned_for_without_owning_it(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for asked, kind, devices in (
-        ("L4:2", 24, 2), ("h100_40gb", 40, 1), ("RTX_4090:2", 24, 2), ("gb300:1", 277, 1),
+    for asked, memory_mib, devices in (
+        ("L4:2", 23_034, 2), ("h100_40gb", 40 * 1024, 1), ("RTX_4090:2", 24 * 1024, 2),
+        ("gb300:1", 277 * 1024, 1),
     ):  # fmt: skip
         _, out, _ = _run(capsys, files[0], "--facts", files[1], "--gpu", asked, "--format", "json")
         content = json.loads(out)
-        assert content["per_gpu"]["device_bytes"] == kind * 2**30
+        assert content["per_gpu"]["device_bytes"] == memory_mib * 2**20
         assert content["capacity"]["devices"] == devices
 
 

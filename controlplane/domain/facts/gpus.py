@@ -1,4 +1,9 @@
-"""Accelerators: memory, bandwidth, arithmetic and price, with source and date."""
+"""Accelerators: memory, bandwidth, arithmetic and price, with source and date.
+
+Memory is what the driver reports, which a node measures for itself; of kinds that nobody has seen
+reported it is what a data sheet says. An H100 reports 79.6 GiB; the constants of plans were set on
+runs that call it 80.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,6 +63,13 @@ _RESOURCES_PAGE = Source(
 _CONFIGURATOR = Source(
     document="ai-dynamo/aiconfigurator", section="system data", checked="2026-11-27"
 )
+_REPORTED = Source(
+    document="modal-labs/modal-client", section="#2797, totals that nvidia-smi reports",
+    checked="2026-11-29",
+)  # fmt: skip
+_MEASURED = Source(
+    document="Enginehouse", section="evidence, an H200 by NVML", checked="2026-11-29"
+)
 _VENDOR = Source(document="NVIDIA data sheets", section="memory size", checked="2026-11-27")
 _OURS = Source(document="Enginehouse", section="CPU as a GPU kind", checked="2026-11-27")
 _TB = 1e12
@@ -85,15 +97,15 @@ def _gpu(
 
 
 _ALL = (
-    _gpu("T4", 16 * GIB, (7, 5), _RESOURCES_PAGE, (0.32, 65, 0, 0), price=0.01052),
-    _gpu("L4", 24 * GIB, (8, 9), _RESOURCES_PAGE, (0.3, 121, 242, 0), price=0.01414),
-    _gpu("A10G", 24 * GIB, (8, 6), _RESOURCES_PAGE, (0.6, 70, 0, 0), price=0.02012),
+    _gpu("T4", 15_360 * MIB, (7, 5), _REPORTED, (0.32, 65, 0, 0), price=0.01052),
+    _gpu("L4", 23_034 * MIB, (8, 9), _REPORTED, (0.3, 121, 242, 0), price=0.01414),
+    _gpu("A10G", 23_028 * MIB, (8, 6), _REPORTED, (0.6, 70, 0, 0), price=0.02012),
     _gpu("V100", 16 * GIB, (7, 0), _VENDOR, (0.9, 125, 0, 0), assumed=("memory_bytes",)),
-    _gpu("A100", 80 * GIB, (8, 0), _RESOURCES_PAGE, (2.039, 312, 0, 0), price=0.06667),
-    _gpu("A100_40GB", 40 * GIB, (8, 0), _VENDOR, (1.555, 312, 0, 0), assumed=("memory_bytes",)),
+    _gpu("A100", 80 * GIB, (8, 0), _REPORTED, (2.039, 312, 0, 0), price=0.06667),
+    _gpu("A100_40GB", 40 * GIB, (8, 0), _REPORTED, (1.555, 312, 0, 0)),
     _gpu("H100", 80 * GIB, (9, 0), _RESOURCES_PAGE, (3.35, 989, 1979, 0), price=0.10833),
     _gpu("H100_40GB", 40 * GIB, (9, 0), _RESOURCES_PAGE, (1.675, 424, 848, 0), price=0.0625),
-    _gpu("H200", 141 * GIB, (9, 0), _RESOURCES_PAGE, (4.8, 989, 1979, 0), price=0.125),
+    _gpu("H200", 143_771 * MIB, (9, 0), _MEASURED, (4.8, 989, 1979, 0), price=0.125),
     _gpu("B200", 180 * GIB, (10, 0), _RESOURCES_PAGE, (7.7, 2250, 4500, 9000), price=0.16633),
     _gpu("L40S", 46_068 * MIB, (8, 9), _CONFIGURATOR, (0.864, 362, 733, 0)),
     _gpu(
