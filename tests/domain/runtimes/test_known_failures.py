@@ -37,6 +37,17 @@ REPORTED = (
      "number of tokens that can be stored in KV cache (3664).", "EVL-KV-CACHE-TOKENS"),
     ("bug-133", "vllm", "ValueError: Model architectures ['MxbaiRerankForCausalLM'] are not "
      "supported for now.", "EVL-ARCHITECTURE"),
+    ("vllm#16231", "vllm", "NotImplementedError: Pipeline parallelism is not supported for this "
+     "model. Supported models implement the `SupportsPP` interface.", "EVL-DRAFTS-IN-STAGES"),
+    ("vllm#45784", "vllm", "ValueError: Weight input_size_per_partition = 192 is not divisible by "
+     "weight quantization block_k = 128.", "EVL-BLOCK-SIZE"),
+    ("llm-compressor#57", "vllm", "ValueError: Weight input_size_per_partition = 7392 is not "
+     "divisible by min_thread_k = 128.", "EVL-MARLIN-SIZE"),
+    ("vllm#21960", "vllm", "/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found", "EVL-NVCC"),
+    ("flashinfer#1781", "vllm", "FileNotFoundError: [Errno 2] No such file or directory: 'nvcc'",
+     "EVL-NVCC"),
+    ("LightLLM#176", "vllm", "ptxas fatal : Value 'sm_89' is not defined for option 'gpu-name'",
+     "EVL-PTXAS"),
     ("bug-136", "vllm", "ValueError: Quantization method specified in the model config (gptq) does "
      "not match the quantization method specified in the `quantization` argument (auto-round).",
      "EVL-METHOD-DIFFERS"),

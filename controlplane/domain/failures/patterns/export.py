@@ -15,7 +15,9 @@ PATTERNS = (
     Pattern(
         code="EHQ-UNSEEN",
         blame=Blame.CONFIGURATION,
-        expression=re.compile(r"Calibrator returned None"),
+        expression=re.compile(
+            r"Calibrator returned None|Weight quantizer does not have attribute amax"
+        ),
         sentence="Calibration ran, and a layer of {repo} that `{quantization}` quantizes never "
         "saw a number: mostly an expert that no sample was routed to.",
         hint="Raise `calib_size` or use more varied data; `fp8_mlp_only` and `fp8` differ in what "
@@ -27,6 +29,40 @@ PATTERNS = (
             "hasn't seen any tensor.",
             source=_QUANTIZER,
             checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHQ-BLOCK-WIDTH",
+        blame=Blame.CONFIGURATION,
+        expression=re.compile(r"Weight shape is not divisible for block size"),
+        sentence="`{quantization}` works in blocks, and the width of a weight of {repo} does not "
+        "divide into them.",
+        hint="Use an FP8 type, which has no blocks.",
+        field=fields.QUANTIZATION,
+        fix_for=plain_fp8,
+        example=Example(
+            text="AssertionError: Weight shape is not divisible for block size for block "
+            "quantization.",
+            source="nvidia-modelopt 0.47.0, torch/quantization/qtensor/nvfp4_tensor.py",
+            checked="2026-11-29",
+        ),
+    ),
+    Pattern(
+        code="EHQ-MIXED-FORMATS",
+        blame=Blame.CONFIGURATION,
+        expression=re.compile(
+            r"Modules have different quantization formats|"
+            r"Do not support mixed precision kv cache quantization"
+        ),
+        sentence="Layers of {repo} that an engine loads as one were quantized to `{quantization}` "
+        "in different formats, which the export refuses.",
+        hint="Use `fp8`, which takes every linear layer alike.",
+        field=fields.QUANTIZATION,
+        fix_for=plain_fp8,
+        example=Example(
+            text="AssertionError: Modules have different quantization formats",
+            source="nvidia-modelopt 0.47.0, torch/export/quant_utils.py",
+            checked="2026-11-29",
         ),
     ),
     Pattern(

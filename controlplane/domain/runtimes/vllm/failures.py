@@ -6,9 +6,17 @@ from typing import Any
 from controlplane.domain.failures import Failure
 from controlplane.domain.runtimes.engine_log import explain_log
 from controlplane.domain.runtimes.native import failures as shared
-from controlplane.domain.runtimes.vllm import failures_of_models, failures_of_settings
+from controlplane.domain.runtimes.vllm import (
+    failures_of_models,
+    failures_of_settings,
+    failures_of_shapes,
+)
 
-PATTERNS = (*failures_of_settings.PATTERNS, *failures_of_models.PATTERNS)
+PATTERNS = (
+    *failures_of_settings.PATTERNS,
+    *failures_of_models.PATTERNS,
+    *failures_of_shapes.PATTERNS,
+)
 ECHOES = failures_of_settings.ECHOES
 """Words that follow an error which was printed before them."""
 LOG_PATTERNS = (*PATTERNS, *ECHOES)

@@ -147,8 +147,8 @@ PATTERNS = (
         "EVL-DRAFTS-IN-STAGES", _CONFIG,
         r"Pipeline parallelism is not supported for this model|"
         r"[Ss]peculative decoding[^\n]*pipeline parallel",
-        "Drafts and pipeline parallelism do not go together here.",
-        "Use tensor parallelism instead, or serve without drafts.",
+        "This vLLM cannot divide the model, or the one that drafts for it, into pipeline stages.",
+        "Use tensor parallelism instead; with drafts, serving without them may do.",
         text="NotImplementedError: Pipeline parallelism is not supported for this model. Supported "
         "models implement the `SupportsPP` interface.",
         source=f"{_V}#52069", field="trt_llm.build.pipeline_parallel_count", fix=no_drafts,
