@@ -10,7 +10,7 @@ from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.repository_forms import SCHEMES
 from controlplane.sources import archive, bucket, hugging_face, local
-from controlplane.sources.facts import Reader, facts_of
+from controlplane.sources.facts import Looked, Reader, look_at
 from controlplane.sources.failures import hosted_training
 from controlplane.sources.looking import Looks, no_look
 from controlplane.sources.options import SourceOptions
@@ -80,12 +80,20 @@ def read_facts(
     checkpoint: CheckpointRepository, *, token: str | None, options: SourceOptions
 ) -> CheckpointFacts:
     """Return the facts of a checkpoint without fetching its weights."""
+    return look(checkpoint, token=token, options=options).facts
+
+
+def look(checkpoint: CheckpointRepository, *, token: str | None, options: SourceOptions) -> Looked:
+    """Return the facts of a checkpoint with its config.json, without fetching its weights.
+
+    An archive's config.json is not handed on.
+    """
     if checkpoint.source is CheckpointSource.REMOTE_URL:
-        return archive.read_facts(checkpoint, options=options)
+        return Looked(facts=archive.read_facts(checkpoint, options=options), config={})
     resolved = resolve(checkpoint, token=token, options=options)
     files = [(file.path, file.size_bytes) for file in resolved.files]
     reader = _reader(resolved, token, options)
-    return facts_of(reader, files, commit=resolved.commit, name=checkpoint.repo)
+    return look_at(reader, files, commit=resolved.commit, name=checkpoint.repo)
 
 
 class _Asked(TypedDict):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -34,6 +35,14 @@ def folder_facts(folder: Path, *, commit: str | None, name: str | None = None) -
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Looked:
+    """What was read of a checkpoint: its facts, and the config.json that most of them are from."""
+
+    facts: CheckpointFacts
+    config: Mapping[str, Any]
+
+
 def facts_of(
     reader: Reader,
     files: Sequence[tuple[str, int]],
@@ -42,6 +51,18 @@ def facts_of(
     name: str,
     is_complete: bool = True,
 ) -> CheckpointFacts:
+    """Return the facts alone of what `look_at` looks at."""
+    return look_at(reader, files, commit=commit, name=name, is_complete=is_complete).facts
+
+
+def look_at(
+    reader: Reader,
+    files: Sequence[tuple[str, int]],
+    *,
+    commit: str | None,
+    name: str,
+    is_complete: bool = True,
+) -> Looked:
     """Return the facts of the listed (path, size) files of the checkpoint called `name`.
 
     Of an incomplete listing only what the small files say: there may be more weights.
@@ -68,7 +89,7 @@ def facts_of(
         commit=commit,
     )
     _refuse_unstorable(found, name)
-    return found
+    return Looked(facts=found, config=config)
 
 
 def _refuse_unstorable(facts: CheckpointFacts, name: str) -> None:

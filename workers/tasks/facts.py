@@ -8,14 +8,21 @@ from django.conf import settings
 
 from apps.configs.calibration_sets.leasing import PREVIEW
 from apps.configs.leasing import FACTS
-from apps.configs.services.facts import FactsToRead, facts_claim, facts_finish, facts_to_read
+from apps.configs.services.facts import (
+    FactsToRead,
+    facts_claim,
+    facts_finish,
+    facts_refine,
+    facts_to_read,
+)
 from apps.configs.services.verdicts import verdicts_refresh
 from apps.leases.sweeping import leases_sweep
 from apps.secrets.services.trials import SECRET_TEST
-from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.class_shape import refined, wants_its_class
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.registry import any_source
-from controlplane.sources import SourceFailure, SourceOptions, read_facts
+from controlplane.sources import Looked, SourceFailure, SourceOptions, look
+from workers.class_shapes.asking import class_shape
 from workers.tasks.checkpoint_sources import source_settings
 from workers.tasks.leasing import (
     Interrupted,
@@ -38,12 +45,15 @@ def fetch_facts(facts_id: str, **newer: Any) -> None:
         return
     with LeaseKeeper(lease) as keeper:
         try:
-            is_stored = _read_and_store(keeper)
+            stored = _read_and_store(keeper)
         except Interrupted as stopped:
             drop_or_hand_over(keeper, stopped)
             return
-    if is_stored:
-        verdicts_refresh(facts_id=facts_id)
+    if stored is None:
+        return
+    verdicts_refresh(facts_id=facts_id)
+    if isinstance(stored, Looked):
+        _refine(facts_id, stored)
 
 
 @shared_task(name="configs.sweep")
@@ -53,21 +63,35 @@ def sweep(**newer: Any) -> None:
         leases_sweep(kind)
 
 
-def _read_and_store(keeper: LeaseKeeper) -> bool:
+def _refine(facts_id: str, looked: Looked) -> None:
+    """Let the checkpoint's own class say what the tables do not; checks go on meanwhile."""
+    if not (looked.config and wants_its_class(looked.facts)):
+        return
+    shape = class_shape(looked.config, cache_dir=settings.DATA_DIR / "cache")
+    if shape is None:
+        return
+    better = refined(looked.facts, shape)
+    if facts_refine(facts_id=facts_id, read=looked.facts, refined=better):
+        verdicts_refresh(facts_id=facts_id)
+
+
+def _read_and_store(keeper: LeaseKeeper) -> Looked | Failure | None:
+    """Return what was stored; None where the lease was taken and nothing was."""
     lease = keeper.lease
     wanted = retry_on_db_error(keeper, lambda: facts_to_read(facts_id=lease.id))
     read = _read(keeper, wanted)
-    is_stored = retry_on_db_error(keeper, lambda: facts_finish(lease=lease, read=read))
+    told = read.facts if isinstance(read, Looked) else read
+    is_stored = retry_on_db_error(keeper, lambda: facts_finish(lease=lease, read=told))
     if not is_stored:
         _log.warning("facts %s were taken over; this result is dropped", lease.id)
-    return is_stored
+    return read if is_stored else None
 
 
-def _read(keeper: LeaseKeeper, wanted: FactsToRead) -> CheckpointFacts | Failure:
+def _read(keeper: LeaseKeeper, wanted: FactsToRead) -> Looked | Failure:
     try:
         secrets = redeem_secrets(keeper) if wanted.needs_secret else {}
         token = next(iter(secrets.values()), None)
-        return read_facts(wanted.checkpoint, token=token, options=_options())
+        return look(wanted.checkpoint, token=token, options=_options())
     except Unredeemed as error:
         return _unredeemed(error)
     except SourceFailure as error:

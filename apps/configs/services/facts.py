@@ -94,6 +94,14 @@ def facts_finish(*, lease: Lease, read: CheckpointFacts | Failure) -> bool:
     return lease_end(lease=lease, fetched_at=ClockTimestamp(), **outcome)
 
 
+def facts_refine(*, facts_id: str, read: CheckpointFacts, refined: CheckpointFacts) -> bool:
+    """Return whether the facts were replaced; not where others have been read by now."""
+    record = CheckpointRecord.objects.filter(
+        id=facts_id, state=FactsState.READY, facts=read.model_dump(mode="json")
+    )
+    return record.update(facts=refined.model_dump(mode="json")) == 1
+
+
 def _is_due(record: CheckpointRecord, now: datetime) -> bool:
     if record.fetched_at is None or is_awaited(record):
         return False

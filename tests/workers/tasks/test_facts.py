@@ -1,5 +1,6 @@
 """A real control worker reads the facts of a checkpoint that a check asked for."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from apps.configs.models import CheckpointRecord, FactsState
 from apps.configs.services.examination import examine_text
 from apps.leases.sweeping import leases_sweep
 from controlplane.celery import CONTROL_QUEUE
+from controlplane.domain.facts import checkpoints
 from tests.factories import config_text, make_device, make_team
 from tests.gates import Gates
 from tests.processes import CeleryWorker
@@ -39,3 +41,29 @@ def test_a_check_gets_its_facts_from_the_control_worker(data_dir: Path) -> None:
     assert record.state == FactsState.READY, log
     assert not examine_text(team=team, text=config_text(str(folder))).blocks_build
     assert leases_sweep(FACTS).sent == 0
+
+
+def test_a_class_that_the_tables_do_not_count_says_its_parameters_after_the_facts(
+    data_dir: Path,
+) -> None:
+    make_device()
+    team = make_team()
+    folder = make_tiny_checkpoint(data_dir / "checkpoints" / "counted-by-its-class")
+    config = {
+        "architectures": ["xLSTMForCausalLM"], "model_type": "xlstm", "hidden_size": 128,
+        "embedding_dim": 128, "num_heads": 2, "num_blocks": 2, "num_hidden_layers": 2,
+        "vocab_size": 1000,
+    }  # fmt: skip
+    assert checkpoints.read(config).counts is None
+    (folder / "config.json").write_text(json.dumps(config))
+    assert examine_text(team=team, text=config_text(str(folder))).blocks_build
+    record = CheckpointRecord.objects.get(team=team)
+
+    def tables() -> int:
+        record.refresh_from_db()
+        return int(((record.facts or {}).get("counts") or {}).get("tables", 0))
+
+    with Gates() as gates, CeleryWorker(CONTROL_QUEUE, gates=gates) as worker:
+        wait_for(lambda: tables() > 0, what=worker.log.read_text)
+    assert record.state == FactsState.READY
+    assert tables() == 2 * 1000 * 128

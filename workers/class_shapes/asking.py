@@ -1,0 +1,86 @@
+"""Asks a class of Transformers what a config.json comes to, in a process of its own.
+
+Answers are kept. Config.json is a stranger's: the process has limits, no network and no code of
+theirs.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from controlplane.artifacts.durable import write_atomically
+from controlplane.domain.facts.class_shape import ClassShape
+from controlplane.sources.cache import CLASSES
+from workers.build_steps.versions import tool_versions
+from workers.build_steps.weights.class_loading import ENVIRONMENT
+from workers.class_shapes import child
+
+_ROOT = Path(__file__).resolve().parents[2]
+_MODULE = "workers.class_shapes.child"
+_SECONDS = 120
+
+
+def class_shape(config: Mapping[str, Any], *, cache_dir: Path | None) -> ClassShape | None:
+    """Return what the class that config.json names comes to, or None where it cannot be made."""
+    asked = json.dumps(config, sort_keys=True)
+    place = cache_dir and cache_dir / CLASSES / _digest(asked) / "shape.json"
+    told = _kept(place)
+    if told is None:
+        told = _asked(asked)
+        if place and told is not None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(place, json.dumps(told).encode())
+    try:
+        return ClassShape.model_validate(told) if told else None
+    except ValidationError:
+        return None
+
+
+def _digest(asked: str) -> str:
+    """Return a name for all that the answer can depend on."""
+    digest = hashlib.sha256(asked.encode())
+    digest.update(Path(child.__file__).read_bytes())
+    digest.update(json.dumps(tool_versions(), sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _kept(place: Path | None) -> dict[str, Any] | None:
+    try:
+        told: dict[str, Any] | None = json.loads(place.read_bytes()) if place else None
+    except (OSError, ValueError):
+        return None
+    if place and told is not None:
+        os.utime(place)  # what is in use is not pruned
+    return told
+
+
+def _asked(config: str) -> dict[str, Any] | None:
+    """Return the answer, empty where the class cannot be made; None where nobody knows."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", _MODULE],
+            input=config.encode(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=_ROOT,
+            env={**_plain_environment(), **ENVIRONMENT},
+            timeout=_SECONDS,
+            check=False,
+        )
+        told: dict[str, Any] = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return told if done.returncode == 0 else None
+
+
+def _plain_environment() -> dict[str, str]:
+    """Return what a Python process needs; the worker's own holds addresses and secrets."""
+    names = ("PATH", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+    return {name: os.environ[name] for name in names if name in os.environ}
