@@ -165,7 +165,7 @@ def _write_rows(rows: Mapping[str, Iterable[str]], about: Mapping[str, float]) -
     head = (
         '"""What classes of transformers 5.24 come to, read 2026-11-29.\n\n'
         'Written by `python -m tests.model_classes.writing`; `row.py` says how.\n"""\n\n'
-        "# ruff: noqa: E501\n\n"
+        "# ruff: noqa: E501\n# fmt: off\n\n"
     )
     text = "".join(f"    {name!r}: ({', '.join(each)},),\n" for name, each in sorted(rows.items()))
     ROWS.write_text(
@@ -174,7 +174,7 @@ def _write_rows(rows: Mapping[str, Iterable[str]], about: Mapping[str, float]) -
         + "from controlplane.domain.facts.class_counts.row import Row\n\n"
         + "ROWS: Mapping[str, tuple[Row, ...]] = MappingProxyType({\n"
         + text
-        + "})  # fmt: skip\n\nABOUT: Mapping[str, float] = MappingProxyType({\n"
+        + "})\n\nABOUT: Mapping[str, float] = MappingProxyType({\n"
         + "".join(
             f"    {name!r}: {math.ceil(off * 100) / 100},\n"
             for name, off in sorted(about.items())
