@@ -18,7 +18,8 @@ _MEMORY = (
 )
 _CAPACITY = (
     ("Tokens in all", "kv_tokens"),
-    ("Requests at full length", "full_length_requests"),
+    ("Tokens of a request of full length", "sequence_tokens"),
+    ("Requests of that length", "full_length_requests"),
 )
 
 

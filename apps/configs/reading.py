@@ -28,7 +28,8 @@ def found_lines(facts: CheckpointFacts, named: Named) -> tuple[tuple[str, str], 
 def _lines(facts: CheckpointFacts, named: Named) -> Iterator[tuple[str, str]]:
     yield "Architecture", facts.architecture or "not said"
     about = "about " if facts.parameters_estimated else ""
-    yield "Parameters", f"{about}{number(facts.parameters)}"
+    counted = f"{about}{number(facts.parameters)}" if facts.parameters else "could not be counted"
+    yield "Parameters", counted
     yield "Weights", _weights(facts)
     yield "Context", f"{number(facts.max_positions)} tokens" if facts.max_positions else "not said"
     yield "Chat template", _CHAT_WORDS[facts.has_chat_template]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from controlplane.domain.counted import counted
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.forecast import BuildForecast, forecast
 from controlplane.domain.memory import FitRow, MemoryPlan, build_estimate, changes
@@ -63,8 +64,9 @@ def _device(planned: MemoryPlan) -> Iterator[str]:
 
 
 def _capacity(planned: MemoryPlan) -> Iterator[str]:
+    full = counted(planned.full_length_requests, "request")
     yield (
-        f"Holds {planned.kv_tokens:,} tokens: {planned.full_length_requests:,} requests of "
+        f"Holds {planned.kv_tokens:,} tokens: {full} of "
         f"{planned.sequence_tokens:,} tokens (count on {planned.safe_full_length_requests:,}), "
         f"{planned.requests_at_4096:,} of 4,096. Longest request: "
         f"{planned.longest_sequence_tokens:,} tokens. The limit is {planned.binding}."
@@ -99,7 +101,7 @@ def _beside(planned: MemoryPlan) -> Iterator[str]:
         after = change.plan
         yield (
             f"  {change.label}: {after.kv_tokens:,} tokens, "
-            f"{after.full_length_requests:,} requests of full length."
+            f"{counted(after.full_length_requests, 'request')} of {after.sequence_tokens:,}."
         )
 
 
@@ -124,12 +126,11 @@ def build_forecast(planned: MemoryPlan) -> BuildForecast:
 
 def _advised(row: FitRow) -> str:
     planned = row.plan
-    held = planned.full_length_requests if planned else 0
+    held = counted(planned.full_length_requests if planned else 0, "request")
+    length = f" of {planned.sequence_tokens:,} tokens" if planned else ""
     words = f"; {'; '.join(row.reasons)}" if row.reasons else ""
     speed = f", about {row.tokens_per_second:,.0f} tokens/s" if row.tokens_per_second else ""
-    return (
-        f"{row.offer.kind}:{row.devices} {row.quantization_type}: {held:,} requests{speed}{words}"
-    )
+    return f"{row.offer.kind}:{row.devices} {row.quantization_type}: {held}{length}{speed}{words}"
 
 
 def _range(found: Range) -> str:

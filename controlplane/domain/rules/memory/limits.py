@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from controlplane.domain.counted import counted
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.gpus import GIB, MIB
 from controlplane.domain.rules.context import Context
@@ -101,7 +102,7 @@ BATCH_BEYOND_CACHE = Rule(
     when=lambda c: c.plan.weights_fit and c.plan.kv_tokens < c.spec.max_batch_size * _SHORT_REQUEST,
     message=lambda c: (
         f"The KV cache holds {c.plan.kv_tokens:,} tokens, not {_SHORT_REQUEST} for each of "
-        f"{c.spec.max_batch_size} requests: so large a batch is never reached."
+        f"{counted(c.spec.max_batch_size, 'request')}: so large a batch is never reached."
     ),
     source=sources.engine_builder_overview("Memory usage considerations"),
     bad=Example(config={**_L4, "trt_llm.build.max_batch_size": 1024}, checkpoint=LLAMA_8B),

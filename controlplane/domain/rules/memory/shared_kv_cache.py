@@ -1,5 +1,6 @@
 """EH5: how requests share the KV cache."""
 
+from controlplane.domain.counted import counted
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
@@ -49,8 +50,9 @@ ONE_BY_ONE = Rule(
     ),
     message=lambda c: (
         f"Under `guaranteed_no_evict` a request without `max_tokens` reserves up to "
-        f"{c.plan.sequence_tokens:,} tokens, so only {c.plan.full_length_requests} of them run at "
-        "a time. `request_default_max_tokens` gives such requests a shorter answer; "
+        f"{c.plan.sequence_tokens:,} tokens, so only "
+        f"{counted(c.plan.full_length_requests, 'request')} of that length fit at a time. "
+        "`request_default_max_tokens` gives such requests a shorter answer; "
         "`max_utilization` reserves nothing and may compute twice."
     ),
     fix=Fix(

@@ -1,5 +1,6 @@
 """EH43: sizes of lookahead that suit the content and the batch, where pages differ."""
 
+from controlplane.domain.counted import counted
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.gpus import MIB
 from controlplane.domain.rules.context import Context
@@ -180,8 +181,9 @@ DRAFT_MEMORY = Rule(
     concerns=lambda c: uses_lookahead(c) and draft_length(c) > 0,
     when=lambda c: _draft_bytes(c) >= _NOTABLE_BYTES,
     message=lambda c: (
-        f"Drafts of {c.spec.max_batch_size} requests keep {_draft_bytes(c) / MIB:,.0f} MiB of KV "
-        "cache beside the accepted tokens. One page says that lookahead needs no more memory, "
+        f"Drafts of {counted(c.spec.max_batch_size, 'request')} keep "
+        f"{_draft_bytes(c) / MIB:,.0f} MiB of KV cache beside the accepted tokens. "
+        "One page says that lookahead needs no more memory, "
         "another that it needs little."
     ),
     source=_GUIDE("Memory overhead"),
