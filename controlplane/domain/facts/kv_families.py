@@ -5,7 +5,7 @@ Held to transformers 5.24 by a forward pass with a cache on an empty device
 Read 2026-11-29.
 """
 
-_BY_THEIR_OWN_CODE = frozenset(
+_READ_IN_OTHER_CODE = frozenset(
     {
         "aquila", "arctic", "baichuan", "chatglm", "deepseek", "deepseek_ref", "gpt_jais",
         "hyperclovax", "internlm", "internlm2", "internlm3", "jais", "kimi_k2", "kimi_linear",
@@ -46,4 +46,4 @@ _MEASURED = frozenset(
 
 def keeps_plain_attention(model_type: str | None) -> bool:
     """Return whether a layer of this family keeps plain attention where its file says no more."""
-    return model_type is None or model_type in _MEASURED or model_type in _BY_THEIR_OWN_CODE
+    return model_type is None or model_type in _MEASURED or model_type in _READ_IN_OTHER_CODE
