@@ -40,6 +40,7 @@ from apps.configs.serializers import (
 from apps.configs.services.configs import config_create, revision_create
 from apps.configs.services.examination import examine_text, revision_examine
 from apps.configs.services.renaming import config_rename
+from apps.configs.starts import owned_gpus
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.paging import PageQuery, page_of
 from apps.rest.serializers import Error, validated
@@ -143,7 +144,7 @@ class ImportView(TeamView):
         """Return the config that a pasted command means; nothing is run, kept or fetched."""
         command = validated(CommandBody, request.data)["command"]
         try:
-            return Response(import_command(command).to_json())
+            return Response(import_command(command, owned_gpus()).to_json())
         except RefusedCommandError as refusal:
             raise InvalidInput(
                 str(refusal), code="not_a_command", fields=["command"], hint=refusal.hint

@@ -115,7 +115,6 @@ IMPORTED: dict[str, Any] = {
             "field": "resources.accelerator",
             "question": "Which accelerator? A command line does not name it.",
             "choices": [
-                {"label": "None yet", "patch": {"resources.accelerator": None}},
                 {"label": "H100", "patch": {"resources.accelerator": "H100"}},
             ],
         }

@@ -100,10 +100,15 @@ def reading_of(*, team: Team, asked: Mapping[str, str]) -> Reading:
     return Reading(
         named=Named(source=source, repo=repo, secret_name=secret),
         record=facts_request(team=team, checkpoint=checkpoint, secret=secret),
-        owned=tuple(
-            GpuOffer(kind=each.kind, count=each.count, memory_bytes=each.memory_bytes)
-            for each in host_offers()
-        ),
+        owned=owned_gpus(),
+    )
+
+
+def owned_gpus() -> tuple[GpuOffer, ...]:
+    """Return the GPUs that each host has."""
+    return tuple(
+        GpuOffer(kind=each.kind, count=each.count, memory_bytes=each.memory_bytes)
+        for each in host_offers()
     )
 
 
@@ -133,7 +138,7 @@ def pasted_text(pasted: str) -> tuple[str, Mapping[str, Any] | None]:
     if _OURS & data.keys() or "trt_llm:" in text:
         return text, None
     try:
-        imported = import_command(text).to_json()
+        imported = import_command(text, owned_gpus()).to_json()
     except RefusedCommandError as refusal:
         words = f"This is neither a config nor a command that can be read. {refusal}"
         raise InvalidInput(words, code="not_a_command", hint=refusal.hint) from None

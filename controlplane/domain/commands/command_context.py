@@ -7,7 +7,7 @@ from controlplane.domain.commands.invocation import CommandContext
 from controlplane.domain.commands.report import Choice
 from controlplane.domain.commands.secrets import SecretsFound
 from controlplane.domain.commands.words import Word
-from controlplane.domain.facts.gpus import ACCELERATOR_KINDS
+from controlplane.domain.facts.gpus import ACCELERATOR_KINDS, CPU
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
 from controlplane.domain.spec.choices import CheckpointSource
 
@@ -20,7 +20,8 @@ _VISIBLE = frozenset(
 )  # fmt: skip
 _DEVICES = "The agent picks free GPUs and hides the others."
 _VARIABLE = "Engines get their environment from their runtime's driver, not from the config."
-_HIDDEN_KINDS = frozenset({"B10", "CPU"})
+_HIDDEN_KINDS = frozenset({"B10", CPU})
+_USUAL = "H100"
 
 
 def take_context(
@@ -48,21 +49,31 @@ def ask_accelerator(draft: Draft, context: CommandContext) -> None:
     count = _world_size(draft)
     seen = context.gpus or _visible(context.environment)
     more = f" The command sees {seen}." if seen and seen != count else ""
-    kinds = [kind for kind in ACCELERATOR_KINDS if kind not in _HIDDEN_KINDS]
+    proposed, why = _proposed(draft.owned, count)
+    draft.fields[ACCELERATOR] = _written(proposed, count)
+    kinds = [kind for kind in ACCELERATOR_KINDS if kind not in {*_HIDDEN_KINDS, proposed}]
+    texts = [_written(kind, count) for kind in (proposed, *kinds)]
     draft.ask(
         None,
         ACCELERATOR,
         f"Which accelerator? A command line does not name it, and this one needs {count} of a kind "
-        f"(tensor × pipeline parallel).{more} Without one, the config is for a CPU.",
-        [Choice(label="None yet", patch={ACCELERATOR: None})]
-        + [
-            Choice(
-                label=(text := kind if count == 1 else f"{kind}:{count}"),
-                patch={ACCELERATOR: text},
-            )
-            for kind in kinds
-        ],
+        f"(tensor × pipeline parallel).{more} {why}",
+        [Choice(label=text, patch={ACCELERATOR: text}) for text in texts],
+        first=True,
     )
+
+
+def _proposed(owned: Sequence[tuple[str, int, int]], count: int) -> tuple[str, str]:
+    """Return the kind to begin with, and why it is that one."""
+    enough = [(size, kind) for kind, number, size in owned if number >= count and kind != CPU]
+    if enough:
+        kind = max(enough)[1]
+        return kind, f"`{kind}` is what a host here has enough of."
+    return _USUAL, f"No host here has {count} of a kind; `{_USUAL}` is a proposal."
+
+
+def _written(kind: str, count: int) -> str:
+    return kind if count == 1 else f"{kind}:{count}"
 
 
 def _world_size(draft: Draft) -> int:

@@ -14,6 +14,7 @@ _SWITCHES = frozenset(
      "--replace", "--rm", "--rmi", "--sig-proxy", "--tls-verify", "--tty"}
 )  # fmt: skip
 _SHORT_SWITCHES = frozenset("dithPq")
+_GPUS = "How many GPUs the config asks for is how many a replica gets."
 _WHY = "An engine here runs without a container; the agent gives it its GPUs, memory and ports."
 
 
@@ -58,6 +59,7 @@ class _Options:
     environment: dict[str, Word] = field(default_factory=dict)
     folders: dict[str, str] = field(default_factory=dict)
     gpus: int | None = None
+    gpu_flag: str = ""
     entrypoint: tuple[Word, ...] = ()
     dropped: list[str] = field(default_factory=list)
 
@@ -88,6 +90,7 @@ class _Options:
                 self._mount(value.text)
             case "--gpus":
                 self.gpus = gpu_count(value.text)
+                self.gpu_flag = f"{flag} {value.text}"
             case "--entrypoint":
                 self.entrypoint = (value,)
             case _:
@@ -105,7 +108,10 @@ class _Options:
             environment=self.environment,
             folders=self.folders,
             gpus=self.gpus,
-            dropped=tuple((flag, _WHY) for flag in dict.fromkeys(self.dropped)),
+            dropped=(
+                *((flag, _WHY) for flag in dict.fromkeys(self.dropped)),
+                *([(self.gpu_flag, _GPUS)] if self.gpu_flag else ()),
+            ),
         )
 
 

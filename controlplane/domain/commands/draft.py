@@ -1,7 +1,8 @@
 """A config in the making: settings by dotted path, and what is to be said of each."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import yaml
 
@@ -27,8 +28,12 @@ _SHOWN_CHARACTERS = 200
 class Draft:
     """Collects settings and notes; `finish` drops what the schema refuses and says so."""
 
-    def __init__(self, server: Server, hidden: Hidden) -> None:
+    def __init__(
+        self, server: Server, hidden: Hidden, owned: Sequence[tuple[str, int, int]] = ()
+    ) -> None:
         self.server = server
+        self.owned = owned
+        """Kind, number on one host and bytes of the GPUs that hosts have."""
         self.fields: dict[str, Any] = {}
         self._hidden = hidden
         self._mapped: list[Mapped] = []
@@ -49,16 +54,23 @@ class Draft:
         )
 
     def ask(
-        self, flag: str | None, field: str, question: str, choices: Sequence[Choice] = ()
+        self,
+        flag: str | None,
+        field: str,
+        question: str,
+        choices: Sequence[Choice] = (),
+        *,
+        first: bool = False,
     ) -> None:
         """Leave a decision to the reader; the first choice must be what `fields` says now."""
-        self._questions.append(
+        self._questions.insert(
+            0 if first else len(self._questions),
             Question(
                 flag=self._show(flag) if flag else None,
                 field=field,
                 question=self._hidden.text(question),
                 choices=tuple(choices),
-            )
+            ),
         )
 
     def leave(self, flag: str, reason: str) -> None:
@@ -66,6 +78,19 @@ class Draft:
         self._not_carried.append(
             NotCarried(flag=self._show(flag), reason=self._hidden.text(reason))
         )
+
+    def move(self, field: str, to: str, value: Any) -> None:
+        """Set another field in place of one, with what was said of it."""
+        del self.fields[field]
+        self.fields[to] = value
+        self._mapped = [_moved(each, field, to, value) for each in self._mapped]
+        self._changed = [_moved(each, field, to, value) for each in self._changed]
+        self._questions = [_asked(each, field, to) for each in self._questions]
+
+    def give_up(self, field: str, reason: str) -> None:
+        """Take a field out again and say why; one that is not set is nothing to say."""
+        if field in self.fields:
+            self._drop(field, reason)
 
     def note_origin(self, flag: str, word: Word, field: str) -> None:
         """Say that a value is the default of a variable that the machine may set otherwise."""
@@ -131,6 +156,23 @@ class Draft:
     def _show(self, flag: str) -> str:
         text = self._hidden.text(flag)
         return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+
+
+Note = TypeVar("Note", Mapped, Changed)
+
+
+def _moved(note: Note, field: str, to: str, value: Any) -> Note:
+    return replace(note, field=to, value=value) if note.field == field else note
+
+
+def _asked(question: Question, field: str, to: str) -> Question:
+    if question.field != field:
+        return question
+    choices = tuple(
+        replace(each, patch={to if path == field else path: v for path, v in each.patch.items()})
+        for each in question.choices
+    )
+    return replace(question, field=to, choices=choices)
 
 
 def nested(fields: Mapping[str, Any]) -> dict[str, Any]:

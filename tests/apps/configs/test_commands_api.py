@@ -5,8 +5,17 @@ from typing import Any
 import pytest
 
 from apps.configs.models import CheckpointRecord, Config
+from controlplane.domain.facts.gpus import GIB
 from tests.apps.rest_client import RestClient, client_of
-from tests.factories import Cast, config_text, make_api_key, make_config, make_revision
+from tests.factories import (
+    Cast,
+    config_text,
+    make_api_key,
+    make_config,
+    make_device,
+    make_node,
+    make_revision,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cpu_host")]
 LINE = "vllm serve a/b --max-model-len 4096 --api-key sk-0123456789abcdef --port 1"
@@ -24,6 +33,17 @@ def test_a_command_becomes_a_config_that_can_be_kept(cast: Cast) -> None:
     assert (Config.objects.count(), CheckpointRecord.objects.count()) == (0, 0)
     body = {"name": "imported", "text": imported["text"]}
     assert client.post("/v1/configs", body)[0] == 201
+
+
+def test_the_gpu_of_a_command_is_proposed_from_what_hosts_have(cast: Cast) -> None:
+    node = make_node()
+    for index in range(4):
+        make_device(node=node, kind="L40S", index=index, uuid=f"GPU-{index}", memory_bytes=48 * GIB)
+    line = {"command": "vllm serve a/b -tp 4"}
+    status, imported = client_of(cast.member).post("/v1/configs/import", line)
+    assert status == 200
+    assert imported["questions"][0]["choices"][0]["label"] == "L40S:4"
+    assert "accelerator: L40S:4" in imported["text"]
 
 
 @pytest.mark.parametrize("command", ["", "ls", "vllm serve 'a", "\n"])

@@ -169,7 +169,7 @@ def test_the_devices_that_the_command_sees_are_told_beside_those_it_needs() -> N
         assert "needs 2 of a kind" in question.question
         assert "sees 4" in question.question
         patches: list[Any] = [choice.patch["resources.accelerator"] for choice in question.choices]
-        assert patches[0] is None
+        assert patches[0] == "H100:2"
         assert "H100:2" in patches
 
 

@@ -217,6 +217,28 @@ def test_engine_keys_that_v1_cannot_say_make_a_v2_config(settings: str) -> None:
     assert settings.split(":")[0] in spec.trt_llm.model_dump()["runtime"]["patch_kwargs"]
 
 
+def test_lengths_inside_build_config_are_the_engines_own() -> None:
+    settings = "build_config: {max_seq_len: 4096, max_batch_size: 8, max_num_tokens: 2048}"
+    text = f"cat > e.yaml <<EOF\n{settings}\nEOF\ntrtllm-serve a/b --config e.yaml"
+    spec = spec_of(text)
+    assert not spec.is_v2
+    assert (spec.max_seq_len, spec.max_batch_size, spec.max_num_tokens) == (4096, 8, 2048)
+    flags = [each.flag for each in import_command(text).mapped]
+    assert "build_config.max_seq_len: 4096" in flags
+
+
+@pytest.mark.parametrize("backend", ["pytorch", "tensorrt", "_autodeploy"])
+def test_the_backend_of_a_trtllm_line_is_spoken_of(backend: str) -> None:
+    imported = import_command(f"trtllm-serve a/b --backend {backend}")
+    assert f"--backend {backend}" in [each.flag for each in imported.not_carried]
+
+
+@pytest.mark.parametrize("gpus", ["all", "2", "device=0,1"])
+def test_the_gpus_of_a_container_are_spoken_of(gpus: str) -> None:
+    imported = import_command(f"docker run --gpus {gpus} vllm/vllm-openai --model a/b")
+    assert f"--gpus {gpus}" in [each.flag for each in imported.not_carried]
+
+
 def test_a_trtllm_file_alone_asks_for_its_checkpoint() -> None:
     imported = import_command("kv_cache_config: {free_gpu_memory_fraction: 0.8}\nmax_seq_len: 4096")
     assert (imported.server, imported.complete) == ("trtllm", False)

@@ -64,6 +64,8 @@ def problems(content: dict[str, Any]) -> list[str]:
             inner = {key: each for key, each in value.items() if key != "decoding_type"}
             names = FIELDS["decoding"][kind] | {"speculative_model_dir": "str or null"}
             found += of_block(inner, names, name)
+        elif value is None and FIELDS["arguments"][name].endswith("or null"):
+            continue
         elif name in FIELDS["blocks"]:
             found += of_block(value, FIELDS["blocks"][name], name)
         else:

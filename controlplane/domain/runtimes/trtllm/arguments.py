@@ -69,6 +69,8 @@ def sort_arguments(arguments: Mapping[str, Any], version: str) -> Sorted:
 def _reason(name: str, value: Any, version: str) -> str | None:
     if name == "trust_remote_code" and value is True:
         return _NEVER
+    if name == "tokenizer_mode" and value not in ("auto", "slow"):
+        return f"TensorRT-LLM {version} takes `auto` or `slow`, and would end at start."
     if name in BUILT_FROM_ELSEWHERE:
         return f"It is decided by {BUILT_FROM_ELSEWHERE[name]}."
     if name in ROUTER_ARGUMENTS:

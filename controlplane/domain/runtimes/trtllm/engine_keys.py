@@ -27,6 +27,7 @@ V2_FIELDS: Mapping[str, str] = {
     for name in ("max_seq_len", "max_batch_size", "max_num_tokens", "tensor_parallel_size",
                  "enable_chunked_prefill")
 }  # fmt: skip
+_LENGTHS = frozenset({"max_seq_len", "max_batch_size", "max_num_tokens", "max_beam_width"})
 PATCH = "trt_llm.runtime.patch_kwargs"
 HOST_BYTES = "trt_llm.runtime.kv_cache_host_memory_bytes"
 POLICY = "trt_llm.runtime.batch_scheduler_policy"
@@ -82,11 +83,25 @@ def carry_engine_keys(draft: Draft, keys: EngineKeys, context: CommandContext) -
         if keys.values.get(name) == value:
             draft.leave(f"{name}: {value}", "Every engine gets it anyway.")
             keys.take(name)
+    _lift_lengths(keys)
     _lift_memory_share(keys)
     if _fits_v1(keys.values):
         _carry_v1(draft, keys, context)
     else:
         _carry_v2(draft, keys)
+
+
+def _lift_lengths(keys: EngineKeys) -> None:
+    """Bring lengths inside `build_config`, as compiled engines had them, under their own names."""
+    block = keys.values.get("build_config")
+    if not isinstance(block, Mapping):
+        return
+    for name in _LENGTHS & block.keys() - keys.values.keys():
+        keys.add(f"build_config.{name}: {block[name]}", name, block[name], from_file=True)
+    rest = {name: each for name, each in block.items() if name not in _LENGTHS}
+    keys.take("build_config")
+    if rest:
+        keys.values["build_config"] = rest
 
 
 def _lift_memory_share(keys: EngineKeys) -> None:

@@ -23,6 +23,7 @@ from controlplane.domain.runtimes.trtllm.engine_keys import EngineKeys, carry_en
 from controlplane.domain.runtimes.trtllm.flags import ENGINE_KEYS, GRAMMAR, REASONS
 
 _OTHER_BACKEND = "Engines here run on the PyTorch backend, which newer versions have alone."
+_SAME_BACKEND = "Every engine gets it anyway."
 _NO_FILE = "The file is not here; paste its content together with the line."
 
 
@@ -67,8 +68,8 @@ def _sort(draft: Draft, option: Option, keys: EngineKeys, context: CommandContex
     elif option.name == "config":
         _add_file(draft, option, keys, context)
     elif option.name == "backend":
-        if clean(option.value) != "pytorch":
-            draft.leave(option.text, _OTHER_BACKEND)
+        is_ours = clean(option.value) == "pytorch"
+        draft.leave(option.text, _SAME_BACKEND if is_ours else _OTHER_BACKEND)
     elif option.name in REASONS:
         draft.leave(option.text, REASONS[option.name])
     elif option.name not in GRAMMAR.names:

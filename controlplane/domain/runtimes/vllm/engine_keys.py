@@ -127,6 +127,10 @@ def _guided(value: Any, _: Mapping[str, Any]) -> Words:
     return ("--structured-outputs-config", json.dumps({"backend": backends[value]}))
 
 
+def _overrides(value: Any, _: Mapping[str, Any]) -> Words:
+    return ("--hf-overrides", json.dumps(value)) if isinstance(value, Mapping) else None
+
+
 def _experts(value: Any, arguments: Mapping[str, Any]) -> Words:
     return ("--enable-expert-parallel",) if isinstance(value, int) and value > 1 else ()
 
@@ -159,4 +163,5 @@ _TRANSLATED: Mapping[str, Callable[[Any, Mapping[str, Any]], Words]] = {
     "cuda_graph_config": _graphs,
     "guided_decoding_backend": _guided,
     "moe_expert_parallel_size": _experts,
+    "model_kwargs": _overrides,
 }

@@ -1,5 +1,7 @@
 """A config -> the `vllm serve` line that comes nearest to it."""
 
+from collections.abc import Mapping
+
 from controlplane.domain.commands.checkpoints import model_argument
 from controlplane.domain.commands.command_writer import CommandWriter, command_text
 from controlplane.domain.commands.report import ConfigExport
@@ -14,7 +16,7 @@ from controlplane.domain.runtimes.vllm.arguments import (
     say_pooling,
     value_of,
 )
-from controlplane.domain.runtimes.vllm.engine_keys import say_engine_arguments
+from controlplane.domain.runtimes.vllm.engine_keys import PATCH, arguments_of, say_engine_arguments
 from controlplane.domain.runtimes.vllm.parse import KV_FRACTION, KV_FRACTION_REASON, SERVED_NAME
 from controlplane.domain.runtimes.vllm.precision import FIELD as QUANTIZATION
 from controlplane.domain.runtimes.vllm.precision import flags_for
@@ -22,6 +24,7 @@ from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import CheckpointSource
 
 FORMAT = "vllm"
+_CACHE_SHARE = "kv_cache_config.free_gpu_memory_fraction"
 _REPOSITORY = "trt_llm.build.checkpoint_repository"
 _LISTED_SOURCES = frozenset(
     {CheckpointSource.HF, CheckpointSource.LOCAL, CheckpointSource.S3, CheckpointSource.GCS}
@@ -40,6 +43,7 @@ def export(spec: Spec) -> ConfigExport:
     if line.gives(KV_FRACTION):
         words = ("--gpu-memory-utilization", value_of(spec, KV_FRACTION))
         line.change(KV_FRACTION, words, KV_FRACTION_REASON)
+    _say_share_of_v2(line)
     say_host_cache(line)
     say_chunked_prefill(line)
     if line.gives(SERVED_NAME):
@@ -79,6 +83,14 @@ def _say_checkpoint(line: CommandWriter) -> None:
         )
     if place.revision:
         line.words += ["--revision", place.revision]
+
+
+def _say_share_of_v2(line: CommandWriter) -> None:
+    cache = arguments_of(line).get("kv_cache_config")
+    share = cache.get("free_gpu_memory_fraction") if isinstance(cache, Mapping) else None
+    if share is not None:
+        words = ("--gpu-memory-utilization", share)
+        line.change(f"{PATCH}.{_CACHE_SHARE}", words, KV_FRACTION_REASON)
 
 
 def _say_precision(line: CommandWriter) -> None:

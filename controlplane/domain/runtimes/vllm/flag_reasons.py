@@ -12,11 +12,14 @@ _ACCESS = "Keys, limits and allowed origins are the gateway's."
 _LOGS = "Logs and traces of engines are collected by their agent."
 _METRICS = "Metrics are read from every engine anyway."
 _TUNING = "The runtime's driver decides how the engine compiles, schedules and places its kernels."
-_PARSER = "The config has no setting for parsers of tool calls and reasoning."
+_PARSER = "Which parser reads an answer is a setting; how it goes about it is the parser's own."
+_OWN_PARSER = "A file with a parser of one's own is not loaded; name one that vLLM has."
+_TEMPLATE_VALUES = "Each request gives `chat_template_kwargs` as it wants."
+_POOLER = "How an encoder pools stands in its checkpoint (`1_Pooling/config.json`)."
 _TEMPLATE = "The chat template is the checkpoint's own."
 _TOKENIZER = "The tokenizer is the checkpoint's own."
 _MEDIA = "Only text is planned for; settings of image and audio inputs have no place."
-_CODE = "Code from a repository is never run; a checkpoint that needs it is refused by the checks."
+_CODE = "Code from a repository runs only where an admin has granted it at its commit."
 _TOPOLOGY = "Hosts and processes are arranged by the deployment, not by the config."
 _REPLICAS = "Copies of the model are replicas of its deployment, not a setting of the engine."
 _DISAGGREGATED = "Moving the KV cache between engines is not a setting of one config."
@@ -39,21 +42,21 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
         "enable-request-id-headers", "enable-server-load-tracking", "enable-offline-docs",
     ),
     _LOGS: (
-        "disable-log-requests", "enable-log-requests", "disable-log-stats", "max-log-len",
+        "disable-log-requests", "enable-log-requests", "max-log-len",
         "otlp-traces-endpoint", "collect-detailed-traces", "log-config-file", "enable-log-outputs",
         "log-error-stack", "disable-access-log-for-endpoints", "aggregate-engine-logging",
     ),
-    _METRICS: ("show-hidden-metrics-for-version", "enable-prompt-tokens-details",
-               "enable-force-include-usage", "kv-cache-metrics", "enable-mfu-metrics"),
+    _METRICS: ("disable-log-stats", "show-hidden-metrics-for-version",
+               "enable-prompt-tokens-details", "enable-force-include-usage", "kv-cache-metrics",
+               "enable-mfu-metrics"),
     _TUNING: (
-        "enforce-eager", "compilation-config", "async-scheduling", "performance-mode",
+        "compilation-config", "performance-mode",
         "attention-backend", "attention-config", "moe-backend", "kernel-config", "block-size",
         "disable-custom-all-reduce", "disable-cascade-attn", "max-num-partial-prefills",
         "max-long-partial-prefills", "long-prefill-token-threshold", "scheduling-policy",
         "scheduler-cls", "disable-hybrid-kv-cache-manager", "num-gpu-blocks-override",
-        "max-seq-len-to-capture", "cuda-graph-sizes", "cudagraph-capture-sizes",
-        "max-cudagraph-capture-size", "num-scheduler-steps", "use-v2-block-manager",
-        "additional-config", "enable-dbo", "optimization-level", "stream-interval",
+        "max-seq-len-to-capture", "cuda-graph-sizes", "num-scheduler-steps",
+        "use-v2-block-manager", "additional-config", "enable-dbo", "optimization-level",
         "enable-flashinfer-autotune", "mamba-cache-mode", "mamba-cache-dtype",
         "mamba-ssm-cache-dtype", "mamba-block-size",
         "enable-mamba-cache-stochastic-rounding",
@@ -65,15 +68,15 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
         "disable-async-output-proc", "linear-backend", "kv-cache-memory-bytes",
     ),
     _PARSER: (
-        "tool-call-parser", "reasoning-parser", "enable-auto-tool-choice", "tool-parser-plugin",
-        "reasoning-config", "enable-reasoning", "reasoning-parser-plugin", "tool-server",
-        "exclude-tools-when-tool-choice-none", "structured-outputs-config",
-        "guided-decoding-backend", "guided-decoding-disable-fallback",
-        "default-chat-template-kwargs",
+        "reasoning-config", "enable-reasoning", "tool-server",
+        "exclude-tools-when-tool-choice-none", "guided-decoding-disable-fallback",
     ),
+    _OWN_PARSER: ("tool-parser-plugin", "reasoning-parser-plugin"),
+    _TEMPLATE_VALUES: ("default-chat-template-kwargs",),
+    _POOLER: ("pooler-config", "override-pooler-config"),
     _TEMPLATE: ("chat-template", "chat-template-content-format", "response-role",
                 "trust-request-chat-template"),
-    _TOKENIZER: ("tokenizer", "tokenizer-mode", "tokenizer-revision", "skip-tokenizer-init",
+    _TOKENIZER: ("tokenizer", "tokenizer-revision", "skip-tokenizer-init",
                  "tokenizer-pool-size", "return-tokens-as-token-ids"),
     _MEDIA: (
         "limit-mm-per-prompt", "mm-processor-kwargs", "mm-processor-cache-gb",
@@ -99,11 +102,11 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
         "dcp-kv-cache-interleave-size",
         "cp-kv-cache-interleave-size", "dcp-comm-backend",
     ),
-    _REUSE: ("enable-prefix-caching", "prefix-caching-hash-algo"),
-    _BUILD: ("dtype", "load-format", "model-loader-extra-config", "download-dir", "ignore-patterns",
-             "hf-overrides", "hf-config-path", "code-revision", "config-format", "model-impl",
+    _REUSE: ("prefix-caching-hash-algo",),
+    _BUILD: ("load-format", "model-loader-extra-config", "download-dir", "ignore-patterns",
+             "hf-config-path", "code-revision", "config-format", "model-impl",
              "use-tqdm-on-load", "pt-load-map-location", "quantization-param-path",
-             "rope-scaling", "rope-theta", "allow-deprecated-quantization", "enable-sleep-mode"),
+             "allow-deprecated-quantization"),
     _LORA: ("max-loras", "max-cpu-loras", "fully-sharded-loras", "lora-dtype",
             "lora-extra-vocab-size",
             "default-mm-loras", "enable-lora-bias", "lora-target-modules", "specialize-active-lora",
@@ -179,9 +182,9 @@ _FURTHER: Mapping[str, str] = {
         "dp-supervisor-probe-timeout-s dp-sync-interval"
     ),
     _DISAGGREGATED: "dcp-q-replicate ec-manager-config",
-    _REUSE: "disable-prefix-caching prefix-cache-retention-interval prefix-match-unit",
+    _REUSE: "prefix-cache-retention-interval prefix-match-unit",
     _BUILD: (
-        "model-class-overrides pooler-config quantization-config safetensors-prefetch-block-size "
+        "model-class-overrides quantization-config safetensors-prefetch-block-size "
         "safetensors-prefetch-num-threads sleep-mode-backend sleep-mode-offload-cudagraph "
         "sleep-preserve-parameter-names disable-sleep-mode weight-transfer-config"
     ),

@@ -5,9 +5,10 @@ in the tests' data.
 """
 
 from controlplane.domain.commands.options import Grammar
+from controlplane.domain.runtimes.vllm.engine_options import NAMES
 from controlplane.domain.runtimes.vllm.flag_reasons import REASONS
 
-READ = frozenset(
+READ = NAMES | frozenset(
     {"model", "model-tag", "revision", "served-model-name", "max-model-len", "max-num-seqs",
      "max-num-batched-tokens", "tensor-parallel-size", "pipeline-parallel-size",
      "enable-expert-parallel", "quantization", "kv-cache-dtype", "gpu-memory-utilization",
@@ -19,7 +20,8 @@ READ = frozenset(
 """Flags that `parse` reads."""
 
 _SWITCHES = frozenset(
-    {"enable-expert-parallel", "enable-chunked-prefill", "enable-lora", "trust-remote-code",
+    {"enable-auto-tool-choice", "enable-sleep-mode", "disable-log-stats", "disable-prefix-caching",
+     "enable-expert-parallel", "enable-chunked-prefill", "enable-lora", "trust-remote-code",
      "enable-prefix-caching", "enforce-eager", "async-scheduling", "headless", "worker-use-ray",
      "allow-credentials", "fully-sharded-loras", "skip-tokenizer-init", "language-model-only",
      "use-v2-block-manager", "interleave-mm-strings", "skip-mm-profiling", "calculate-kv-scales",

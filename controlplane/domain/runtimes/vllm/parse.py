@@ -14,6 +14,7 @@ from controlplane.domain.commands.command_context import (
 )
 from controlplane.domain.commands.draft import Draft
 from controlplane.domain.commands.invocation import CommandContext, Invocation
+from controlplane.domain.commands.lookahead import SPECULATOR
 from controlplane.domain.commands.numbers import clean, fraction, json_value, whole_number
 from controlplane.domain.commands.options import (
     Arguments,
@@ -27,10 +28,12 @@ from controlplane.domain.commands.secrets import SecretsFound, is_secret_variabl
 from controlplane.domain.commands.yaml_file import read_settings
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.runtimes.vllm.adapters import carry_adapters
+from controlplane.domain.runtimes.vllm.engine_options import PATCH, read_engine_options
 from controlplane.domain.runtimes.vllm.flag_reasons import REASONS
 from controlplane.domain.runtimes.vllm.flags import GRAMMAR, READ
-from controlplane.domain.runtimes.vllm.precision import carry_precision
-from controlplane.domain.runtimes.vllm.speculation import carry_speculation
+from controlplane.domain.runtimes.vllm.precision import carry_precision, held_cache
+from controlplane.domain.runtimes.vllm.speculation import carry_speculation, held_drafts
+from controlplane.domain.runtimes.vllm.stacks import settle_stack
 
 KV_FRACTION = "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"
 KV_HOST_BYTES = "trt_llm.runtime.kv_cache_host_memory_bytes"
@@ -38,6 +41,7 @@ CHUNKED = "trt_llm.runtime.enable_chunked_context"
 SERVED_NAME = "trt_llm.runtime.served_model_name"
 DEFAULT_TOKENS = "trt_llm.runtime.request_default_max_tokens"
 EXPERTS = "trt_llm.build.moe_expert_parallel_option"
+EXPERTS_V2 = f"{PATCH}.moe_expert_parallel_size"
 BASE_MODEL = "trt_llm.build.base_model"
 ROUTE = "trt_llm.runtime.webserver_default_route"
 COUNTS: Mapping[str, str] = {
@@ -56,8 +60,22 @@ _DEFAULT_TOKENS_REASON = (
     "vLLM cuts longer answers at it; here it is the length of requests that name none."
 )
 _EXPERTS_REASON = "vLLM spreads whole experts over all GPUs, which is the tensor parallel size."
+_DATA_RANKS = "data-parallel-size"
+_DATA_RANKS_REASON = (
+    "With expert parallelism this is one model over tensor × data parallel ranks, not copies. vLLM "
+    "gives each data parallel rank the attention whole; here it is divided over all of them."
+)
 _POOLING = {"embed": "/v1/embeddings", "embedding": "/v1/embeddings", "classify": "/predict",
             "score": None, "reward": None, "pooling": None}  # fmt: skip
+_ON_ONE = "An encoder runs on one GPU."
+_NOT_OF_ENCODERS: Mapping[str, str] = {
+    CHUNKED: "An encoder reads an input in one step.",
+    TENSOR_PARALLEL: _ON_ONE,
+    PIPELINE_PARALLEL: _ON_ONE,
+    EXPERTS: _ON_ONE,
+    DEFAULT_TOKENS: "An encoder writes no answers.",
+    SPECULATOR: "An encoder writes no answers.",
+}
 _SPECULATION = ("speculative-config", "speculative-model", "num-speculative-tokens",
                 "spec-method", "spec-model", "spec-tokens")  # fmt: skip
 
@@ -81,14 +99,17 @@ def parse(
     _carry_model(draft, arguments, options, context, secrets)
     for name, field in COUNTS.items():
         _carry_count(draft, options.get(name), field)
-    carry_precision(draft, options.get("quantization"), options.get("kv-cache-dtype"))
+    weights, cache = options.get("quantization"), options.get("kv-cache-dtype")
+    lone_cache = held_cache(weights, cache)
+    carry_precision(draft, weights, None if lone_cache else cache)
     _carry_memory(draft, options)
     _carry_serving(draft, options)
-    carry_speculation(
-        draft, [option for option in arguments.options if option.name in _SPECULATION]
-    )
+    speculation = [option for option in arguments.options if option.name in _SPECULATION]
+    own_drafts = held_drafts(speculation)
+    carry_speculation(draft, [] if own_drafts else speculation)
     carry_adapters(draft, options, context)
     _carry_pooling(draft, options)
+    settle_stack(draft, (*lone_cache, *own_drafts, *read_engine_options(arguments.options)))
     draft.carry("vllm serve", "enginehouse.runtime", "vllm")
     _leave_others(draft, arguments, context)
     ask_accelerator(draft, context)
@@ -184,12 +205,23 @@ def _carry_serving(draft: Draft, options: Mapping[str, Option]) -> None:
     if name := options.get("served-model-name"):
         _carry_name(draft, name)
     if (experts := options.get("enable-expert-parallel")) and experts.is_on:
+        _divide_over_data_ranks(draft, options)
         size = draft.fields.get(TENSOR_PARALLEL, 1)
         draft.change(experts.text, EXPERTS, size, _EXPERTS_REASON)
     elif experts:
         draft.leave(experts.text, "It is off without the flag, here too.")
     if generation := options.get("override-generation-config"):
         _carry_default_tokens(draft, generation)
+
+
+def _divide_over_data_ranks(draft: Draft, options: Mapping[str, Option]) -> None:
+    """With expert parallelism, data parallel ranks share one model's experts."""
+    given = [options[name] for name in ("tensor-parallel-size", _DATA_RANKS) if name in options]
+    ranks = whole_number(clean(given[-1].value)) if _DATA_RANKS in options else None
+    if ranks is not None:
+        flag = " ".join(option.text for option in given)
+        size = draft.fields.get(TENSOR_PARALLEL, 1)
+        draft.change(flag, TENSOR_PARALLEL, size * ranks, _DATA_RANKS_REASON)
 
 
 def _carry_name(draft: Draft, option: Option) -> None:
@@ -229,6 +261,8 @@ def _carry_pooling(draft: Draft, options: Mapping[str, Option]) -> None:
         return
     flag = " ".join(option.text for option in pooling)
     draft.carry(flag, BASE_MODEL, "encoder")
+    for field, reason in _NOT_OF_ENCODERS.items():
+        draft.give_up(field, reason)
     draft.ask(
         flag,
         BASE_MODEL,
@@ -240,11 +274,19 @@ def _carry_pooling(draft: Draft, options: Mapping[str, Option]) -> None:
         draft.carry(flag, ROUTE, route)
 
 
+def _divides_one_model(draft: Draft, option: Option) -> bool:
+    return EXPERTS_V2 in draft.fields or (
+        EXPERTS in draft.fields and whole_number(clean(option.value)) is not None
+    )
+
+
 def _leave_others(draft: Draft, arguments: Arguments, context: CommandContext) -> None:
     for option in arguments.options:
         if option.name == "config":
             if clean(option.value) not in context.files:
                 draft.leave(option.text, "The file is not here; paste its content instead.")
+        elif option.name == _DATA_RANKS and _divides_one_model(draft, option):
+            continue
         elif option.name in REASONS:
             draft.leave(option.text, REASONS[option.name])
         elif option.name not in READ:

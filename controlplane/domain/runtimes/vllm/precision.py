@@ -10,6 +10,7 @@ from controlplane.domain.commands.draft import Draft
 from controlplane.domain.commands.numbers import clean
 from controlplane.domain.commands.options import Option
 from controlplane.domain.commands.report import Choice
+from controlplane.domain.runtimes.vllm.engine_options import Held
 from controlplane.domain.spec.choices import QuantizationType
 
 FIELD = "trt_llm.build.quantization_type"
@@ -21,6 +22,7 @@ _CHECKPOINTS_OWN = frozenset(
 )  # fmt: skip
 _FP8_CACHES = frozenset({"fp8", "fp8_e4m3", "fp8_inc", "fp8_ds_mla"})
 _SIXTEEN_BIT_CACHES = frozenset({"auto", "bfloat16", "float16", "half"})
+_HELD_CACHES = frozenset({"fp8", "bfloat16", "float16"})
 _FP8_QUESTION = (
     "`fp8` is 8-bit weights with a 16-bit KV cache, in vLLM and here. The hosted product's "
     "migration example writes `fp8_kv` instead, which also stores the KV cache in 8 bits: twice "
@@ -54,6 +56,16 @@ def carry_precision(draft: Draft, weights: Option | None, cache: Option | None) 
     else:
         _carry_on_the_fly(draft, weights, kind)
         _leave_cache(draft, cache, "It goes together with `fp8` or `fp4` weights only.")
+
+
+def held_cache(weights: Option | None, cache: Option | None) -> tuple[Held, ...]:
+    """Return the KV cache's precision where the weights' own does not say it; empty else."""
+    kind = clean(weights.value).lower() if weights else "none"
+    kept = {"fp8_e4m3": "fp8", "half": "float16"}.get(_cache_kind(cache), _cache_kind(cache))
+    is_lone = kind in {"none", "null", "", *_CHECKPOINTS_OWN}
+    if cache is None or cache.value.unknown or not is_lone or kept not in _HELD_CACHES:
+        return ()
+    return (Held(flag=cache.text, path="kv_cache_config.dtype", value=kept),)
 
 
 def flags_for(quantization: QuantizationType) -> tuple[tuple[str, ...], bool]:

@@ -8,6 +8,7 @@ from controlplane.domain.commands.lookahead import REASON, SPECULATOR, lookahead
 from controlplane.domain.commands.numbers import clean, json_value, whole_number
 from controlplane.domain.commands.options import Option
 from controlplane.domain.commands.report import Choice
+from controlplane.domain.runtimes.vllm.engine_options import Held
 
 _FROM_TEXT = frozenset({"ngram", "[ngram]", "ngram_gpu", "suffix"})
 _DEFAULT_DRAFT = {"suffix": 24}
@@ -38,6 +39,24 @@ def carry_speculation(draft: Draft, options: Sequence[Option]) -> None:
         (
             Choice(label="No speculation", patch={SPECULATOR: None}),
             Choice(label="Lookahead decoding", patch={SPECULATOR: lookahead_for(_count(asked))}),
+        ),
+    )
+
+
+def held_drafts(options: Sequence[Option]) -> tuple[Held, ...]:
+    """Return drafts by the checkpoint's own prediction layers; empty for every other kind."""
+    asked = _merged(options)
+    method, count = str(asked.get("method") or "").lower(), asked.get("num_speculative_tokens", 1)
+    if not method.endswith("mtp") or not isinstance(count, int) or count < 1:
+        return ()
+    others = sorted(asked.keys() - {"method", "num_speculative_tokens"})
+    words = ", ".join(f"`{name}`" for name in others)
+    return (
+        Held(
+            flag=" ".join(option.text for option in options),
+            path="speculative_config",
+            value={"decoding_type": "MTP", "num_nextn_predict_layers": count},
+            reason=f"Of it, {words} has no setting." if others else "",
         ),
     )
 
