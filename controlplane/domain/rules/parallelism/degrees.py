@@ -78,6 +78,11 @@ def _fields(c: Context) -> tuple[str, ...]:
     return (c.spec.tensor_parallel_path, _ACCELERATOR)
 
 
+def _asked(c: Context) -> str:
+    is_named = c.spec.accelerator is not None
+    return f"{c.spec.accelerator_count} of `{c.gpu.kind}`" if is_named else "no accelerator"
+
+
 PARALLEL_COUNTS = Rule(
     code="EH301",
     name="parallel-counts-unlike-accelerators",
@@ -89,11 +94,7 @@ PARALLEL_COUNTS = Rule(
         f"tensor × pipeline × sequence parallel is {c.spec.engine_build.tensor_parallel_count} × "
         f"{c.spec.engine_build.pipeline_parallel_count} × "
         f"{c.spec.engine_build.sequence_parallel_count} = {_world_size(c)}, and the config asks "
-        + (
-            f"for {c.spec.accelerator_count} of `{c.gpu.kind}`."
-            if c.spec.accelerator
-            else "for no accelerator."
-        )
+        f"for {_asked(c)}."
     ),
     fix=Fix(label=_agreement, patch=_divide_over_all, safe=True),
     otherwise=divisions,
@@ -111,8 +112,7 @@ MORE_RANKS_THAN_DEVICES = Rule(
     when=lambda c: c.spec.tensor_parallel > c.spec.accelerator_count,
     message=lambda c: (
         f"`tensor_parallel_size` is {c.spec.tensor_parallel}, and the config asks for "
-        f"{c.spec.accelerator_count} of `{c.gpu.kind}`. The hosted parser lets this pass, and an "
-        "example of its docs has it."
+        f"{_asked(c)}. The hosted parser lets this pass, and an example of its docs has it."
     ),
     fix=Fix(
         label=lambda c: f"Use tensor parallel {c.spec.accelerator_count}",
