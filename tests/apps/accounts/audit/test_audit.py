@@ -6,7 +6,9 @@ import pytest
 from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries
 
+from apps.accounts.audit.recording import audit
 from apps.accounts.models import AuditEntry
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
@@ -159,3 +161,11 @@ def test_no_cell_of_the_csv_is_a_formula(cast: Cast) -> None:
     client_of(cast.owner).post("/v1/secrets", {"name": "hub", "value": "x"})
     answer = signed_in(cast.owner).get("/audit/export.csv")
     assert ",'=1+1," in answer.getvalue().decode()
+
+
+def test_what_the_system_does_is_written_without_a_look_at_anybody_s_rights(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with django_assert_num_queries(1):
+        entry = audit("node.sweep", "thing", team=None)
+    assert (entry.actor_kind, entry.by_admin_rights) == ("system", False)
