@@ -120,12 +120,14 @@ class FolderStore:
             return None
 
     def create_document(self, path: str, content: bytes) -> bool:
-        make_folder((self._root / path).parent)
-        return create_atomically(self._root / path, content)
+        with disk_full_named(self._root):
+            make_folder((self._root / path).parent)
+            return create_atomically(self._root / path, content)
 
     def write_document(self, path: str, content: bytes) -> None:
-        make_folder((self._root / path).parent)
-        write_atomically(self._root / path, content)
+        with disk_full_named(self._root):
+            make_folder((self._root / path).parent)
+            write_atomically(self._root / path, content)
 
     def touch_document(self, path: str) -> None:
         try:

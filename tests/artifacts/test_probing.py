@@ -9,6 +9,7 @@ from controlplane.artifacts import ArtifactFailure
 from controlplane.artifacts.probing import LONGEST_SECONDS, Probe
 from tests.artifacts.places import BucketPlace, FolderPlace, Place
 from tests.manual_clock import ManualClock
+from tests.small_disks import small_files
 
 DAY = 86_400.0
 
@@ -43,6 +44,15 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert failure.code == "EHA-UNWRITABLE"
     assert f"`{tmp_path / 'file'}" in failure.sentence
     assert "File exists" in failure.sentence
+
+
+def test_a_folder_whose_disk_is_full_is_named_and_its_disk_blamed(tmp_path: Path) -> None:
+    store = FolderPlace(tmp_path / "artifacts").open()
+    store.probe()
+    with small_files(1), pytest.raises(ArtifactFailure) as caught:
+        store.probe()
+    assert caught.value.failure.code == "EHA-DISK-FULL"
+    assert str(tmp_path / "artifacts") in caught.value.failure.sentence
 
 
 def test_a_store_that_never_answers_is_told_and_asked_once() -> None:
