@@ -45,14 +45,14 @@ def _deployed(*, replicas: int) -> str:
 
 def _make_large(build: "Build", share: float) -> None:
     """Let each replica claim that share of the smallest host, so that no host takes two."""
-    from django.db.models import Min
-
     from apps.fleet.models import Device
     from tests.factories_serving import CHECKPOINT
 
-    smallest = Device.objects.aggregate(bytes=Min("memory_bytes"))["bytes"]
-    weight_bytes = int(smallest * share)
-    large = {**CHECKPOINT, "weight_bytes": weight_bytes, "parameters": weight_bytes // 4}
+    devices = list(Device.objects.all())
+    bytes_a_parameter = 2 if all(each.computes_bfloat16 for each in devices) else 4
+    smallest = min(each.memory_bytes for each in devices)
+    parameters = int(smallest * share) // bytes_a_parameter
+    large = {**CHECKPOINT, "weight_bytes": 4 * parameters, "parameters": parameters}
     build.steps.filter(name="inspect").update(result={"checkpoint": large})
 
 
