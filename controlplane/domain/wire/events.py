@@ -1,10 +1,12 @@
 """Server-sent events, as bytes in and out."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 DONE = b"data: [DONE]\n\n"
+_BLANK_LINE = re.compile(rb"\n\r?\n")
 
 
 def encode_event(payload: Any, *, event: str | None = None, event_id: str | None = None) -> bytes:
@@ -30,16 +32,26 @@ class EventDecoder:
     """Yields the data of each event that is complete; chunks may break anywhere."""
 
     def __init__(self) -> None:
-        self._buffer = b""
+        self._chunks: list[bytes] = []
+        """Of the event that has begun; put together once, since it may come in thousands."""
+        self._end = b""
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Yield the data of every event that ends in this chunk, without the `data:` prefix."""
-        self._buffer = (self._buffer + chunk).replace(b"\r\n", b"\n")
-        *events, self._buffer = self._buffer.split(b"\n\n")
-        for event in events:
+        for event in self._ended(chunk):
             lines = [_data(line) for line in event.split(b"\n") if line.startswith(b"data:")]
             if lines:
                 yield b"\n".join(lines)
+
+    def _ended(self, chunk: bytes) -> list[bytes]:
+        seen = self._end + chunk
+        self._chunks.append(chunk)
+        events: list[bytes] = []
+        if _BLANK_LINE.search(seen):
+            *events, seen = b"".join(self._chunks).replace(b"\r\n", b"\n").split(b"\n\n")
+            self._chunks = [seen]
+        self._end = seen[-2:]
+        return events
 
 
 def _data(line: bytes) -> bytes:

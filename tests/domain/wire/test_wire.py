@@ -43,6 +43,14 @@ def test_events_survive_any_break_between_chunks(payloads: list[Any], size: int)
     assert events[-1] == b"[DONE]"
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_line_ends_of_two_characters_survive_any_break(size: int) -> None:
+    stream = b": ping\r\n\r\ndata: x\r\ndata: y\r\n\r\ndata: z\n\ndata: begun"
+    decoder = EventDecoder()
+    chunks = [stream[at : at + size] for at in range(0, len(stream), size)]
+    assert [event for chunk in chunks for event in decoder.feed(chunk)] == [b"x\ny", b"z"]
+
+
 def test_named_events_and_other_line_ends() -> None:
     assert encode_event("a\r\nb", event="log", event_id="7") == (
         b"id: 7\nevent: log\ndata: a\ndata: b\n\n"
