@@ -9,18 +9,23 @@ from xdist.scheduler import LoadScopeScheduling
 TOGETHER = ("tests/e2e/newcomer/", "tests/workers/runtimes/container/")
 """Folders whose files share one installation, or one engine of Docker's."""
 FIRST = (
+    "tests/e2e/newcomer/",
+    "tests/e2e/test_recovery",
+    "tests/e2e/test_main_job",
     "tests/workers/tasks/",
+    "tests/e2e/test_canary",
     "tests/browser/",
+    "tests/e2e/test_faults",
     "tests/workers/build_steps/",
+    "tests/e2e/test_several_hosts",
     "tests/workers/agent/",
     "tests/workers/engine/",
     "tests/workers/runtimes/",
     "tests/workers/gateway/",
     "tests/controlplane/",
-    "tests/e2e/test_recovery",
-    "tests/e2e/test_main_job",
 )
-"""The longest first, so that no process ends long after the others."""
+"""The longest first, so that no process ends long after the others; installations, which wait for
+their many processes, one after the other beside tests that compute."""
 
 
 class SideBySide(LoadScopeScheduling):

@@ -27,9 +27,10 @@ from tests.tiers import NO_TESTS_COLLECTED, ROOT, SIDE_BY_SIDE
 _PYTEST = ("pytest", "-q", "-p", "no:cacheprovider")
 FAST = ("tests.tiers", "-p", "no:cacheprovider")
 RECOVERY = (*_PYTEST, "-m", "recovery and (not long or e2e)", *SIDE_BY_SIDE)
+_LAST = ("tests/e2e/newcomer", "tests/e2e/test_main_job.py")
 WHOLE = (
-    (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE, "--ignore", "tests/e2e"),
-    (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE, "tests/e2e"),
+    (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE, *(f"--ignore={each}" for each in _LAST)),
+    (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE, *_LAST),
 )
 _STOPS_BETWEEN_LOOKS = 10
 """To look for all processes costs as much as to stop some."""

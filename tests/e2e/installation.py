@@ -42,6 +42,13 @@ trt_llm:
     quantization_type: no_quant
 """
 
+OF_THE_TESTS = (
+    *("DATABASE_URL", "BROKER_URL", "DATA_DIR", "LOCAL_CHECKPOINT_ROOTS"),
+    *("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"),
+)
+"""Variables that an installation does not inherit: our servers and folders, and that no hub may be
+asked, which the engine says at its import to a process of tests that has imported it."""
+
 MARKS = {
     "web": "controlplane.processes.web",
     "gateway": "workers.gateway",
@@ -195,7 +202,7 @@ def _client() -> httpx.Client:
 def installation(folder: Path, *, stop_engines: bool = True) -> Iterator[Installation]:
     """Start everything on `folder` with a tiny local checkpoint, and stop it again."""
     make_tiny_checkpoint(folder / "checkpoints" / "tiny")
-    with _without_the_tests_own_servers(), ExitStack() as started:
+    with _without_what_is_the_tests_own(), ExitStack() as started:
         machine = started.enter_context(running_machine(folder, stop_engines=stop_engines))
         services = machine.wait_until_ready()
         access = grant_access(folder)
@@ -218,9 +225,9 @@ def _show(running: Installation) -> None:
 
 
 @contextmanager
-def _without_the_tests_own_servers() -> Iterator[None]:
+def _without_what_is_the_tests_own() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("DATABASE_URL", "BROKER_URL", "DATA_DIR", "LOCAL_CHECKPOINT_ROOTS"):
+        for name in OF_THE_TESTS:
             patch.delenv(name, raising=False)
         yield
 

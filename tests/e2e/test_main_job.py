@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.e2e.installation import OF_THE_TESTS
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
 pytestmark = pytest.mark.e2e
@@ -24,8 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    given = {"DATABASE_URL", "BROKER_URL", "DATA_DIR", "LOCAL_CHECKPOINT_ROOTS"}
-    kept = {name: value for name, value in os.environ.items() if name not in given}
+    kept = {name: value for name, value in os.environ.items() if name not in OF_THE_TESTS}
     return {**kept, "DATA_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
 
 
