@@ -3,6 +3,7 @@
 Imports of the product wait for Django's set-up.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from playwright.sync_api import (
     Browser,
     ConsoleMessage,
     Page,
-    Playwright,
     Route,
     expect,
     sync_playwright,
@@ -41,24 +41,32 @@ OpenPage = Callable[..., Page]
 expect.set_options(timeout=PATIENCE_MS)
 
 
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    """Playwright's own process.
+@pytest.fixture(scope="session")
+def started_browser() -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
+    """The browser that Debian packages, and the loop that Playwright runs in this thread.
 
-    Ended with each module: while it runs, this thread has a running event loop, in which no other
-    test could call `asyncio.run`.
+    Without windows of its own where there is such a one: those take two thirds of its CPU.
     """
-    with sync_playwright() as started:
-        yield started
+    path = program("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    with sync_playwright() as playwright:
+        loop = asyncio.get_running_loop()
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        asyncio._set_running_loop(None)
+        yield browser, loop
+        asyncio._set_running_loop(loop)
+        browser.close()
 
 
 @pytest.fixture(scope="module")
-def chromium(playwright: Playwright) -> Iterator[Browser]:
-    """The browser that Debian packages."""
-    path = program("chromium", "chromium-browser", "google-chrome")
-    browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+def chromium(started_browser: tuple[Browser, asyncio.AbstractEventLoop]) -> Iterator[Browser]:
+    """That browser, with Playwright's loop as the running one.
+
+    Between modules none is said to run: no other test of this process could call `asyncio.run`.
+    """
+    browser, loop = started_browser
+    asyncio._set_running_loop(loop)
     yield browser
-    browser.close()
+    asyncio._set_running_loop(None)
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import chromium, playwright
+from tests.browser.conftest import chromium, started_browser
 from tests.e2e.installation import Installation, installation
 from tests.hub_server import HubServer
 from tests.tiny_checkpoint import make_tiny_checkpoint
 
-__all__ = ["chromium", "playwright"]
+__all__ = ["chromium", "started_browser"]
 
 MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 MOVING = "org/moving"
