@@ -15,7 +15,10 @@ import pytest
 from tests.e2e.installation import OF_THE_TESTS
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.timeout(1800),  # a minute and a half of two cores, of which there may be a tenth
+]
 _ROOT = Path(__file__).resolve().parents[2]
 
 
