@@ -33,8 +33,8 @@ BUDGET_CPU_SECONDS = {
     "workers/gateway": 70,
     "workers/runtimes": 85,
     "workers/tasks": 280,
-    "browser": 175,
-    "e2e": 560,
+    "browser": 125,
+    "e2e": 430,
 }
 _OTHER_CPU_SECONDS = 10
 _DEAREST_FILES = 40
