@@ -1,10 +1,12 @@
 """Reads what checkpoints say of themselves, so that checks need no network."""
 
 import logging
+from threading import Lock, Thread
 from typing import Any
 
 from celery import shared_task
 from django.conf import settings
+from django.db import DatabaseError, connection
 
 from apps.configs.calibration_sets.leasing import PREVIEW
 from apps.configs.leasing import FACTS
@@ -35,6 +37,8 @@ from workers.tasks.leasing import (
 )
 
 _log = logging.getLogger(__name__)
+_ONE_AT_A_TIME = Lock()
+"""A class takes a process of its own, with torch in it."""
 
 
 @shared_task(name="configs.fetch_facts")
@@ -52,8 +56,8 @@ def fetch_facts(facts_id: str, **newer: Any) -> None:
     if stored is None:
         return
     verdicts_refresh(facts_id=facts_id)
-    if isinstance(stored, Looked):
-        _refine(facts_id, stored)
+    if isinstance(stored, Looked) and stored.config and wants_its_class(stored.facts):
+        Thread(target=_refine, args=(facts_id, stored), daemon=True).start()
 
 
 @shared_task(name="configs.sweep")
@@ -64,15 +68,22 @@ def sweep(**newer: Any) -> None:
 
 
 def _refine(facts_id: str, looked: Looked) -> None:
-    """Let the checkpoint's own class say what the tables do not; checks go on meanwhile."""
-    if not (looked.config and wants_its_class(looked.facts)):
-        return
-    shape = class_shape(looked.config, cache_dir=settings.DATA_DIR / "cache")
+    """Let the checkpoint's own class say what the tables do not; checks go on meanwhile.
+
+    Beside the worker's own threads, which sweep: a stranger's config.json may take its time.
+    """
+    with _ONE_AT_A_TIME:
+        shape = class_shape(looked.config, cache_dir=settings.DATA_DIR / "cache")
     if shape is None:
         return
     better = refined(looked.facts, shape)
-    if facts_refine(facts_id=facts_id, read=looked.facts, refined=better):
-        verdicts_refresh(facts_id=facts_id)
+    try:
+        if facts_refine(facts_id=facts_id, read=looked.facts, refined=better):
+            verdicts_refresh(facts_id=facts_id)
+    except DatabaseError as error:
+        _log.warning("facts %s stay as the tables have them: %s", facts_id, type(error).__name__)
+    finally:
+        connection.close()
 
 
 def _read_and_store(keeper: LeaseKeeper) -> Looked | Failure | None:
