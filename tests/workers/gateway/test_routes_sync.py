@@ -15,12 +15,12 @@ pytestmark = pytest.mark.process
 
 
 def test_a_gateway_enrolls_once_and_keeps_its_secrets_to_itself(process_house):
-    process_house.publish(process_house.engine(answers))
+    process_house.publish(engine := process_house.engine(answers))
     gateway = process_house.gateway()
     gateway.stop()
-    process_house.plane.applied.clear()
     gateway.start()
-    _wait_until_applied(process_house, [1])
+    process_house.publish(engine)
+    assert process_house.plane.applied == [1, 2], "it is known by what it has kept"
 
     assert len(process_house.plane.enrolled) == 1
     enrolled = process_house.plane.enrolled[0]
