@@ -232,7 +232,7 @@ def test_a_poll_says_what_is_applied_and_takes_one_statement_where_nothing_chang
 ) -> None:
     gateway = make_gateway()
     send = _as(client, gateway.name)
-    make_api_key()
+    routes_version_bump()
     told = send("GET", "routes?after=0&format=2").json()
     current = f"routes?after={told['version']}&digest={told['digest']}&format=2"
     with django_assert_num_queries(1):
