@@ -94,7 +94,7 @@ def test_the_memory_says_how_much_it_holds_and_what_the_speed_rests_on(
     memory = page.get_by_role("region", name="Memory per GPU")
     expect(memory).to_contain_text(
         re.compile(
-            r"Holds\s+\S+\s+requests?\s+at\s+full\s+length,\s+\S+\s+at\s+4\s096\s+tokens;\s+[\d\s]+tokens"
+            r"Holds\s+\S+\s+requests?\s+of\s+131\s072\s+tokens,\s+\S+\s+of\s+4\s096;\s+[\d\s]+tokens"
         )
     )
     for part in ("Weights", "KV cache", "Activations", "Overhead"):

@@ -18,11 +18,17 @@ from workers.build_steps.processes import LEASE_VARIABLE, Process, environment, 
 
 
 def spec_of(
-    repo: str, source: str = "LOCAL", *, samples: int | None = None, **build: Any
+    repo: str,
+    source: str = "LOCAL",
+    *,
+    samples: int | None = None,
+    on: str | None = None,
+    **build: Any,
 ) -> dict[str, Any]:
     parsed = parse_mapping(
         {
             "model_name": "tiny",
+            **({"resources": {"accelerator": on}} if on else {}),
             **({"enginehouse": {"calibration": {"samples": samples}}} if samples else {}),
             "trt_llm": {
                 "build": {

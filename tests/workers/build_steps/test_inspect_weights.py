@@ -43,11 +43,15 @@ def inspect_in_a_child(
     """Fetch and inspect a copy of the tiny checkpoint that was changed; nothing is kept."""
     monkeypatch.setenv("MODEL_CLASS_CACHE", str(tmp_path / "classes"))
 
-    def run(change: Change, **build: Any) -> StepResult:
+    def run(change: Change, *, on: str | None = None, **build: Any) -> StepResult:
         folder = make_tiny_checkpoint(tmp_path / "roots" / "tiny")
         change(folder)
-        spec = spec_of(str(folder), **build)
-        options = {"local_checkpoint_roots": [str(folder.parent)], "memory_bytes": 2_000_000_000}
+        spec = spec_of(str(folder), on=on, **build)
+        offered = [{"kind": on, "count": 1, "memory_bytes": 80 << 30}] if on else None
+        options = {
+            "local_checkpoint_roots": [str(folder.parent)], "memory_bytes": 2_000_000_000,
+            "devices": offered,
+        }  # fmt: skip
         fetched = tmp_path / "fetch"
         run_here("fetch", spec, fetched, options)
         return run_here("inspect", spec, tmp_path / "inspect", options, fetch=fetched)
@@ -157,9 +161,16 @@ def test_a_class_that_transformers_does_not_have_is_said_to_be_not_compared(
     inspect: Callable[..., StepResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_PYTHON", "/opt/engine/bin/python")
-    weights = inspect(config(architectures=["AquilaForCausalLM"])).values["weights"]
+    weights = inspect(config(architectures=["AquilaForCausalLM"]), on="H100").values["weights"]
     assert not weights["compared"]
     assert "AquilaForCausalLM" in weights["reason"]
+
+
+def test_a_config_that_names_no_class_ends_the_build_before_one_is_looked_for(
+    inspect: Callable[..., StepResult],
+) -> None:
+    with pytest.raises(StepFailure, match=r"EH662: `config\.json` names no class"):
+        inspect(config(architectures=None))
 
 
 def test_no_code_of_the_checkpoint_runs_while_it_is_compared(
@@ -200,7 +211,6 @@ def test_a_process_says_of_which_config_its_class_cannot_be_made(
     [
         ({"hidden_act": "nonsense"}, '`hidden_act` is "nonsense"'),
         ({"rope_parameters": {"rope_type": "odd", "rope_theta": 10000.0}}, "odd"),
-        ({"architectures": None}, "`architectures` names no class"),
         ({"hidden_size": 10**30}, "LlamaForCausalLM"),
         ({"num_hidden_layers": 0}, "`num_hidden_layers` is 0"),
         ({"num_hidden_layers": -2}, "`num_hidden_layers` is -2"),

@@ -83,8 +83,8 @@ def test_json_object_and_pydantic_parse(server: EngineServer) -> None:
 
 def test_errors_arrive_as_the_clients_own(server: EngineServer) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
-        server.openai.completions.create(model="tiny", prompt="a", echo=True)
-    assert (refused.value.param, refused.value.code) == ("echo", "unsupported_parameter")
+        server.openai.completions.create(model="tiny", prompt="a", suffix="b")
+    assert (refused.value.param, refused.value.code) == ("suffix", "unsupported_parameter")
 
 
 def test_the_model_list_has_the_served_name(server: EngineServer) -> None:
