@@ -93,16 +93,21 @@ def _row(key: ApiKey) -> dict[str, object]:
 
 def limit_words(key: ApiKey) -> list[str]:
     """Return the limits of the key, each in a few words."""
-    said = (
-        (key.environments, "only {}"),
-        (key.model_ids, "models {}"),
+    lists = (
+        (key.environments, "only {}", "no environment"),
+        (key.model_ids, "models {}", "no model"),
+    )
+    numbers = (
         (key.requests_per_minute, "{} requests/min"),
         (key.tokens_per_minute, "{} tokens/min"),
         (key.parallel_requests, "{} at a time"),
         (key.monthly_spend, "{} a month"),
     )
     return [
-        words.format(", ".join(value) if isinstance(value, list) else value)
-        for value, words in said
-        if value is not None
+        *(
+            words.format(", ".join(names)) if names else none
+            for names, words, none in lists
+            if names is not None
+        ),
+        *(words.format(value) for value, words in numbers if value is not None),
     ]
