@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.servers.basehttp import WSGIRequestHandler
 from drf_spectacular.generators import SchemaGenerator
 
 from tests.factories import make_api_key, make_cast
@@ -39,8 +40,17 @@ def document(tmp_path: Path) -> Path:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("who", ["member", "owner", "organisation_admin"])
 def test_all_phases_find_no_failure_of_ours_and_nothing_undocumented(
-    who: str, document: Path, live_server: Any, broker: str, settings: Any, tmp_path: Path
+    who: str,
+    document: Path,
+    live_server: Any,
+    broker: str,
+    settings: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # It writes head and body apart: else each of the thousands of answers waits 40 ms for an
+    # acknowledgement.
+    monkeypatch.setattr(WSGIRequestHandler, "disable_nagle_algorithm", True)
     settings.KEY_RING_FILE = tmp_path / "ring" / "keys"
     settings.API_REQUESTS_PER_MINUTE = 0
     key = make_api_key(user=getattr(make_cast(), who), type="PERSONAL")
@@ -61,7 +71,7 @@ def _run(document: Path, url: str, key: str) -> tuple[int, str]:
                 *(sys.executable, "-m", "schemathesis.cli", "run", str(document), "--url", url),
                 *("--header", f"Authorization: Bearer {key}", "--checks", ",".join(CHECKS)),
                 *("--phases", ",".join(PHASES), "--max-examples", str(EXAMPLES)),
-                *("--generation-deterministic", "--no-shrink"),
+                *("--generation-deterministic", "--no-shrink", "--request-timeout", "60"),
                 *("--continue-on-failure", "--suppress-health-check", "all", "--no-color"),
             ],
             cwd=document.parent,
