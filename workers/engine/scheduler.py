@@ -14,6 +14,9 @@ from workers.engine.settings import EngineSettings, Policy
 GROWTH_TOKENS = 64
 """Room that a row is given ahead of its tokens where it is not given all it may need."""
 
+MOST_PASSED = 64
+"""Later requests that may go before one, however short they are."""
+
 MOST_OVERTAKEN = 8
 """Requests that may pass one that is too large for the room there is, before all wait for it."""
 
@@ -22,7 +25,7 @@ class Scheduler:
     """Weighted fair queueing; rows join and leave between any two steps.
 
     Whoever waits is served as if all shared the engine at once: the first row goes to who would
-    then have ended first, so that short requests pass long ones, and none is passed for ever.
+    then have ended first, so that short requests pass long ones, each a bounded number of times.
 
     `submit` and the counts may be used from any thread, everything else belongs to the model
     thread.
@@ -63,7 +66,7 @@ class Scheduler:
             for sequence in [sequence for sequence in self.running if sequence.is_cancelled]:
                 self.leave(sequence)
             self.waiting = [sequence for sequence in self.waiting if not sequence.is_cancelled]
-            self.waiting.sort(key=lambda sequence: (sequence.turn, sequence.arrived_at))
+            self.waiting.sort(key=_place)
             while len(self.running) < self._settings.max_batch_size and self._admit_one():
                 pass
 
@@ -129,6 +132,8 @@ class Scheduler:
                 self._overtaken = 0 if sequence is self.waiting[0] else self._overtaken + 1
                 self._turn += sequence.reserved_tokens / (len(self.waiting) + len(self.running))
                 self.waiting.remove(sequence)
+                for other in self.waiting:
+                    other.passed += other.arrived_at < sequence.arrived_at
                 self.running.append(sequence)
                 return True
             if self._overtaken >= MOST_OVERTAKEN:
@@ -181,3 +186,8 @@ class Scheduler:
         with self.changed:
             sequence.turn = 0.0  # before all others
             self.waiting.append(sequence)
+
+
+def _place(sequence: Sequence) -> tuple[float, float]:
+    turn = 0.0 if sequence.passed >= MOST_PASSED else sequence.turn
+    return turn, sequence.arrived_at

@@ -41,6 +41,8 @@ class Sequence:
         self.arrived_at = self.last_token_at = clock.monotonic()
         self.turn = 0.0
         """Where the scheduler puts it among those who wait."""
+        self.passed = 0
+        """How many that came later were given a row before it."""
         self.is_cancelled = False
         self.cached_tokens = 0
         self._clock = clock

@@ -7,6 +7,7 @@ import pytest
 
 from tests.workers.engine.asking import Asked, Hold, make_engine, start_engine
 from tests.workers.engine.reading_metrics import metric
+from workers.engine import scheduler
 from workers.engine.engine import Engine
 
 pytestmark = pytest.mark.engine
@@ -128,6 +129,19 @@ def test_a_large_request_is_not_passed_for_ever(checkpoint: Path) -> None:
     assert large.finish().failure is None
     assert small[-1].finish().answer.last_token_at > large.answer.last_token_at
     assert small[1].answer.last_token_at < large.answer.last_token_at
+    engine.stop()
+
+
+def test_a_crowd_of_short_requests_passes_a_long_one_so_often_and_no_more(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "MOST_PASSED", 5)
+    engine = make_engine(checkpoint, max_batch_size=1)
+    long = Asked(engine, [5, 6], max_tokens=60, ignore_eos=True)
+    short = [Asked(engine, [5, 6, at], max_tokens=2, ignore_eos=True) for at in range(12)]
+    engine.start()
+    ended = long.finish().answer.last_token_at
+    assert sum(each.finish().answer.last_token_at < ended for each in short) == 5
     engine.stop()
 
 
