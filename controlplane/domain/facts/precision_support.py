@@ -32,6 +32,9 @@ def precision_refusal(
     refused = _of_device(precision.weights, gpu, support, name)
     if refused:
         return refused
+    if precision.quantizes_kv_cache and not gpu.has_capability(*FP8.minimum_capability):
+        # Weights may be computed in 16 bits where the cache still has to be read in 8.
+        return _needs(f"the 8-bit KV cache of `{name}`", FP8, gpu)
     model_type = checkpoint.model_type or ""
     if precision.quantizes_kv_cache and model_type in KV_SENSITIVE_MODEL_TYPES:
         return f"`{model_type}` has a bias on keys, which an 8-bit KV cache does not survive"
@@ -63,5 +66,9 @@ def _of_device(number: Number, gpu: Gpu, support: PrecisionSupport, name: str) -
     expanded = support.expanded_from.get(number.label)
     if expanded is not None and gpu.has_capability(*expanded):
         return None
+    return _needs(f"`{name}`", number, gpu)
+
+
+def _needs(what: str, number: Number, gpu: Gpu) -> str:
     wanted = ".".join(map(str, number.minimum_capability))
-    return f"`{name}` needs compute capability {wanted}; {gpu.kind} has {gpu.capability_text}"
+    return f"{what} needs compute capability {wanted}; {gpu.kind} has {gpu.capability_text}"

@@ -4,8 +4,15 @@ import pytest
 
 from apps.configs.fit_matrix import cell_patch, matrix_of
 from controlplane import clock
+from controlplane.domain.memory import every_offer, fit
+from controlplane.domain.rules import examples
+from controlplane.domain.rules.context import Known, every_kind
+from controlplane.domain.rules.examine import examine
 from controlplane.domain.rules.examples import LLAMA_70B
-from controlplane.domain.spec import edit_yaml, parse_text
+from controlplane.domain.rules.rule import Severity
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.spec import edit_yaml, parse_mapping, parse_text
+from controlplane.domain.spec.patch import patched
 from tests.apps.pages import signed_in
 from tests.factories import Cast, make_cast, make_checkpoint_record, make_device, make_node
 from tests.folded import folded
@@ -110,3 +117,27 @@ def test_only_the_build_is_off_for_a_device_one_might_get() -> None:
     assert "EH102" in owned
     assert '<option value="B200">' not in owned
     assert "H100 (not here)" in owned
+
+
+@pytest.mark.parametrize("runtime", ["vllm", "trtllm"])
+@pytest.mark.parametrize("name", ["LLAMA_8B", "LLAMA_70B", "QWEN2_7B"])
+def test_no_cell_offers_what_a_check_then_blocks(name: str, runtime: str) -> None:
+    checkpoint = getattr(examples, name)
+    text = f"enginehouse: {{runtime: {runtime}}}\n{TEXT}"
+    data, spec = parse_text(text).data, parse_text(text).spec
+    assert spec is not None
+    known = Known(
+        checkpoint=checkpoint, secret_names=frozenset(), runtimes=frozenset({runtime}),
+        devices=every_kind(cpu_memory_bytes=GIB),
+    )  # fmt: skip
+    rows = fit(checkpoint, every_offer(), spec=spec, runtime=RUNTIMES[runtime].memory)
+    assert len({row.offer.kind for row in rows}) > 8
+    blocked = {}
+    for row in rows:
+        ranks = f"{row.tensor_parallel} {row.pipeline_parallel}"
+        cell = f"{row.offer.kind} {row.quantization_type} {ranks}"
+        report = examine(parse_mapping(patched(data, cell_patch(data, cell))), known).report
+        errors = [each.code for each in report.findings if each.severity is Severity.ERROR]
+        if errors:
+            blocked[cell] = errors
+    assert blocked == {}
