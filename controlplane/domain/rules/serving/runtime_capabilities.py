@@ -127,9 +127,8 @@ UNTRANSLATED = Rule(
     fields=lambda c: tuple(f"{ARGUMENTS}.{name}" for name in _untranslated(c)) or (ARGUMENTS,),
     when=lambda c: bool(_untranslated(c)),
     message=lambda c: (
-        "Arguments of TensorRT-LLM that vLLM has no counterpart for, so they have no effect: "
-        + ", ".join(f"`{name}`" for name in _untranslated(c))
-        + "."
+        "No effect under vLLM, which reads `patch_kwargs` by TensorRT-LLM's names where it has a "
+        "counterpart: " + ", ".join(f"`{name}`" for name in _untranslated(c)) + "."
     ),
     fix=Fix(
         label="Remove them",
