@@ -15,12 +15,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from controlplane.artifacts.durable import write_atomically
 from controlplane.domain.facts.class_shape import ClassShape
 from controlplane.sources.cache import CLASSES
 from workers.build_steps.versions import tool_versions
 from workers.build_steps.weights.class_loading import ENVIRONMENT
 from workers.class_shapes import child
+from workers.kept_answers import keep_answer, kept_answer
 
 _ROOT = Path(__file__).resolve().parents[2]
 _MODULE = "workers.class_shapes.child"
@@ -31,12 +31,11 @@ def class_shape(config: Mapping[str, Any], *, cache_dir: Path | None) -> ClassSh
     """Return what the class that config.json names comes to, or None where it cannot be made."""
     asked = json.dumps(config, sort_keys=True)
     place = cache_dir and cache_dir / CLASSES / _digest(asked) / "shape.json"
-    told = _kept(place)
+    told = kept_answer(place)
     if told is None:
         told = _asked(asked)
-        if place and told is not None:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(place, json.dumps(told).encode())
+        if told is not None:
+            keep_answer(place, told)
     try:
         return ClassShape.model_validate(told) if told else None
     except ValidationError:
@@ -49,16 +48,6 @@ def _digest(asked: str) -> str:
     digest.update(Path(child.__file__).read_bytes())
     digest.update(json.dumps(tool_versions(), sort_keys=True).encode())
     return digest.hexdigest()
-
-
-def _kept(place: Path | None) -> dict[str, Any] | None:
-    try:
-        told: dict[str, Any] | None = json.loads(place.read_bytes()) if place else None
-    except (OSError, ValueError):
-        return None
-    if place and told is not None:
-        os.utime(place)  # what is in use is not pruned
-    return told
 
 
 def _asked(config: str) -> dict[str, Any] | None:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controlplane.artifacts.durable import write_atomically
 from controlplane.sources.cache import CLASSES
 from workers.build_steps.versions import tool_versions
 from workers.build_steps.weights import class_loading
+from workers.kept_answers import keep_answer, kept_answer
 
 _MODULE = "workers.build_steps.weights.class_loading"
 _ROOT = Path(__file__).resolve().parents[3]
@@ -61,10 +61,11 @@ def compare(folder: Path, shapes: Shapes, *, cache_dir: Path | None) -> Comparis
     Raises NotCompared, or ConfigUnfit where the class cannot be made of the folder's config.json.
     """
     place = _place(folder, shapes, cache_dir)
-    told = _kept(place)
+    told = kept_answer(place)
     if told is None:
         told = _asked(folder, shapes)
-        _keep(place, told)
+        if "refused_for_now" not in told:
+            keep_answer(place, told)
     if reason := told.get("config_refused"):
         raise ConfigUnfit(reason)
     if reason := told.get("not_loadable") or told.get("refused_for_now"):
@@ -91,22 +92,6 @@ def _place(folder: Path, shapes: Shapes, cache_dir: Path | None) -> Path | None:
     for part in (sorted((name, *shape) for name, shape in shapes.items()), tool_versions()):
         digest.update(json.dumps(part, sort_keys=True).encode())
     return root / digest.hexdigest() / "comparison.json"
-
-
-def _kept(place: Path | None) -> dict[str, Any] | None:
-    try:
-        told: dict[str, Any] | None = json.loads(place.read_bytes()) if place else None
-    except (OSError, ValueError):
-        return None
-    if place and told is not None:
-        os.utime(place)  # what is in use is not pruned
-    return told
-
-
-def _keep(place: Path | None, told: Mapping[str, Any]) -> None:
-    if place is not None and "refused_for_now" not in told:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(place, json.dumps(told).encode())
 
 
 def _asked(folder: Path, shapes: Shapes) -> dict[str, Any]:
