@@ -15,8 +15,9 @@ from controlplane.domain.facts.class_counts.parts import part_of
 from workers.build_steps.weights.class_loading import CPU_SECONDS, MEMORY_BYTES
 from workers.imports import import_transformers, without_collecting
 
-_SHORT, _LONG = 8, 24
-_CACHES = ("past_key_values", "cache_params", "state")
+SHORT, LONG = 8, 24
+_CACHES = ("past_key_values", "cache_params", "mems", "state")
+_OF_NO_CACHE = ("config", "parent", "model")
 
 
 def main() -> None:
@@ -65,14 +66,15 @@ def _made(raw: Mapping[str, Any]) -> Any:
 
 def _kept(model: Any) -> dict[str, int]:
     try:
-        short, long = _numbers(model, _SHORT), _numbers(model, _LONG)
+        short, long = kept_numbers(model, SHORT), kept_numbers(model, LONG)
     except Exception:  # many classes look at values, which nothing on this device has
         return {}
-    a_token = (long - short) // (_LONG - _SHORT)
-    return {"numbers_a_token": a_token, "numbers_a_request": short - a_token * _SHORT}
+    a_token = (long - short) // (LONG - SHORT)
+    return {"numbers_a_token": a_token, "numbers_a_request": short - a_token * SHORT}
 
 
-def _numbers(model: Any, tokens: int) -> int:
+def kept_numbers(model: Any, tokens: int) -> int:
+    """Return how many numbers it keeps of so many tokens. Raises what the class does."""
     import torch
 
     ids = torch.zeros((1, tokens), dtype=torch.long, device="meta")
@@ -96,7 +98,7 @@ def _tensors(value: Any, depth: int = 0) -> Iterator[Any]:
             yield from _tensors(each, depth + 1)
     elif depth < 6 and type(value).__module__.startswith("transformers"):
         for name, each in getattr(value, "__dict__", {}).items():
-            if name != "config":
+            if name not in _OF_NO_CACHE:
                 yield from _tensors(each, depth + 1)
 
 
