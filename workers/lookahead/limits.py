@@ -1,0 +1,45 @@
+"""How long a draft may be while it still pays."""
+
+from collections import deque
+from typing import Final
+
+WINDOW_STEPS: Final = 64
+LOWEST_ACCEPTANCE: Final = 0.3
+HIGHEST_ACCEPTANCE: Final = 0.6
+LEAST_CAP: Final = 1
+
+
+def free_draft_tokens(free_tokens: int, running: int) -> int:
+    """Return the longest draft whose verification costs no time beside reading the weights.
+
+    `free_tokens` is the ridge of device and model: tokens that one forward takes before arithmetic,
+    and not memory, bounds it (performance.md, section 2).
+    """
+    return max(0, free_tokens // max(1, running) - 1)
+
+
+class AcceptanceGuard:
+    """Halves the cap while under 30 % of drafts are accepted, doubles it again above 60 %."""
+
+    def __init__(self, cap: int) -> None:
+        self.cap = cap
+        self._whole_cap = cap
+        self._steps: deque[tuple[int, int]] = deque(maxlen=WINDOW_STEPS)
+
+    def observe(self, drafted: int, accepted: int) -> None:
+        """Take in one step; steps without a draft say nothing."""
+        if not drafted:
+            return
+        self._steps.append((drafted, accepted))
+        if len(self._steps) < WINDOW_STEPS:
+            return
+        share = sum(each[1] for each in self._steps) / sum(each[0] for each in self._steps)
+        if share < LOWEST_ACCEPTANCE:
+            self._set(max(LEAST_CAP, self.cap // 2))
+        elif share > HIGHEST_ACCEPTANCE:
+            self._set(min(self._whole_cap, 2 * self.cap))
+
+    def _set(self, cap: int) -> None:
+        if cap != self.cap:
+            self.cap = cap
+            self._steps.clear()
