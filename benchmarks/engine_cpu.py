@@ -9,9 +9,7 @@ machine distorts least; wall-clock figures stand beside them.
 
 import argparse
 import random
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -27,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import report  # noqa: E402
+from benchmarks.checkpoints import smollm2  # noqa: E402
 from benchmarks.engine_cpu_parts.sides import BATCH, Ours, Request, Rival  # noqa: E402
 
 VOCABULARY = 49_000
@@ -127,16 +126,6 @@ def _cpu_seconds(process: psutil.Process) -> float:
 def _request(choice: random.Random, prompt: int, answer: int) -> Request:
     ids = [choice.randrange(5, VOCABULARY) for _ in range(prompt)]
     return Request(prompt=ids, max_tokens=answer)
-
-
-def smollm2() -> Path:
-    """The converted SmolLM2; made once, about twenty seconds, and kept."""
-    folder = Path(tempfile.gettempdir()) / "enginehouse-bench" / "SmolLM2-135M-Instruct"
-    if (folder / "config.json").is_file():
-        return folder
-    command = [sys.executable, "-m", "workers.runtimes.native.gguf_to_hf", "--output", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=sys.stderr, stderr=subprocess.DEVNULL)
-    return folder
 
 
 def _options() -> argparse.Namespace:

@@ -16,7 +16,7 @@ sys.path[0] = str(ROOT)
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 from benchmarks import report  # noqa: E402
-from benchmarks.engine_cpu import smollm2  # noqa: E402
+from benchmarks.checkpoints import smollm2  # noqa: E402
 from benchmarks.engine_cpu_parts.sides import Ours  # noqa: E402
 
 TASKS = Path(__file__).with_name("harness_parts")
