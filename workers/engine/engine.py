@@ -14,7 +14,6 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
 from workers.engine.adapters import read_adapter
 from workers.engine.deltas import AdapterDeltas
-from workers.engine.drafts import PromptLookup
 from workers.engine.errors import CheckpointRefused
 from workers.engine.generation import Generation
 from workers.engine.grammar import Grammars
@@ -84,11 +83,11 @@ class Engine:
     def submit(self, generation: Generation) -> Sequence:
         """Queue a request and give back its handle. Raises: `QueueFull`."""
         special = generation.sampling.shows_special_tokens
-        ngram, long_rope = self.settings.lookahead_ngram, self._model.long_rope
+        make_drafter, long_rope = self.settings.make_drafter, self._model.long_rope
         sequence = Sequence(
             generation, end_tokens=self._end_tokens,
             decode=partial(self.codec.decode, shows_special=special),
-            drafter=PromptLookup(ngram, self.settings.draft_factor) if ngram else None,
+            drafter=make_drafter() if make_drafter else None,
             rope_border=None if long_rope is None else long_rope.border, clock=self._clock,
         )  # fmt: skip
         self._scheduler.submit(sequence)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from workers.engine.drafts import MakeDrafter
+
 
 class Policy(StrEnum):
     """What a row is given when it is admitted: `batch_scheduler_policy` of a config."""
@@ -63,11 +65,8 @@ class EngineSettings:
 
     scheduler_policy: Policy = Policy.GUARANTEED_NO_EVICT
 
-    lookahead_ngram: int | None = None
-    """Longest match that guesses the next tokens, and longest guess. Absent: nothing is guessed."""
-
-    draft_factor: int = 1
-    """Tokens guessed for each one of a match."""
+    make_drafter: MakeDrafter | None = None
+    """Begins the drafter of a row. Absent: nothing is drafted."""
 
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Folders of LoRA adapters in PEFT's form, by the model name that asks for them."""

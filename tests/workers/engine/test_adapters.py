@@ -14,6 +14,7 @@ from tests.workers.engine.adapter_folders import make_adapter, peft_greedy
 from tests.workers.engine.asking import Asked, start_engine, transformers_greedy
 from workers.engine.engine import Engine
 from workers.engine.errors import CheckpointRefused
+from workers.runtimes.native.drafting import drafters
 
 pytestmark = [
     pytest.mark.engine,
@@ -44,7 +45,9 @@ def adapters(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapp
 
 @pytest.fixture(scope="module")
 def adapted(checkpoint: Path, adapters: Mapping[str, Path]) -> Iterator[Engine]:
-    engine = start_engine(checkpoint, adapters=adapters, max_batch_size=16, lookahead_ngram=3)
+    engine = start_engine(
+        checkpoint, adapters=adapters, max_batch_size=16, make_drafter=drafters(3, 1)
+    )
     yield engine
     engine.stop()
 

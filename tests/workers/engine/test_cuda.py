@@ -20,6 +20,7 @@ from tests.workers.engine.shapes import make_shape
 from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.pooling.rows import Row
 from workers.engine.settings import EngineSettings
+from workers.runtimes.native.drafting import drafters
 
 DEVICE = os.environ.get("NATIVE_DEVICE", "cuda")
 pytestmark = [
@@ -48,7 +49,7 @@ def test_each_token_is_the_best_one(name: str, dtype: str, tmp_path: Path) -> No
     # No row crosses the 64 tokens at which LongRoPE changes: all of its tokens are scored at once.
     prompts = [[5] * 1, list(range(3, 20)), list(range(3, 33)), list(range(3, 93)), [7, 8, 9] * 30]
     engine = start_engine(
-        folder, device=DEVICE, dtype=dtype, max_num_tokens=40, lookahead_ngram=4,
+        folder, device=DEVICE, dtype=dtype, max_num_tokens=40, make_drafter=drafters(4, 1),
         kv_cache_bytes=8 << 20,
     )  # fmt: skip
     asked = [

@@ -6,8 +6,8 @@ import pytest
 
 from tests.workers.engine.asking import Asked, start_engine
 from tests.workers.engine.reading_metrics import metric
-from workers.engine.drafts import PromptLookup
 from workers.engine.engine import Engine
+from workers.runtimes.native.drafting import drafters
 
 pytestmark = pytest.mark.engine
 
@@ -17,7 +17,7 @@ PROMPTS = (REPEATING, [1, 321, 71, 84, 42], [9, 9, 9, 9], list(range(3, 60)), RE
 
 @pytest.fixture(scope="module", params=[1, 3, 8])
 def guessing(request: pytest.FixtureRequest, checkpoint: Path):
-    engine = start_engine(checkpoint, lookahead_ngram=request.param)
+    engine = start_engine(checkpoint, make_drafter=drafters(request.param, 1))
     yield engine
     engine.stop()
 
@@ -55,30 +55,8 @@ def test_an_answer_held_to_a_schema_may_be_guessed_too(engine: Engine, guessing:
 @pytest.mark.parametrize("policy", ["guaranteed_no_evict", "max_utilization"])
 def test_guesses_stay_within_a_tight_cache(engine: Engine, checkpoint: Path, policy: str) -> None:
     tight = start_engine(
-        checkpoint, lookahead_ngram=8, kv_cache_bytes=300 * 512, scheduler_policy=policy,
+        checkpoint, make_drafter=drafters(8, 1), kv_cache_bytes=300 * 512, scheduler_policy=policy,
         max_num_tokens=20,
     )  # fmt: skip
     assert _answers(tight, ignore_eos=True) == _answers(engine, ignore_eos=True)
     tight.stop()
-
-
-def test_a_match_of_n_tokens_is_worth_n_guesses() -> None:
-    assert list(PromptLookup(3).propose([1, 2, 3, 4, 5, 6, 1, 2, 3], 9)) == [4, 5, 6]
-    assert list(PromptLookup(3).propose([7, 2, 3, 4, 5, 6, 1, 2, 3], 9)) == [4, 5]
-    assert list(PromptLookup(2).propose([1, 2, 3, 4, 5, 1, 2, 3], 9)) == [4, 5]
-    assert list(PromptLookup(8).propose([1, 2, 3, 4, 5, 6, 1, 2, 3], 2)) == [4, 5]
-    assert list(PromptLookup(8).propose([1, 2, 3], 2)) == []
-
-
-def test_a_factor_lengthens_what_a_match_is_worth_up_to_the_ngram() -> None:
-    tokens = [7, 2, 3, 4, 5, 6, 1, 8, 2, 3]
-    assert list(PromptLookup(8, factor=2).propose(tokens, 9)) == [4, 5, 6, 1]
-    assert list(PromptLookup(3, factor=2).propose(tokens, 9)) == [4, 5, 6]
-    assert list(PromptLookup(8, factor=2).propose(tokens, 2)) == [4, 5]
-
-
-def test_the_latest_place_wins_as_the_text_grows() -> None:
-    lookup, tokens = PromptLookup(2), [1, 2, 8, 1, 2]
-    assert list(lookup.propose(tokens, 9)) == [8, 1]
-    tokens += [9, 1, 2]
-    assert list(lookup.propose(tokens, 9)) == [9, 1]

@@ -11,6 +11,7 @@ from tests.workers.engine.asking import Asked, make_engine, start_engine, transf
 from tests.workers.engine.reading_metrics import metric
 from tests.workers.engine.shapes import SHAPES, make_shape
 from workers.engine import scheduler
+from workers.runtimes.native.drafting import drafters
 
 pytestmark = [
     pytest.mark.engine,
@@ -60,7 +61,7 @@ def test_rows_on_both_sides_of_a_long_rope_share_steps_and_no_tokens(tmp_path: P
     folder = make_shape("phi3-longrope", tmp_path)
     long = [*_prompts()[-1][:12]] * 7  # repeats, so that much of it is guessed
     prompts = [long[:40], long[:63], long[:64], long[:65], long]
-    engine = start_engine(folder, lookahead_ngram=8, max_num_tokens=24)
+    engine = start_engine(folder, make_drafter=drafters(8, 1), max_num_tokens=24)
     asked = [Asked(engine, prompt, max_tokens=40, ignore_eos=True) for prompt in prompts * 2]
     answers = [one.finish().tokens for one in asked]
     engine.stop()

@@ -12,6 +12,7 @@ from tests.workers.engine.asking import Asked, start_engine
 from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
 from workers.engine.generation import FinishReason
+from workers.runtimes.native.drafting import drafters
 
 pytestmark = pytest.mark.engine
 
@@ -34,7 +35,8 @@ def tight_engine(
     adapters = {"legal": make_tiny_adapter(tmp_path_factory.mktemp("legal"), seed=1)}
     engine = start_engine(
         checkpoint, adapters=adapters, max_batch_size=3, max_num_tokens=16,
-        kv_cache_bytes=128 * BYTES_PER_TOKEN, scheduler_policy=request.param, lookahead_ngram=2,
+        kv_cache_bytes=128 * BYTES_PER_TOKEN, scheduler_policy=request.param,
+        make_drafter=drafters(2, 1),
     )  # fmt: skip
     yield engine
     engine.stop()

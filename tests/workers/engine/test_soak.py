@@ -13,6 +13,7 @@ from tests.tiny_adapter import make_tiny_adapter
 from tests.workers.engine.asking import Asked, start_engine
 from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
+from workers.runtimes.native.drafting import drafters
 
 pytestmark = pytest.mark.engine
 
@@ -31,7 +32,7 @@ def test_short_requests_and_random_cancels_leave_nothing_behind(
     checkpoint: Path, tmp_path: Path, requests: int
 ) -> None:
     adapters = {"legal": make_tiny_adapter(tmp_path, seed=1)}
-    engine = start_engine(checkpoint, adapters=adapters, lookahead_ngram=2)
+    engine = start_engine(checkpoint, adapters=adapters, make_drafter=drafters(2, 1))
     choice = Random(7)
     for _ in range(2):
         _ask_group(engine, choice)  # what is made once is there before memory is read

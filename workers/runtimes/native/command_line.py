@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workers.engine.drafts import MakeDrafter
 from workers.engine.settings import EngineSettings, Policy
 
 TASKS: Mapping[str, bool | None] = {"auto": None, "generate": False, "pool": True}
@@ -37,14 +38,21 @@ def parse(arguments: Sequence[str]) -> tuple[Address, EngineSettings]:
         max_waiting_requests=options.max_waiting_requests,
         total_token_limit=options.total_token_limit,
         scheduler_policy=options.batch_scheduler_policy,
-        lookahead_ngram=options.lookahead_ngram_size,
-        draft_factor=options.draft_factor,
+        make_drafter=_drafters(options),
         adapters=dict(options.adapter),
         max_adapter_rank=options.max_adapter_rank,
         max_client_batch_size=options.max_client_batch_size,
         max_concurrent_requests=options.max_concurrent_requests,
     )
     return Address(host=options.host, port=options.port), settings
+
+
+def _drafters(options: argparse.Namespace) -> MakeDrafter | None:
+    if options.lookahead_ngram_size is None:
+        return None
+    from workers.runtimes.native.drafting import drafters  # with numba and its compiler
+
+    return drafters(options.lookahead_ngram_size, options.draft_factor)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -73,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--total-token-limit", type=_positive, default=defaults.total_token_limit)
     add("--batch-scheduler-policy", choices=tuple(Policy), default=defaults.scheduler_policy)
     add("--lookahead-ngram-size", type=_positive, help="guess so many tokens; default: none")
-    add("--draft-factor", type=_positive, default=defaults.draft_factor, help="guesses a match")
+    add("--draft-factor", type=_positive, default=1, help="guesses a match")
     add("--adapter", type=_adapter, action="append", default=[], metavar="NAME=DIR")
     add("--max-adapter-rank", type=_positive, help="refuse an adapter of a higher rank")
     for flag, default in (

@@ -1,0 +1,58 @@
+"""The rows of the native engine draft by the rule that their config asks for."""
+
+import subprocess
+import sys
+
+import pytest
+
+from workers.lookahead.rules import DraftRule
+from workers.runtimes.native.command_line import parse
+from workers.runtimes.native.drafting import RowDrafter, drafters, rule_of
+
+TEXT = [7, 2, 3, 4, 5, 6, 1, 8, 2, 3]
+
+
+def _drafted(ngram: int, factor: int, tokens: list[int], most: int) -> list[int]:
+    return list(drafters(ngram, factor)().propose(tokens, most))
+
+
+def test_a_match_of_n_tokens_is_worth_n_up_to_the_ngram() -> None:
+    assert _drafted(3, 1, [1, 2, 3, 4, 5, 6, 1, 2, 3], 9) == [4, 5, 6]
+    assert _drafted(3, 1, [7, 2, 3, 4, 5, 6, 1, 2, 3], 9) == [4, 5]
+    assert _drafted(2, 1, [1, 2, 3, 4, 5, 1, 2, 3], 9) == [4, 5]
+    assert _drafted(8, 1, [1, 2, 3, 4, 5, 6, 1, 2, 3], 2) == [4, 5]
+    assert _drafted(8, 1, [1, 2, 3], 2) == []
+
+
+def test_a_factor_lengthens_what_a_match_is_worth_up_to_the_ngram() -> None:
+    assert _drafted(8, 2, TEXT, 9) == [4, 5, 6, 1]
+    assert _drafted(3, 2, TEXT, 9) == [4, 5, 6]
+    assert _drafted(8, 2, TEXT, 2) == [4, 5]
+
+
+def test_a_row_takes_in_only_what_it_has_not_seen() -> None:
+    drafter, tokens = RowDrafter(DraftRule.documented(2)), [1, 2, 8, 1, 2]
+    assert list(drafter.propose(tokens, 9)) == [8, 1]
+    tokens += [9, 1, 2]
+    assert list(drafter.propose(tokens, 9)) == [9, 1]
+
+
+@pytest.mark.parametrize(("factor", "is_anchored"), [(1, False), (2, True), (4, True)])
+def test_a_factor_beyond_the_documented_one_brings_our_rule(factor: int, is_anchored: bool) -> None:
+    assert rule_of(16, factor).is_anchored == is_anchored
+
+
+def test_the_command_line_says_whether_rows_draft() -> None:
+    common = ["--model-dir", "x"]
+    assert parse(common)[1].make_drafter is None
+    make = parse([*common, "--lookahead-ngram-size", "8", "--draft-factor", "2"])[1].make_drafter
+    assert make is not None
+    assert list(make().propose(TEXT, 9)) == [4, 5, 6, 1]
+
+
+def test_without_lookahead_no_compiler_is_loaded() -> None:
+    code = (
+        "import sys; from workers.runtimes.native.command_line import parse;"
+        "parse(['--model-dir', 'x']); assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
