@@ -12,6 +12,7 @@ from llguidance.gbnf_to_lark import gbnf_to_lark
 from torch import Tensor
 
 from workers.engine.errors import CheckpointRefused, RequestRefused, RowFailed
+from workers.engine.looser_schema import without_odd_patterns
 from workers.engine.schema_check import SchemaCheck
 
 ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
@@ -19,8 +20,6 @@ ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
 JSON_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 LOOSE_STYLE = {**JSON_STYLE, "lenient": True, "coerce_one_of": True}
 """What llguidance has no grammar for is left to the schema's check, `oneOf` is held as `anyOf`."""
-VALUES = ("const", "default", "enum", "examples")
-"""Keywords of a schema below which no schema stands."""
 GBNF_MARK = "::="
 
 
@@ -146,6 +145,20 @@ class Grammar:
         forbidden = torch.from_numpy(allowed == 0).to(logits.device)
         return logits.masked_fill(forbidden, float("-inf"))
 
+    def forced(self) -> Sequence[int]:
+        """Give back the tokens that must follow, where only one text may."""
+        tokens: list[int] = (
+            [] if self.starts_after is not None else self.matcher.compute_ff_tokens()
+        )
+        self._raise_error()
+        return tokens
+
+    def allowed(self, tokens: Sequence[int]) -> Sequence[int]:
+        """Give back as many of these tokens as may follow."""
+        if self.starts_after is not None:
+            return tokens
+        return tokens[: self.matcher.validate_tokens(list(tokens))]
+
     def advance(self, token: int) -> None:
         """Move past a token that the mask allowed."""
         if self.starts_after is not None:
@@ -158,23 +171,6 @@ class Grammar:
         if self.matcher.is_error():
             reason = self.matcher.get_error().strip().partition("\n")[0]  # its whole state follows
             raise RowFailed(f"the grammar stopped: {reason}")
-
-
-def without_odd_patterns(schema: Any) -> Any:
-    """Give back a schema without expressions that llguidance cannot read, such as look-ahead."""
-    if isinstance(schema, list):
-        return [without_odd_patterns(each) for each in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    return {
-        name: value if name in VALUES else without_odd_patterns(value)
-        for name, value in schema.items()
-        if not (name == "pattern" and isinstance(value, str) and _is_odd(value))
-    }
-
-
-def _is_odd(pattern: str) -> bool:
-    return bool(LLMatcher.validate_grammar(LLMatcher.grammar_from_regex(pattern)))
 
 
 def _as_part(text: str) -> Mapping[str, Any]:

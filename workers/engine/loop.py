@@ -116,8 +116,7 @@ class EngineLoop:
         except Exception as error:
             self._fail(sequence, error)
             return
-        self._metrics.drafts.inc(len(drafts))
-        self._metrics.accepted_drafts.inc(accepted)
+        self._metrics.drafts_verified(segment, accepted)
         if last is not None:
             self._metrics.answer_ended(sequence)
             self._scheduler.leave(sequence)

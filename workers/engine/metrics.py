@@ -4,6 +4,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from workers.engine.runner import Segment
 from workers.engine.sequence import Sequence
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -26,8 +27,9 @@ class EngineMetrics:
         self.cache_planned_bytes = gauge("kv_cache_planned_bytes", "What the plan gave it.")
         self.prefix_hits = counter("prefix_hit_tokens", "Prompt tokens that were cached already.")
         self.preemptions = counter("preemptions", "Rows that gave way and began again.")
-        self.drafts = counter("draft_tokens", "Guessed tokens that were verified.")
-        self.accepted_drafts = counter("accepted_draft_tokens", "Guessed tokens that were right.")
+        self._drafts = counter("draft_tokens", "Guessed tokens that were verified.")
+        self._accepted = counter("accepted_draft_tokens", "Guessed tokens that were right.")
+        self._forced = counter("forced_tokens", "Tokens of a schema that shared a forward.")
         self.failed = counter("requests_failed", "Rows that ended with an error.")
         self._prompt_tokens = counter("prompt_tokens", "Prompt tokens read.")
         self._completion_tokens = counter("completion_tokens", "Tokens generated.")
@@ -48,6 +50,14 @@ class EngineMetrics:
             self._first_token.observe(sequence.last_token_at - sequence.arrived_at)
         else:
             self._between_tokens.observe(sequence.last_token_at - before)
+
+    def drafts_verified(self, segment: Segment, accepted: int) -> None:
+        """Count what stood behind a row's newest token."""
+        if segment.is_forced:
+            self._forced.inc(accepted)
+        else:
+            self._drafts.inc(segment.drafts)
+            self._accepted.inc(accepted)
 
     def answer_ended(self, sequence: Sequence) -> None:
         """Count an answer that reached its end."""

@@ -26,6 +26,8 @@ class Segment:
     tokens: Sequence[int]
     drafts: int = 0
     """How many of the last tokens are guesses, each to be verified by the scores before it."""
+    is_forced: bool = False
+    """Whether they are what a grammar forces, and no guesses."""
     scores_all: bool = False
     """Whether the scores after each token are wanted, and not only after the last."""
     adapter: str | None = None

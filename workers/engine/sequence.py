@@ -116,8 +116,17 @@ class Sequence:
         )  # fmt: skip
         if self._rope_border is not None and not self.is_long:
             room = min(room, self._rope_border - len(self.tokens))
-        drafts = self._drafter.propose(self.tokens, room) if self._drafter and room > 0 else ()
-        return replace(segment, tokens=[*segment.tokens, *drafts], drafts=len(drafts))
+        grammar = self.generation.grammar
+        forced = grammar.forced()[: max(0, room)] if grammar else ()
+        drafts = forced or self._guesses(room)
+        tokens = [*segment.tokens, *drafts]
+        return replace(segment, tokens=tokens, drafts=len(drafts), is_forced=bool(forced))
+
+    def _guesses(self, room: int) -> abc.Sequence[int]:
+        if self._drafter is None or room <= 0:
+            return ()
+        guesses, grammar = self._drafter.propose(self.tokens, room), self.generation.grammar
+        return grammar.allowed(guesses) if grammar else guesses
 
     def accept(self, logits: Tensor) -> Progress | None:
         """Choose the next token; give back what it adds for the reader, if anything."""

@@ -7,6 +7,7 @@ import pytest
 from tests.workers.engine.asking import Asked, start_engine
 from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
+from workers.engine.grammar import Grammar
 from workers.runtimes.native.drafting import drafters
 
 pytestmark = pytest.mark.engine
@@ -60,3 +61,42 @@ def test_guesses_stay_within_a_tight_cache(engine: Engine, checkpoint: Path, pol
     )  # fmt: skip
     assert _answers(tight, ignore_eos=True) == _answers(engine, ignore_eos=True)
     tight.stop()
+
+
+FORM = {
+    "type": "object",
+    "properties": {
+        "the_first_long_name": {"enum": ["one", "two"]},
+        "another_long_name": {"type": "integer", "minimum": 0, "maximum": 99},
+        "the_last_long_name": {"enum": ["yes", "no"]},
+    },
+    "required": ["the_first_long_name", "another_long_name", "the_last_long_name"],
+    "additionalProperties": False,
+}
+
+
+def _filled(engine: Engine, **how: object) -> list[int]:
+    form = engine.grammars.compile(FORM, field="x")
+    return Asked(engine, PROMPTS[1], max_tokens=90, grammar=form, **how).finish().tokens
+
+
+@pytest.mark.parametrize("how", [{}, {"temperature": 1.0, "seed": 4}])
+def test_what_a_schema_forces_shares_a_forward_and_changes_nothing(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, how: dict[str, object]
+) -> None:
+    before = metric(engine, "engine_forced_tokens_total")
+    with_forced = _filled(engine, **how)
+    shared = metric(engine, "engine_forced_tokens_total") - before
+    monkeypatch.setattr(Grammar, "forced", lambda _: ())
+    assert _filled(engine, **how) == with_forced
+    assert shared > len(with_forced) / 2
+
+
+def test_a_draft_ends_where_the_grammar_forbids_it(engine: Engine) -> None:
+    form = engine.grammars.compile({"enum": ["one", "two"]}, field="x")
+    right = engine.codec.encode('"one"')
+    for token in right[:1]:
+        form.advance(token)
+    assert list(form.allowed([*right[1:2], 7, 7])) == list(right[1:2])
+    assert list(form.copy(starts_after=3).allowed([7, 7])) == [7, 7]
+    assert list(form.copy(starts_after=3).forced()) == []
