@@ -18,7 +18,7 @@ from tokenizers import Tokenizer  # noqa: E402
 
 from benchmarks import report  # noqa: E402
 from benchmarks.checkpoints import smollm2  # noqa: E402
-from benchmarks.lookahead_parts import history_speed, simulation  # noqa: E402
+from benchmarks.lookahead_parts import engine, history_speed, simulation  # noqa: E402
 from benchmarks.lookahead_parts.texts import TASKS, Job, Texts  # noqa: E402
 from workers.lookahead.rules import DraftRule  # noqa: E402
 
@@ -27,6 +27,8 @@ BARS = {
     "ours_at_64_to_documented_at_64": report.at_least(1.10),
     "ours_at_128_to_documented_at_128": report.at_least(1.15),
     "ours_at_128_to_documented_at_32": report.at_least(1.8),
+    "native_copying_plain_to_drafted": report.at_least(1.5),
+    "native_unlike_plain_to_drafted": report.at_least(0.97),
     "bytes_per_token_at_10_million": report.at_most(16),
     "insert_microseconds_or_ratio_to_tree": report.at_most(1),
     "step_p50_microseconds_or_ratio_to_tree": report.at_most(1),
@@ -48,9 +50,9 @@ def main() -> int:
     tokenizer = Tokenizer.from_file(str(smollm2() / "tokenizer.json"))
     yields = _yields(Texts(tokenizer, files=60 if options.full else 12))
     speed = _speed(tokenizer, 10_000_000 if options.full else 1_000_000)
-    return told.end(
-        {**_ratios(yields["code_apply_1_percent"]), **_judged(speed), **yields, **speed}, BARS
-    )
+    native = engine.figures(smollm2())
+    judged = {**_ratios(yields["code_apply_1_percent"]), **_native(native), **_judged(speed)}
+    return told.end({**judged, **yields, **speed, "native_engine": native}, BARS)
 
 
 def _yields(texts: Texts) -> dict[str, dict[str, float]]:
@@ -78,6 +80,16 @@ def _ratios(yields: dict[str, float]) -> dict[str, float]:
         "ours_at_64_to_documented_at_64": yields["ours_at_64"] / yields["documented_at_64"],
         "ours_at_128_to_documented_at_128": yields["ours_at_128"] / yields["documented_at_128"],
         "ours_at_128_to_documented_at_32": yields["ours_at_128"] / yields["documented_at_32"],
+    }
+
+
+def _native(figures: dict[str, Any]) -> dict[str, float]:
+    """Return the ratios; nothing at all where the texts differ, which is a fault and no speed."""
+    return {
+        f"native_{name}_plain_to_drafted": each["plain_to_drafted_cpu_seconds"]
+        if each["is_the_same_text"]
+        else 0
+        for name, each in figures.items()
     }
 
 

@@ -7,6 +7,9 @@ WINDOW_STEPS: Final = 64
 LOWEST_ACCEPTANCE: Final = 0.3
 HIGHEST_ACCEPTANCE: Final = 0.6
 LEAST_CAP: Final = 1
+FIRST_CAP: Final = 4
+FIRST_REST_STEPS: Final = 8
+LONGEST_REST_STEPS: Final = 64
 
 
 def free_draft_tokens(free_tokens: int, running: int) -> int:
@@ -43,3 +46,33 @@ class AcceptanceGuard:
         if cap != self.cap:
             self.cap = cap
             self._steps.clear()
+
+
+class EarnedCap:
+    """A cap for devices where each verified token costs time, as a CPU: it is earned by acceptance.
+
+    It begins small, doubles with each draft that is accepted whole, halves with each of which less
+    than 30 % is, and rests once nothing is left of it, each time twice as long.
+    """
+
+    def __init__(self, cap: int) -> None:
+        self.cap = min(FIRST_CAP, cap)
+        self._whole_cap = cap
+        self._steps_to_rest = self._rest = FIRST_REST_STEPS
+
+    def observe(self, drafted: int, accepted: int) -> None:
+        """Take in one step."""
+        if not self.cap:
+            self._wake()
+        elif drafted and accepted == drafted:
+            self._rest = FIRST_REST_STEPS
+            self.cap = min(self._whole_cap, 2 * max(self.cap, drafted))
+        elif drafted and accepted < LOWEST_ACCEPTANCE * drafted:
+            self.cap = min(self.cap, drafted) // 2
+            self._steps_to_rest = self._rest
+
+    def _wake(self) -> None:
+        self._steps_to_rest -= 1
+        if self._steps_to_rest <= 0:
+            self._rest = min(LONGEST_REST_STEPS, 2 * self._rest)
+            self.cap = LEAST_CAP

@@ -52,7 +52,7 @@ def _drafters(options: argparse.Namespace) -> MakeDrafter | None:
         return None
     from workers.runtimes.native.drafting import drafters  # with numba and its compiler
 
-    return drafters(options.lookahead_ngram_size, options.draft_factor)
+    return drafters(options.lookahead_ngram_size, options.draft_factor, options.device)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,19 +1,22 @@
 """Lookahead in the native engine: a drafter of the library for each row."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from workers.engine.drafts import MakeDrafter
 from workers.lookahead.drafter import Drafter
+from workers.lookahead.limits import AcceptanceGuard, EarnedCap
 from workers.lookahead.rules import DraftRule
 
 DOCUMENTED_FACTOR = 1
 
 
-def drafters(ngram: int, factor: int) -> MakeDrafter:
+def drafters(ngram: int, factor: int, device: str = "cpu") -> MakeDrafter:
     """Return what begins the drafter of a row, compiled."""
     rule = rule_of(ngram, factor)
     Drafter(rule).propose(0, [0, 0], 1)  # compiles, or loads what was compiled
-    return lambda: RowDrafter(rule)
+    limit = EarnedCap if device == "cpu" else AcceptanceGuard
+    return lambda: RowDrafter(rule, limit(rule.longest_draft))
 
 
 def rule_of(ngram: int, factor: int) -> DraftRule:
@@ -24,14 +27,23 @@ def rule_of(ngram: int, factor: int) -> DraftRule:
 
 
 class RowDrafter:
-    """Drafts for one row from its own text."""
+    """Drafts for one row from its own text, shorter ones while few of them are accepted."""
 
-    def __init__(self, rule: DraftRule) -> None:
+    def __init__(self, rule: DraftRule, limit: AcceptanceGuard | EarnedCap) -> None:
         self._drafter = Drafter(rule)
+        self._limit = limit
+        self._draft: Sequence[int] = ()
         self._seen = 0
 
     def propose(self, tokens: Sequence[int], most: int) -> Sequence[int]:
         """Return up to `most` tokens that may follow a text that has only grown."""
         new = tokens[self._seen :]
         self._seen = len(tokens)
-        return self._drafter.propose(0, new, most)
+        self._limit.observe(len(self._draft), _agreeing(self._draft, new))
+        self._draft = self._drafter.propose(0, new, min(most, self._limit.cap))
+        return self._draft
+
+
+def _agreeing(draft: Sequence[int], tokens: Sequence[int]) -> int:
+    both = zip(draft, tokens, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))

@@ -5,15 +5,14 @@ import sys
 
 import pytest
 
-from workers.lookahead.rules import DraftRule
 from workers.runtimes.native.command_line import parse
-from workers.runtimes.native.drafting import RowDrafter, drafters, rule_of
+from workers.runtimes.native.drafting import drafters, rule_of
 
 TEXT = [7, 2, 3, 4, 5, 6, 1, 8, 2, 3]
 
 
 def _drafted(ngram: int, factor: int, tokens: list[int], most: int) -> list[int]:
-    return list(drafters(ngram, factor)().propose(tokens, most))
+    return list(drafters(ngram, factor, "cuda")().propose(tokens, most))
 
 
 def test_a_match_of_n_tokens_is_worth_n_up_to_the_ngram() -> None:
@@ -31,10 +30,33 @@ def test_a_factor_lengthens_what_a_match_is_worth_up_to_the_ngram() -> None:
 
 
 def test_a_row_takes_in_only_what_it_has_not_seen() -> None:
-    drafter, tokens = RowDrafter(DraftRule.documented(2)), [1, 2, 8, 1, 2]
+    drafter, tokens = drafters(2, 1, "cuda")(), [1, 2, 8, 1, 2]
     assert list(drafter.propose(tokens, 9)) == [8, 1]
     tokens += [9, 1, 2]
     assert list(drafter.propose(tokens, 9)) == [9, 1]
+
+
+@pytest.mark.parametrize(("device", "first", "last"), [("cpu", 4, 0), ("cuda", 8, 1)])
+def test_drafts_that_are_never_right_grow_short_and_long_again(
+    device: str, first: int, last: int
+) -> None:
+    drafter, period = drafters(8, 1, device)(), list(range(10, 30))
+    tokens, lengths = [*period, *period], []
+    for step in range(200):
+        lengths.append(len(drafter.propose(tokens, 100)))
+        # What was drafted is never what came, and the match is always a long one.
+        tokens += [1000 + step, *period[:12]]
+    assert lengths[0] == first
+    assert lengths[-1] <= 1
+    assert min(lengths[100:]) == last
+    written = 3 * len(period)
+    tokens += 3 * period
+    for _ in range(200):
+        draft = drafter.propose(tokens, 100)
+        grown = len(draft) + 1
+        tokens += [period[place % len(period)] for place in range(written, written + grown)]
+        written += grown
+    assert len(draft) == 8
 
 
 @pytest.mark.parametrize(("factor", "is_anchored"), [(1, False), (2, True), (4, True)])
