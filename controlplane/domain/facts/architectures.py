@@ -34,6 +34,8 @@ ENCODER_MODEL_TYPES = frozenset(
         "deberta", "deberta-v2", "nomic_bert", "new", "jina_bert", "camembert", "nystromformer",
     }
 )  # fmt: skip
+BIDIRECTIONAL_MODEL_TYPES = ENCODER_MODEL_TYPES | {"eurobert", "gte", "jina_embeddings_v3"}
+"""Also those whose parameters are not counted as BERT's."""
 ROBERTA_MODEL_TYPES = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet"})
 """Two of the position rows are never used: they lie at and below the padding index."""
 _WITHOUT_LANGUAGE_HEAD = (
@@ -74,7 +76,7 @@ def role_of(
         return Role.MULTIMODAL
     if name.endswith(("ForCausalLM", "LMHeadModel")):
         return Role.CAUSAL
-    if name.endswith(("Model", "ForMaskedLM")) or (model_type or "") in ENCODER_MODEL_TYPES:
+    if name.endswith(("Model", "ForMaskedLM")) or (model_type or "") in BIDIRECTIONAL_MODEL_TYPES:
         return Role.EMBEDDING
     return Role.UNKNOWN
 
@@ -86,4 +88,6 @@ def has_language_head(architecture: str | None) -> bool:
 
 def is_bidirectional(architecture: str | None, model_type: str | None) -> bool:
     """Return whether tokens see what comes after them, as in BERT and its relatives."""
-    return (model_type or "") in ENCODER_MODEL_TYPES or "Bidirectional" in (architecture or "")
+    return (model_type or "") in BIDIRECTIONAL_MODEL_TYPES or "Bidirectional" in (
+        architecture or ""
+    )

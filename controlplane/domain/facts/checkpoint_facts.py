@@ -77,6 +77,8 @@ class CheckpointFacts(BaseModel):
     default_temperature: float | None = None
     labels: int | None = None
     """Of a classifier; the `id2label` that every saved config carries does not count."""
+    has_bidirectional_attention: bool = False
+    """True where config.json lets a class that is causal by default see what comes after."""
     pooling: Pooling | None = None
     sentence_tokens: int | None = None
     """Up to which an embedder reads by its sentence-transformers file."""
@@ -103,7 +105,9 @@ class CheckpointFacts(BaseModel):
 
     @property
     def is_bidirectional(self) -> bool:
-        return is_bidirectional(self.architecture, self.model_type)
+        return self.has_bidirectional_attention or is_bidirectional(
+            self.architecture, self.model_type
+        )
 
     @property
     def engine(self) -> EngineChoice:
@@ -111,6 +115,7 @@ class CheckpointFacts(BaseModel):
         return engine_for(
             architecture=self.architecture,
             model_type=self.model_type,
+            is_bidirectional=self.is_bidirectional,
             role=self.role,
             experts=self.experts,
             parameters=self.parameters,

@@ -99,6 +99,8 @@ def _identity(config: Config, shape: Shape) -> dict[str, Any]:
         "is_encoder_decoder": bool(numbers.flag(config, "is_encoder_decoder")),
         "remote_code": isinstance(config.get("auto_map"), Mapping),
         "labels": _labels(config, shape),
+        "has_bidirectional_attention": numbers.flag(config, "use_bidirectional_attention") is True
+        or numbers.flag(config, "is_causal") is False,
     }
 
 

@@ -7,7 +7,6 @@ from controlplane.domain.facts.architectures import (
     ENGINE_BUILDER,
     RECURRENT_MODEL_TYPES,
     Role,
-    is_bidirectional,
 )
 from controlplane.domain.facts.sources import Source, engine_builder_overview, engines_overview
 
@@ -45,6 +44,7 @@ def engine_for(
     *,
     architecture: str | None,
     model_type: str | None,
+    is_bidirectional: bool,
     role: Role,
     experts: int | None,
     parameters: int | None,
@@ -57,7 +57,7 @@ def engine_for(
         case Role.TOKEN_CLASSIFICATION:
             return _bert(f"`{name}` labels tokens, which BEI-Bert alone serves.")
         case Role.EMBEDDING | Role.SEQUENCE_CLASSIFICATION:
-            return _encoder(name, architecture, model_type)
+            return _encoder(name, is_bidirectional)
         case Role.MULTIMODAL if name not in TEXT_OF_WRAPPER:
             return _large(f"`{name}` takes images or sound, which BIS-LLM alone serves.")
     return _generator(name, model_type, experts, parameters)
@@ -87,8 +87,8 @@ def _generator(
     )  # fmt: skip
 
 
-def _encoder(name: str, architecture: str | None, model_type: str | None) -> EngineChoice:
-    if is_bidirectional(architecture, model_type):
+def _encoder(name: str, is_bidirectional: bool) -> EngineChoice:
+    if is_bidirectional:
         return _bert(f"`{name}` is bidirectional: its tokens see what comes after them.")
     return EngineChoice(
         engine=Engine.BEI, stack="v1", base_model="encoder", source=_TABLE,

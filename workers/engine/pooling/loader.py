@@ -27,7 +27,7 @@ from workers.engine.settings import EngineSettings
 from workers.engine.task import Task, read_task
 from workers.engine.whole import refuse_not_finite, refuse_unfit
 
-POSITIONS_AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "mpnet"})
+POSITIONS_AFTER_PADDING = frozenset({"camembert", "mpnet", "roberta", "xlm-roberta"})
 """Families that number positions from the padding token's id on, and so have fewer to give."""
 
 _UNUSED = ("pooler.",)

@@ -72,6 +72,31 @@ REFUSED = Rule(
     good=Example(),
 )
 
+_IN_TRANSFORMERS: Mapping[str, tuple[str, str]] = {
+    "new": ("Gte", "alibaba-nlp-community/gte-multilingual-base"),
+    "xlm-roberta": ("JinaEmbeddingsV3", "jinaai/jina-embeddings-v3-hf"),
+}
+"""Model type that remote code has -> the same model as a class of Transformers, and a checkpoint.
+
+Source: transformers 5.24, `models/{gte,jina_embeddings_v3}`, read 2026-11-30.
+"""
+
+
+def _is_jina_v3(c: Context) -> bool:
+    """Return whether a class of XLM-RoBERTa's name is really remote code with rotary positions."""
+    return c.checkpoint.remote_code and c.checkpoint.model_type == "xlm-roberta"
+
+
+def _of_remote_code(c: Context) -> str:
+    if not c.checkpoint.remote_code:
+        return ""
+    told = "Its class is Python of the checkpoint, which this engine never runs. "
+    known = _IN_TRANSFORMERS.get(c.checkpoint.model_type or "")
+    if known is None:
+        return told
+    return f"{told}Transformers has the model as `{known[0]}`: build from `{known[1]}`. "
+
+
 POOLING = Rule(
     code="EH652",
     name="encoder-that-native-does-not-pool",
@@ -80,16 +105,21 @@ POOLING = Rule(
     needs=("checkpoint",),
     fields=at(f"{_BUILD}.base_model", f"{_BUILD}.checkpoint_repository.repo"),
     concerns=lambda c: c.spec.base_model.is_encoder,
-    when=lambda c: not c.engine.pools(c.checkpoint.architecture or ""),
+    when=lambda c: not c.engine.pools(c.checkpoint.architecture or "") or _is_jina_v3(c),
     message=lambda c: (
         f"`base_model: {c.spec.base_model}` makes embeddings or scores, and the native engine does "
-        f"not make them with `{c.checkpoint.architecture}`. {c.engine.pooling_words}"
+        f"not make them with `{c.checkpoint.architecture}`. {_of_remote_code(c)}"
+        f"{c.engine.pooling_words}"
     ),
     otherwise=other_engines,
     source=_SOURCE,
     bad=Example(
         config={f"{_BUILD}.base_model": "encoder_bert"},
-        checkpoint=facts(architectures=["AlbertModel"], model_type="albert"),
+        checkpoint=facts(
+            architectures=["NewModel"],
+            model_type="new",
+            auto_map={"AutoModel": "modeling.NewModel"},
+        ),
     ),
     good=Example(config={f"{_BUILD}.base_model": "encoder_bert"}, checkpoint=BERT),
 )

@@ -30,8 +30,9 @@ GENERATED = frozenset({
 """The classes whose greedy answers the tests compare with Transformers' own."""
 
 POOLED_FAMILIES = (
-    "Bert", "DistilBert", "Gemma3Text", "Llama", "MPNet", "Mistral", "ModernBert", "Qwen2", "Qwen3",
-    "Roberta", "XLMRoberta",
+    "Albert", "Bert", "Camembert", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Gemma",
+    "Gemma2", "Gemma3Text", "Gte", "JinaEmbeddingsV3", "Llama", "MPNet", "Mistral", "ModernBert",
+    "NomicBert", "Qwen2", "Qwen3", "Roberta", "XLMRoberta",
 )  # fmt: skip
 """The shapes whose vectors and scores the tests compare with Transformers' own."""
 

@@ -50,8 +50,7 @@ PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
         ),
         Feature.POOLING: (
             _test(
-                "engine/pooling/test_vectors.py::"
-                "test_a_vector_is_what_transformers_makes_of_the_text_alone"
+                "engine/pooling/test_families.py::test_vectors_are_those_of_sentence_transformers"
             ),
             _CUDA_TESTS,
         ),

@@ -27,7 +27,18 @@ _COMMON: Mapping[str, Any] = {
 _DECODER = {"num_key_value_heads": 2, "head_dim": 16}
 _AFTER_PADDING = {"max_position_embeddings": POSITIONS + 1, "type_vocab_size": 1}
 FAMILIES: Mapping[str, Mapping[str, Any]] = {
+    "Albert": {"embedding_size": 32},
     "Bert": {},
+    "Camembert": _AFTER_PADDING,
+    "DebertaV2": {
+        "relative_attention": True, "position_buckets": 16, "pos_att_type": ["p2c", "c2p"],
+        "share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_input": False,
+    },
+    "Electra": {"embedding_size": 32},
+    "EuroBert": {**_DECODER, "mask_token_id": 3},
+    "Gte": {},
+    "JinaEmbeddingsV3": {"type_vocab_size": 1},
+    "NomicBert": {},
     "Roberta": _AFTER_PADDING,
     "XLMRoberta": _AFTER_PADDING,
     "MPNet": {"max_position_embeddings": POSITIONS + 1},
@@ -36,6 +47,8 @@ FAMILIES: Mapping[str, Mapping[str, Any]] = {
         "local_attention": 16, "layer_types": ["full_attention", "sliding_attention"],
         "cls_token_id": 1, "sep_token_id": 2, "reference_compile": False,
     },
+    "Gemma": _DECODER,
+    "Gemma2": {**_DECODER, "sliding_window": 32, "query_pre_attn_scalar": 16},
     "Llama": _DECODER,
     "Mistral": _DECODER,
     "Qwen2": _DECODER,
@@ -92,7 +105,9 @@ def write_sentence_files(
 def serving(folder: Path, **settings: Any) -> Iterator[TestClient]:
     """Give a client of an engine over the folder, which computes in float32 on one thread."""
     engine = PoolingEngine(
-        EngineSettings(model_dir=folder, served_model_name="tiny", dtype="float32", **settings)
+        EngineSettings(
+            model_dir=folder, served_model_name="tiny", **{"dtype": "float32", **settings}
+        )
     )
     engine.start()
     try:

@@ -77,7 +77,7 @@ def with_an_activation_of_code(folder: Path) -> None:
         (lambda f: (f / "1_Pooling" / "config.json").unlink(), "has no 1_Pooling/config.json"),
         (lambda f: (f / "modules.json").write_text("{"), "is not JSON"),
         (lambda f: change(f / "1_Pooling" / "config.json", pooling_mode="median"), "`median`"),
-        (lambda f: change(f / "config.json", architectures=["AlbertModel"]), "`AlbertModel`"),
+        (lambda f: change(f / "config.json", architectures=["FunnelModel"]), "`FunnelModel`"),
         (without_weights, "a pickle can run code"),
         (without_a_layer, r"no tensor `encoder\.layer\.1\.attention\.self\.query\.weight`"),
         (with_one_row_that_is_no_number, r"`embeddings\.word_embeddings\.weight` holds infin"),

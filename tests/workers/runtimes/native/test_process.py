@@ -57,12 +57,12 @@ def test_a_taken_port_is_said_at_once(tiny_folder: Path) -> None:
 
 def test_a_folder_that_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").touch()
-    (tmp_path / "config.json").write_text(json.dumps({"architectures": ["AlbertModel"]}))
+    (tmp_path / "config.json").write_text(json.dumps({"architectures": ["FunnelModel"]}))
     ended = _run(tmp_path)
     assert ended.returncode == 2
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("ERROR checkpoint refused: ")
-    assert "`AlbertModel`" in last
+    assert "`FunnelModel`" in last
 
 
 def test_a_thread_soon_sleeps_while_it_waits_for_the_others() -> None:

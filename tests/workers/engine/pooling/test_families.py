@@ -1,0 +1,100 @@
+"""Every family answers as sentence-transformers and Transformers do, whatever shares a batch."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from starlette.testclient import TestClient
+from torch import Tensor
+from torch.nn.functional import cosine_similarity
+from transformers import AutoTokenizer
+
+from controlplane.domain.runtimes.native.capabilities import POOLED_FAMILIES
+from tests.workers.engine.pooling.encoders import (
+    FAMILIES,
+    POSITIONS,
+    TEXTS,
+    make_encoder,
+    serving,
+    vectors,
+    write_sentence_files,
+)
+
+pytestmark = pytest.mark.engine
+READ = (*TEXTS, "word " * 300)
+LAST_TOKEN = frozenset({"Gemma", "Gemma2", "Llama", "Mistral", "Qwen2", "Qwen3"})
+"""Only their last token has seen the whole text."""
+VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    **{family: (family, {}) for family in FAMILIES},
+    "EmbeddingGemma": ("Gemma3Text", {"use_bidirectional_attention": True}),
+    "Qwen2 that sees ahead": ("Qwen2", {"is_causal": False}),
+}
+
+
+def test_every_family_that_the_engine_says_it_knows_is_compared_here() -> None:
+    assert sorted(FAMILIES) == sorted(POOLED_FAMILIES)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_vectors_are_those_of_sentence_transformers(tmp_path: Path, variant: str) -> None:
+    family, changes = VARIANTS[variant]
+    folder = make_encoder(family, tmp_path, **changes)
+    pooling = "lasttoken" if family in LAST_TOKEN and not changes else "mean"
+    write_sentence_files(folder, {"pooling_mode": pooling}, "Normalize")
+    with serving(folder) as client:
+        ours = vectors(client, READ)
+    with serving(folder, dtype="bfloat16") as client:
+        ours_in_bfloat16 = vectors(client, READ)
+    theirs = _encoded(folder, attn_implementation="eager", dtype="float32")
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=0)
+    theirs_in_bfloat16 = _encoded(folder, dtype="bfloat16")
+    assert float(cosine_similarity(ours_in_bfloat16, theirs_in_bfloat16).min()) >= 0.9999
+
+
+def _encoded(folder: Path, **how: Any) -> Tensor:
+    """Encode each text alone, unpadded, with the library itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own, about names of older versions
+        from sentence_transformers import SentenceTransformer
+
+        model = SentenceTransformer(str(folder), device="cpu", model_kwargs=how)
+        return model.encode(list(READ), batch_size=1, convert_to_tensor=True).float()
+
+
+HEADS = [
+    (family, head)
+    for family in FAMILIES
+    for head in ("ForSequenceClassification", "ForTokenClassification")
+    if hasattr(transformers, f"{family}{head}")
+]
+
+
+@pytest.mark.parametrize(("family", "head"), HEADS)
+def test_scores_are_those_of_transformers(tmp_path: Path, family: str, head: str) -> None:
+    folder = make_encoder(family, tmp_path, head=head, num_labels=3)
+    with serving(folder) as client:
+        found = _scores(client, head)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = getattr(transformers, f"{family}{head}").from_pretrained(folder).eval()
+    for ours, text in zip(found, READ, strict=True):
+        tokens = tokenizer(text, return_tensors="pt", truncation=True, max_length=POSITIONS)
+        with torch.inference_mode():
+            theirs = model(**tokens).logits[0]
+        if theirs.dim() == 2:
+            theirs = theirs[1:-1]  # what frames a text is not told
+        torch.testing.assert_close(torch.tensor(ours), theirs, atol=1e-5, rtol=1e-5)
+
+
+def _scores(client: TestClient, head: str) -> Sequence[Any]:
+    """Raw scores of each text, or of each of its tokens, in the order of the labels."""
+    body = {"inputs": [[text] for text in READ], "raw_scores": True}
+    if head == "ForTokenClassification":
+        told = client.post("/predict_tokens", json=body).json()
+        return [[list(token["results"].values()) for token in text] for text in told]
+    told = client.post("/predict", json=body).json()
+    by_label = [{each["label"]: each["score"] for each in text} for text in told]
+    return [[scores[f"LABEL_{number}"] for number in range(3)] for scores in by_label]
