@@ -22,7 +22,6 @@ from apps.fleet.models import Node
 from apps.rest.errors import InvalidInput, NotFound
 from controlplane import clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec.choices import BaseModelKind
@@ -216,11 +215,11 @@ def _own_settings(deployment: Deployment) -> dict[str, Any]:
 
 def predict_route(deployment: Deployment) -> str:
     """Return the engine's own path behind `predict`."""
-    if route := _runtime_section(deployment).get("webserver_default_route"):
-        return str(route)
+    route = _runtime_section(deployment).get("webserver_default_route")
     if not is_encoder(deployment) or deployment.checkpoint is None:
-        return DEFAULT_PREDICT_ROUTE
-    return default_route(CheckpointFacts.model_validate(deployment.checkpoint).role)
+        return str(route or DEFAULT_PREDICT_ROUTE)
+    checkpoint = CheckpointFacts.model_validate(deployment.checkpoint)
+    return RUNTIMES[deployment.runtime].predict_route(route, checkpoint)
 
 
 def is_encoder(deployment: Deployment) -> bool:

@@ -2,7 +2,10 @@
 """Looks like an interpreter that has vLLM 0.25.1, for rehearsals and tests without a GPU.
 
 `-c …` prints the version; `-m vllm.entrypoints.cli.main serve …` says vLLM's lines, then streams
-counted words at vLLM's addresses.
+counted words at vLLM's addresses. With `--runner pooling` it has the routes that vLLM has for the
+class that the checkpoint's config.json names, and answers in the shapes that were recorded on an
+H200 (`benchmarks/results/{embedder,reranker,classifier}-h200-2026-11-29.json`); others are 404.
+Source of the routes: vLLM `entrypoints/pooling/factories.py`, read 2026-11-30.
 """
 
 import json
@@ -12,6 +15,7 @@ import tempfile
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 HOLDS_BYTES = 66 * 1024**3
 
@@ -37,6 +41,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path not in routes():
+            self._answer(404, json.dumps({"detail": "Not Found"}).encode())
+            return
         if is_pooling():
             self._pool(body)
             return
@@ -53,9 +60,13 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             RUNNING[0] -= 1
 
-    def _pool(self, body: dict[str, object]) -> None:
-        found = pooled(body).get(self.path)
-        self._answer(200 if found else 404, json.dumps(found or {}).encode())
+    def _pool(self, body: dict[str, Any]) -> None:
+        missing = [name for name in FIELDS[self.path] if name not in body]
+        if missing:
+            error = {"message": f"{missing[0]}: Field required", "type": "Bad Request", "code": 400}
+            self._answer(400, json.dumps({"error": error}).encode())
+            return
+        self._answer(200, json.dumps(pooled(self.path, body)).encode())
 
     def _stream(self, tokens: int) -> None:
         self.send_response(200)
@@ -85,25 +96,83 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def is_pooling() -> bool:
-    """vLLM's pooling runner has no route that writes text."""
     return "--runner" in sys.argv and argument("--runner") == "pooling"
 
 
-def pooled(body: dict[str, object]) -> dict[str, dict[str, object]]:
-    """Return what each route of the pooling runner answers, in vLLM's shapes."""
-    texts = body.get("input") or body.get("documents") or []
-    numbers = range(len(texts) if isinstance(texts, list) else 1)
-    return {
-        "/v1/embeddings": {"data": [{"index": n, "embedding": [1.0, 0.1 * n]} for n in numbers]},
-        "/classify": {
-            "data": [
-                {"index": n, "label": "LABEL_1", "probs": [0.25, 0.75], "num_classes": 2}
-                for n in numbers
-            ]
-        },
-        "/rerank": {"results": [{"index": n, "relevance_score": 0.9 - 0.5 * n} for n in numbers]},
-        "/pooling": {"data": [{"index": n, "data": [[0.1, 0.9], [0.8, 0.2]]} for n in numbers]},
-    }
+TEXT = ("/v1/chat/completions", "/v1/completions")
+SCORING = ("/score", "/v1/score", "/rerank", "/v1/rerank", "/v2/rerank")
+FIELDS: dict[str, tuple[str, ...]] = {
+    "/v1/embeddings": ("input",),
+    "/classify": ("input",),
+    "/pooling": ("input",),
+    **dict.fromkeys(SCORING[:2], ("text_1", "text_2")),
+    **dict.fromkeys(SCORING[2:], ("query", "documents")),
+}
+"""Of each pooling route, the fields without which vLLM refuses a body."""
+
+
+def routes() -> tuple[str, ...]:
+    """vLLM registers a route only where a task of the model needs it."""
+    if not is_pooling():
+        return TEXT
+    if architecture().endswith("ForTokenClassification"):
+        return ("/pooling",)
+    if not architecture().endswith("ForSequenceClassification"):
+        return ("/pooling", "/v1/embeddings", *SCORING)
+    return ("/pooling", "/classify", *(SCORING if len(labels()) == 1 else ()))
+
+
+def config() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((Path(argument("serve")) / "config.json").read_text())
+    return found
+
+
+def architecture() -> str:
+    return str(config()["architectures"][0])
+
+
+def labels() -> list[str]:
+    """Labels by their numbers; two where config.json names none, as Transformers has it."""
+    named = config().get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+    return [named[str(number)] for number in range(len(named))]
+
+
+def pooled(route: str, body: dict[str, Any]) -> dict[str, Any]:
+    """What a route of the pooling runner answers, in the shape that was recorded."""
+    texts = body.get("input") or body.get("documents") or body.get("text_2") or []
+    texts = [texts] if isinstance(texts, str) else texts
+    told = {**usage(0), "prompt_tokens_details": None}
+    name = argument("--served-model-name")
+    head = {"id": "pooled-1", "object": "list", "created": 1, "model": name}
+    numbered = list(enumerate(texts))
+    if route.endswith("/rerank"):
+        results = [
+            {"index": n, "document": {"text": text, "multi_modal": None},
+             "relevance_score": 0.9 - 0.5 * n}
+            for n, text in numbered
+        ]  # fmt: skip
+        return {
+            "id": head["id"],
+            "model": name,
+            "usage": {"prompt_tokens": 1, "total_tokens": 1},
+            "results": results,
+        }
+    data = [{"index": n, **outcome(route, n)} for n, _ in numbered]
+    return {**head, "data": data, "usage": told}
+
+
+def outcome(route: str, number: int) -> dict[str, Any]:
+    if route == "/v1/embeddings":
+        return {"object": "embedding", "embedding": [1.0, 0.1 * number]}
+    if route.endswith("/score"):
+        return {"object": "score", "score": 0.9 - 0.5 * number}
+    names = labels()
+    probs = [1 / 2 ** (len(names) - n) for n in range(1, len(names))]
+    probs = [1 - sum(probs), *probs]
+    if route == "/classify":
+        best = names[probs.index(max(probs))]
+        return {"label": best, "probs": probs, "num_classes": len(names)}
+    return {"object": "pooling", "data": [probs, probs]}
 
 
 def usage(tokens: int) -> dict[str, int]:

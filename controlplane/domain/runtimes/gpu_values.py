@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.runtimes.effective_value import EffectiveValue
+from controlplane.domain.runtimes.runtime import Runtime
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
 
-def gpu_values(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[EffectiveValue]:
+def gpu_values(
+    spec: Spec, checkpoint: CheckpointFacts | None, runtime: Runtime
+) -> Iterator[EffectiveValue]:
     """Yield length, builders and route where none is written."""
     is_encoder = spec.base_model.is_encoder
     if checkpoint is not None and spec.max_seq_len is None and not is_encoder:
@@ -27,18 +29,25 @@ def gpu_values(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Effec
             reason="A build leases as many GPUs as a replica, as no number is written.",
         )
     if is_encoder:
-        yield from route_values(spec, checkpoint)
+        yield from route_values(spec, checkpoint, runtime)
 
 
-def route_values(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[EffectiveValue]:
-    """Yield the route of an encoder where none is written."""
+def route_values(
+    spec: Spec, checkpoint: CheckpointFacts | None, runtime: Runtime
+) -> Iterator[EffectiveValue]:
+    """Yield the route of an encoder where none is written, or where the engine has another."""
     engine = spec.trt_llm
     if not isinstance(engine, TrtLlmV1) or checkpoint is None:
         return
     asked = engine.runtime.webserver_default_route
+    effective = runtime.predict_route(asked, checkpoint)
     yield EffectiveValue(
         field="trt_llm.runtime.webserver_default_route",
         asked=asked,
-        effective=asked or default_route(checkpoint.role),
-        reason="Chosen by what the checkpoint does, as none is written.",
+        effective=effective,
+        reason=(
+            f"{runtime.title} has no `{asked}`; the same is answered there, in its own words."
+            if asked
+            else "Chosen by what the checkpoint does, as none is written."
+        ),
     )

@@ -78,22 +78,27 @@ def test_a_deployments_adapters_are_named_and_nothing_of_where_they_are_from() -
 
 
 @pytest.mark.parametrize(
-    ("architecture", "named", "route"),
+    ("runtime", "architecture", "named", "route"),
     [
-        ("BertModel", None, "/v1/embeddings"),
-        ("BertForSequenceClassification", None, "/predict"),
-        ("BertForSequenceClassification", "/rerank", "/rerank"),
-        ("BertForTokenClassification", None, "/predict_tokens"),
+        ("native", "BertModel", None, "/v1/embeddings"),
+        ("native", "BertForSequenceClassification", None, "/predict"),
+        ("native", "BertForSequenceClassification", "/rerank", "/rerank"),
+        ("native", "BertForTokenClassification", None, "/predict_tokens"),
+        ("vllm", "BertModel", None, "/v1/embeddings"),
+        ("vllm", "BertForSequenceClassification", None, "/rerank"),
+        ("vllm", "BertForSequenceClassification", "/predict", "/classify"),
+        ("vllm", "BertForTokenClassification", None, "/pooling"),
     ],
 )
-def test_predict_goes_where_the_checkpoint_of_an_encoder_answers(
-    architecture: str, named: str | None, route: str
+def test_predict_goes_where_the_engine_of_an_encoder_answers(
+    runtime: str, architecture: str, named: str | None, route: str
 ) -> None:
-    deployment = make_deployment(environment="production")
+    deployment = make_deployment(environment="production", runtime=runtime)
     deployment.spec["trt_llm"] = {
         "build": {"base_model": "encoder_bert"}, "runtime": {"webserver_default_route": named},
     }  # fmt: skip
-    deployment.checkpoint = facts(architectures=[architecture]).model_dump(mode="json")
+    checkpoint = facts(architectures=[architecture], id2label={"0": "LABEL_0"})
+    deployment.checkpoint = checkpoint.model_dump(mode="json")
     deployment.save()
     model = routes_snapshot()["models"][deployment.model_id]
     assert model["deployments"][deployment.id]["predict_route"] == route

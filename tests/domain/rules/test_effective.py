@@ -103,7 +103,7 @@ def test_the_kv_cache_is_paged_and_reused_whatever_is_written() -> None:
     ("checkpoint", "route"),
     [
         (facts(architectures=["LlamaModel"]), "/v1/embeddings"),
-        (facts(architectures=["LlamaForSequenceClassification"]), "/predict"),
+        (facts(architectures=["LlamaForSequenceClassification"]), "/classify"),
     ],
 )
 def test_an_encoder_gets_its_own_step_route_and_no_blocks(checkpoint: Any, route: str) -> None:
@@ -113,6 +113,29 @@ def test_an_encoder_gets_its_own_step_route_and_no_blocks(checkpoint: Any, route
         "build.plugin_configuration.use_paged_context_fmha": (True, False),
         "runtime.webserver_default_route": (None, route),
     }
+
+
+@pytest.mark.parametrize(
+    ("named", "labels", "route"),
+    [(None, 1, "/rerank"), (None, 3, "/classify"), ("/predict", 3, "/classify")],
+)
+def test_a_classifier_under_vllm_answers_at_vllms_own_route(
+    named: str | None, labels: int, route: str
+) -> None:
+    names = {str(number): f"label {number}" for number in range(labels)}
+    checkpoint = facts(architectures=["BertForSequenceClassification"], id2label=names)
+    config = {**_ENCODER, "trt_llm.runtime.webserver_default_route": named}
+    changed = _differences(config, checkpoint)
+    assert changed["runtime.webserver_default_route"] == (named, route)
+
+
+def test_a_rank_is_not_asked_of_several_labels() -> None:
+    names = {"0": "no", "1": "yes"}
+    checkpoint = facts(architectures=["BertForSequenceClassification"], id2label=names)
+    config = {**_ENCODER, "trt_llm.runtime.webserver_default_route": "/rerank"}
+    example = Example(config=config, checkpoint=checkpoint)
+    found = examine(example.content, example.known)
+    assert "EH634" in {each.code for each in found.report.findings}
 
 
 @pytest.mark.parametrize(("stated", "effective"), [(None, 512), (256, 256), (1024, 512)])

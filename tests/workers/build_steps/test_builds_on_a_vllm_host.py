@@ -1,4 +1,4 @@
-"""Configs of the hosted product and encoders on a host that starts vLLM, with its stand-in."""
+"""Configs of the hosted product on a host that starts vLLM, with its stand-in."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ import pytest
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.rules import DeviceOffer, Known, examine
-from controlplane.domain.rules.examples import BERT, EVERY_KIND, facts
+from controlplane.domain.rules.examples import EVERY_KIND
 from controlplane.domain.runtimes.choice import dump_with_runtime
 from controlplane.domain.spec import parse_mapping, parse_text
 from tests.seeds.test_seed_configs import DATA, WHOLE
@@ -87,45 +87,3 @@ def test_the_builds_own_checks_refuse_what_this_host_does_not_start(
     outcome = run(supervisor, "inspect", spec, fetch=fetched)
     assert outcome.failure is not None
     assert "EH690" in supervisor.log.decode()
-
-
-def labelling(what: str, labels: int) -> CheckpointFacts:
-    found = facts(architectures=[f"BertFor{what}Classification"], model_type="bert")
-    return found.model_copy(update={"labels": labels})
-
-
-@pytest.mark.parametrize(
-    ("checkpoint", "said"),
-    [
-        (BERT, "Vectors of 2 numbers"),
-        (labelling("Sequence", 1), "0.9000 for the first text, 0.4000 for"),
-        (labelling("Sequence", 2), "LABEL_1 0.7500."),
-        (labelling("Token", 2), "Scores for 2 tokens."),
-    ],
-)
-def test_an_encoder_under_vllm_is_asked_at_the_routes_that_vllm_has(
-    checkpoint: CheckpointFacts, said: str, supervisor: Supervisor, packaged: Packaged,
-    tmp_path: Path,
-) -> None:  # fmt: skip
-    spec = named(
-        {
-            "resources": {"accelerator": "L4"},
-            "trt_llm": {
-                "build": {
-                    "base_model": "encoder_bert",
-                    "checkpoint_repository": {"source": "LOCAL", "repo": "/x"},
-                }
-            },
-            "enginehouse": {"runtime": "vllm"},
-        },
-        checkpoint,
-    )
-    inspected = tmp_path / "inspected"
-    inspected.mkdir()
-    values = {"checkpoint": checkpoint.model_dump(mode="json"), "examination": {"effective": []}}
-    outputs.seal(inspected, step="inspect", values=values, digests={})
-    supervisor.options["artifact_url"] = packaged.artifact_url
-    folders = {**packaged.folders, "inspect": inspected}
-    found = outputs.read(finished(supervisor, "smoke_test", spec, **folders)).values
-    assert found["kind"] == "encoder"
-    assert found["answer"].startswith(said)

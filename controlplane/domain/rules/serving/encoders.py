@@ -56,7 +56,10 @@ def route(c: Context) -> str | None:
 
 
 def _fitting(c: Context) -> tuple[str, ...]:
-    return _FITTING.get(c.checkpoint.role, ())
+    fitting = _FITTING.get(c.checkpoint.role, ())
+    if (c.checkpoint.labels or 1) > 1:
+        return tuple(name for name in fitting if name != "/rerank")  # a rank is one score
+    return fitting
 
 
 def _missing_pooling(c: Context) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from controlplane.domain.memory.native_limits import (
     effective_step_tokens,
 )
 from controlplane.domain.runtimes.effective_value import EffectiveValue
-from controlplane.domain.runtimes.gpu_values import route_values
 from controlplane.domain.runtimes.runtime import PlannedDevice
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.engine_build import Speculator
@@ -45,9 +44,7 @@ def effective_values(
         ),
     )
     yield from _computed_in(spec, device)
-    if is_encoder:
-        yield from route_values(spec, checkpoint)
-    else:
+    if not is_encoder:
         yield from _drafted(spec.speculator)
     if checkpoint is not None:
         if not is_encoder:

@@ -1,10 +1,11 @@
 """The native engine as one of the runtimes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from types import MappingProxyType
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.runtimes.effective_value import EffectiveValue
+from controlplane.domain.runtimes.gpu_values import route_values
 from controlplane.domain.runtimes.launch import Launch, Start
 from controlplane.domain.runtimes.native import (
     capabilities,
@@ -75,9 +76,11 @@ class Native(Runtime):
 
     def effective_values(
         self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
-    ) -> Iterable[EffectiveValue]:
-        """Return its own limits, and what it computes in."""
-        return effective_values(spec, checkpoint, device)
+    ) -> Iterator[EffectiveValue]:
+        """Yield its own limits, what it computes in, and where an encoder answers."""
+        yield from effective_values(spec, checkpoint, device)
+        if spec.base_model.is_encoder:
+            yield from route_values(spec, checkpoint, self)
 
 
 RUNTIME = Native()

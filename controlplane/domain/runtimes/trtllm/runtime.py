@@ -67,7 +67,7 @@ class TensorRtLlm(Runtime):
         self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
     ) -> Iterator[EffectiveValue]:
         """Yield what its command says otherwise than the config."""
-        yield from gpu_values(spec, checkpoint)
+        yield from gpu_values(spec, checkpoint, self)
         yield from trtllm_values(spec)
 
     def adapter_choice(self, name: str, number: int, folder: str) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from controlplane.domain.runtimes.launch import Launch, Start
 from controlplane.domain.runtimes.runtime import HostSetting, PlannedDevice, Runtime, Task
 from controlplane.domain.runtimes.vllm import (
     capabilities,
+    encoder_routes,
     export,
     failures,
     metrics,
@@ -65,6 +66,10 @@ class Vllm(Runtime):
         version = start.version or capabilities.VERSION
         return render.render(spec, checkpoint, version=version, **start.shared())
 
+    def predict_route(self, asked: str | None, checkpoint: CheckpointFacts) -> str:
+        """Return the route of its pooling runner."""
+        return encoder_routes.predict_route(asked, checkpoint)
+
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the arguments of TensorRT-LLM that it has no flag for."""
         return untranslated(arguments)
@@ -73,7 +78,7 @@ class Vllm(Runtime):
         self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
     ) -> Iterator[EffectiveValue]:
         """Yield what its command says otherwise than the config."""
-        yield from gpu_values(spec, checkpoint)
+        yield from gpu_values(spec, checkpoint, self)
         yield from vllm_values(spec, checkpoint)
 
 
