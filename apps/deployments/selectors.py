@@ -219,7 +219,8 @@ def predict_route(deployment: Deployment) -> str:
     if not is_encoder(deployment) or deployment.checkpoint is None:
         return str(route or DEFAULT_PREDICT_ROUTE)
     checkpoint = CheckpointFacts.model_validate(deployment.checkpoint)
-    return RUNTIMES[deployment.runtime].predict_route(route, checkpoint)
+    ranks = bool(_own_settings(deployment).get("rerank_template"))
+    return RUNTIMES[deployment.runtime].predict_route(route, checkpoint, ranks=ranks)
 
 
 def is_encoder(deployment: Deployment) -> bool:

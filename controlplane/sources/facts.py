@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from controlplane.artifacts.digests import list_files
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.pooling import LENGTH_FILES, POOLING_FILE
+from controlplane.domain.facts.pooling import LENGTH_FILES, MODULES_FILE, POOLING_FILE
 from controlplane.domain.json_text import read_json
 from controlplane.domain.storable import unstorable_text
 from controlplane.sources.failures import bad_file
@@ -80,6 +80,7 @@ def look_at(
         hf_quant_config=source.json("hf_quant_config.json"),
         adapter_config=source.json("adapter_config.json"),
         pooling_config=source.json(POOLING_FILE),
+        sentence_modules=source.content(MODULES_FILE),
         sentence_lengths=source.first_json(LENGTH_FILES),
         files=sorted(source.sizes) if is_complete else (),
         weight_bytes=sum(each.weight_bytes for each in totals) if is_complete else None,
@@ -108,17 +109,21 @@ class _Checkpoint:
 
     def json(self, path: str) -> dict[str, Any] | None:
         """Return a JSON object, or None where there is no such file."""
+        content = self.content(path)
+        if content is not None and not isinstance(content, dict):
+            raise bad_file(self._name, path, "it is not a JSON object")
+        return content
+
+    def content(self, path: str) -> Any:
+        """Return what a JSON file holds, or None where there is no such file."""
         if path not in self.sizes:
             return None
         if self.sizes[path] > _LARGEST_SMALL_FILE_BYTES:
             raise bad_file(self._name, path, f"it has {self.sizes[path]} bytes")
         try:
-            content = read_json(self._reader.read(path, 0, self.sizes[path]))
+            return read_json(self._reader.read(path, 0, self.sizes[path]))
         except ValueError as error:
             raise bad_file(self._name, path, f"it is not JSON ({error})") from None
-        if not isinstance(content, dict):
-            raise bad_file(self._name, path, "it is not a JSON object")
-        return content
 
     def first_json(self, paths: Sequence[str]) -> dict[str, Any] | None:
         """Return the JSON object of the first file that is there."""

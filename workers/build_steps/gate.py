@@ -14,6 +14,7 @@ from torch import nn
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.quantization import exported_number
 from controlplane.domain.spec import Spec
+from controlplane.domain.spec.choices import RerankTemplate
 from controlplane.domain.spec.enginehouse_settings import Gate
 from workers.build_steps import outputs
 from workers.build_steps.calibration.dataset import OpenDataset, Places
@@ -165,7 +166,10 @@ def _measure(
         )
     tokenizer = load_tokenizer(original)
     samples, told["evaluation"] = _samples(job, gate, tokenizer)
-    models = _Models(original=original, exported=exported, device=device, dtype=dtype)
+    models = _Models(
+        original=original, exported=exported, device=device, dtype=dtype,
+        rerank_template=spec.settings.rerank_template,
+    )  # fmt: skip
     step = _counted(events, 2 * len(samples), clock)
     if original.is_encoder:
         encoded = _compare_encoders(models, samples, step)
@@ -190,6 +194,7 @@ class _Models:
     exported: Path
     device: Device
     dtype: torch.dtype
+    rerank_template: RerankTemplate | None = None
 
     def load_original(self) -> nn.Module:
         return load_model(self.original, device=self.device, dtype=self.dtype)
@@ -209,7 +214,7 @@ def _compare_generators(
 def _compare_encoders(
     models: _Models, samples: Sequence[Sequence[int]], step: Callable[[], None]
 ) -> encoding.EncoderResult:
-    heads = find_heads(models.original, models.device, models.dtype)
+    heads = find_heads(models.original, models.device, models.dtype, models.rerank_template)
     before = encoding.read_answers(models.load_original(), samples, "original", step, heads=heads)
     after = encoding.read_answers(models.load_exported(), samples, "quantized", step, heads=heads)
     return encoding.compare(before, after)

@@ -70,6 +70,7 @@ def _weights(job: Job, spec: Spec, facts: CheckpointFacts) -> Weights:
         facts=facts,
         not_finite=fetched(job).not_finite,
         is_encoder=spec.base_model.is_encoder,
+        ranks=spec.settings.rerank_template is not None,
         cache_dir=job.options.cache_dir,
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from workers.engine.drafts import MakeDrafter
+from controlplane.domain.spec.choices import RerankTemplate
 
 
 class Policy(StrEnum):
@@ -73,6 +73,9 @@ class EngineSettings:
 
     max_adapter_rank: int | None = None
     """Largest rank that an adapter may have. Absent: any."""
+
+    rerank_template: RerankTemplate | None = None
+    """Pooling: how a language model is asked to rank. Absent: as the checkpoint's files say."""
 
     max_client_batch_size: int = 128
     """Pooling: texts of one request."""

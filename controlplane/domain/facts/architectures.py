@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from controlplane.domain.facts.pooling import Pooling
 from controlplane.domain.facts.sources import Source, tensorrt_llm
 
 
@@ -12,6 +13,10 @@ class Role(StrEnum):
     EMBEDDING = "embedding"
     SEQUENCE_CLASSIFICATION = "sequence_classification"
     TOKEN_CLASSIFICATION = "token_classification"
+    RERANKING = "reranking"
+    """A language model whose answer is a score."""
+    MULTI_VECTOR = "multi_vector"
+    """A vector for each token of a text: late interaction."""
     MULTIMODAL = "multimodal"
     SPEECH = "speech"
     IMAGE_GENERATION = "image_generation"
@@ -42,6 +47,8 @@ _WITHOUT_LANGUAGE_HEAD = (
     "Model", "ForSequenceClassification", "ForTokenClassification", "ForTextEncoding",
     "ForQuestionAnswering", "ForReward",
 )  # fmt: skip
+_MULTI_VECTOR = ("HF_ColBERT", "ColBERT", "ColModernVBert", "ColPali", "ColQwen", "ColIdefics")
+"""Source: the classes of transformers 5.24 for retrieval and of the ColBERT library, 2026-11-30."""
 SPEECH_MODEL_TYPES = frozenset({"whisper", "wav2vec2", "hubert", "speecht5"})
 MAMBA_MODEL_TYPES = frozenset({"mamba", "mamba2", "falcon_mamba"})
 RECURRENT_ONLY_MODEL_TYPES = frozenset({"rwkv", "rwkv5", "rwkv6", "xlstm"})
@@ -58,7 +65,11 @@ GEMMA_SOURCE: Source = tensorrt_llm("support matrix, Gemma on the v1 stack: bf16
 
 
 def role_of(
-    architecture: str | None, model_type: str | None, *, has_vision: bool, has_pooling: bool = False
+    architecture: str | None,
+    model_type: str | None,
+    *,
+    has_vision: bool,
+    pooling: Pooling | None = None,
 ) -> Role:
     """Return what a checkpoint with this class name and these files does."""
     name = architecture or ""
@@ -66,12 +77,14 @@ def role_of(
         return Role.SPEECH
     if name.endswith(("Transformer2DModel", "UNet2DConditionModel", "Pipeline")):
         return Role.IMAGE_GENERATION
+    if name.startswith(_MULTI_VECTOR) or (pooling is not None and pooling.keeps_tokens):
+        return Role.MULTI_VECTOR
     if name.endswith("ForSequenceClassification"):
         return Role.SEQUENCE_CLASSIFICATION
     if name.endswith("ForTokenClassification"):
         return Role.TOKEN_CLASSIFICATION
-    if has_pooling:
-        return Role.EMBEDDING
+    if pooling is not None:
+        return Role.RERANKING if pooling.ranks else Role.EMBEDDING
     if has_vision or name.endswith("ForConditionalGeneration"):
         return Role.MULTIMODAL
     if name.endswith(("ForCausalLM", "LMHeadModel")):

@@ -95,7 +95,7 @@ class CheckpointFacts(BaseModel):
             self.architecture,
             self.model_type,
             has_vision=self.has_vision,
-            has_pooling=self.pooling is not None,
+            pooling=self.pooling,
         )
 
     @property

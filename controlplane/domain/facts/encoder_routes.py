@@ -6,9 +6,12 @@ from controlplane.domain.facts.architectures import Role
 
 EMBEDDINGS_ROUTE = "/v1/embeddings"
 
+RERANK_ROUTE = "/rerank"
+
 _BY_ROLE: Mapping[Role, str] = {
     Role.SEQUENCE_CLASSIFICATION: "/predict",
     Role.TOKEN_CLASSIFICATION: "/predict_tokens",
+    Role.RERANKING: RERANK_ROUTE,
 }
 
 

@@ -52,11 +52,11 @@ def engine_for(
     """Return the engine that the selection table names for such a checkpoint."""
     name = architecture or "a checkpoint without `architectures`"
     match role:
-        case Role.SPEECH | Role.IMAGE_GENERATION | Role.UNKNOWN:
+        case Role.SPEECH | Role.IMAGE_GENERATION | Role.MULTI_VECTOR | Role.UNKNOWN:
             return _none(name, role)
         case Role.TOKEN_CLASSIFICATION:
             return _bert(f"`{name}` labels tokens, which BEI-Bert alone serves.")
-        case Role.EMBEDDING | Role.SEQUENCE_CLASSIFICATION:
+        case Role.EMBEDDING | Role.SEQUENCE_CLASSIFICATION | Role.RERANKING:
             return _encoder(name, is_bidirectional)
         case Role.MULTIMODAL if name not in TEXT_OF_WRAPPER:
             return _large(f"`{name}` takes images or sound, which BIS-LLM alone serves.")
@@ -110,6 +110,7 @@ def _none(name: str, role: Role) -> EngineChoice:
     does = {
         Role.SPEECH: "turns speech into text or text into speech",
         Role.IMAGE_GENERATION: "makes images",
+        Role.MULTI_VECTOR: "makes a vector for each token of a text",
     }.get(role, "is of a kind that none of the four engines names")
     return EngineChoice(
         engine=Engine.NONE, source=_SPECIALIZED,

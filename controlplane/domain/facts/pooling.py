@@ -30,6 +30,25 @@ class Pooling(BaseModel):
     has_pooling: bool = False
     modes: tuple[str, ...] = ()
     """`cls`, `mean`, `last`, …; several are concatenated."""
+    steps: tuple[str, ...] = ()
+    """The modules that modules.json names, each with the package that it is of."""
+
+    @property
+    def ranks(self) -> bool:
+        """Whether a language model's answer makes a score."""
+        return "LogitScore" in self._kinds
+
+    @property
+    def keeps_tokens(self) -> bool:
+        """Whether a text stays a vector for each of its tokens: late interaction."""
+        if not self._kinds:
+            return False
+        is_pylate = any(step.startswith("pylate.") for step in self.steps)
+        return "MultiVectorMask" in self._kinds or (is_pylate and "Pooling" not in self._kinds)
+
+    @property
+    def _kinds(self) -> frozenset[str]:
+        return frozenset(step.rpartition(".")[2] for step in self.steps)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -38,14 +57,23 @@ class Pooling(BaseModel):
         return tuple(name for name, present in wanted if not present)
 
 
-def read_pooling(files: Sequence[str], pooling_config: Config | None) -> Pooling | None:
+def read_pooling(
+    files: Sequence[str], pooling_config: Config | None, modules: object = None
+) -> Pooling | None:
     """Return the pooling of an embedder, or None where none of its files is there."""
     found = Pooling(
         has_modules=MODULES_FILE in files,
         has_pooling=POOLING_FILE in files or bool(pooling_config),
         modes=_modes(pooling_config or {}),
+        steps=_steps(modules),
     )
     return found if found.has_modules or found.has_pooling else None
+
+
+def _steps(modules: object) -> tuple[str, ...]:
+    listed = modules if isinstance(modules, list) else []
+    named = [each.get("type") for each in listed if isinstance(each, dict)]
+    return tuple(step for step in named if isinstance(step, str))
 
 
 def _modes(config: Config) -> tuple[str, ...]:

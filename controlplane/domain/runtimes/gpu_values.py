@@ -40,7 +40,8 @@ def route_values(
     if not isinstance(engine, TrtLlmV1) or checkpoint is None:
         return
     asked = engine.runtime.webserver_default_route
-    effective = runtime.predict_route(asked, checkpoint)
+    ranks = spec.settings.rerank_template is not None
+    effective = runtime.predict_route(asked, checkpoint, ranks=ranks)
     yield EffectiveValue(
         field="trt_llm.runtime.webserver_default_route",
         asked=asked,

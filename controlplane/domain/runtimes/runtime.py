@@ -16,7 +16,7 @@ from controlplane.domain.commands.options import Arguments
 from controlplane.domain.commands.report import ConfigExport
 from controlplane.domain.commands.secrets import SecretsFound
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.encoder_routes import default_route
+from controlplane.domain.facts.encoder_routes import RERANK_ROUTE, default_route
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.pattern import Pattern
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
@@ -206,12 +206,15 @@ class Runtime(Protocol):
         """Return whether it makes vectors or scores with a checkpoint of this class."""
         return True
 
-    def predict_route(self, asked: str | None, checkpoint: CheckpointFacts) -> str:
+    def predict_route(
+        self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
+    ) -> str:
         """Return where its engine answers what `predict` of an encoder asks.
 
-        `asked` is the config's route, one of the hosted product's.
+        `asked` is the config's route, one of the hosted product's; `ranks` says that a language
+        model is to rank by its answers.
         """
-        return asked or default_route(checkpoint.role)
+        return asked or (RERANK_ROUTE if ranks else default_route(checkpoint.role))
 
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the engine arguments that it has no counterpart for."""

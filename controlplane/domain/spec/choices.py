@@ -102,6 +102,13 @@ class Dtype(StrEnum):
     BFLOAT16 = "bfloat16"
 
 
+class RerankTemplate(StrEnum):
+    """How a language model is asked whether a text answers a query."""
+
+    QWEN3 = "qwen3"
+    BGE = "bge"
+
+
 class RuntimeChoice(StrEnum):
     """Which driver serves the artifact; `auto` is native without an accelerator, else what hosts
     start: `controlplane.domain.runtimes.choice`.

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt, StringConstraints
 
-from controlplane.domain.spec.choices import Dtype, RuntimeChoice
+from controlplane.domain.spec.choices import Dtype, RerankTemplate, RuntimeChoice
 from controlplane.domain.spec.section import Section
 
 PoolName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
@@ -53,6 +53,9 @@ class EnginehouseSettings(Section):
     """Tokens drafted per token of matched suffix; 1 is the documented rule."""
     generic_tools: StrictBool = False
     """Native engine: offer `tools` by a prompt of ours where the chat template renders none."""
+    rerank_template: RerankTemplate | None = None
+    """Native engine: rank pairs by asking a language model, as `qwen3` (Qwen3-Reranker) or `bge`
+    (bge-reranker-v2-gemma) was trained; as the checkpoint's own files say when absent."""
     shared_prefixes: StrictBool = False
     """Let all keys of the team use each other's cached beginnings of prompts, not each its own."""
     extra_routes: Annotated[tuple[EngineRoute, ...], Field(max_length=32)] = ()

@@ -103,3 +103,35 @@ def test_an_adapter_is_read_as_one() -> None:
     assert (adapter.rank, adapter.target_modules) == (16, ("q_proj", "v_proj"))
     assert adapter.base_model == "meta-llama/Llama-3.1-8B"
     assert checkpoints.read({"architectures": ["LlamaForCausalLM"]}).adapter is None
+
+
+@pytest.mark.parametrize(
+    ("architecture", "steps", "role"),
+    [
+        ("Qwen3ForCausalLM", ["Transformer", "LogitScore"], Role.RERANKING),
+        ("Qwen3ForCausalLM", ["Transformer", "Pooling", "Normalize"], Role.EMBEDDING),
+        ("BertModel", ["Transformer", "Dense", "MultiVectorMask"], Role.MULTI_VECTOR),
+        ("HF_ColBERT", [], Role.MULTI_VECTOR),
+        ("ColPaliForRetrieval", [], Role.MULTI_VECTOR),
+    ],
+)
+def test_the_modules_of_a_checkpoint_say_what_it_is_made_to_do(
+    architecture: str, steps: list[str], role: Role
+) -> None:
+    modules = [{"type": f"sentence_transformers.models.{step}"} for step in steps]
+    files = POOLED[:2] if steps else POOLED[:1]
+    found = checkpoints.read(
+        {"architectures": [architecture]}, files=files, sentence_modules=modules
+    )
+    assert found.role is role
+
+
+def test_a_model_of_pylate_keeps_tokens_where_nothing_pools() -> None:
+    modules = [
+        {"type": "sentence_transformers.models.Transformer"},
+        {"type": "pylate.models.Dense.Dense"},
+    ]
+    config = {"architectures": ["ModernBertModel"], "model_type": "modernbert"}
+    found = checkpoints.read(config, files=POOLED[:2], sentence_modules=modules)
+    assert found.role is Role.MULTI_VECTOR
+    assert checkpoints.read(config, files=POOLED[:2], sentence_modules="?").role is Role.EMBEDDING

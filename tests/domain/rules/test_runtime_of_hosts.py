@@ -68,7 +68,7 @@ def test_where_nothing_can_start_it_the_words_and_the_fix_name_what_is_there(
     [
         ("no_quant", BERT, "native"),
         ("fp8", LLAMA_EMBEDDER, "vllm"),  # the native engine would expand it
-        ("no_quant", facts(architectures=["AlbertModel"], model_type="albert"), "vllm"),
+        ("no_quant", facts(architectures=["NewModel"], model_type="new"), "vllm"),
     ],
 )
 def test_auto_serves_vectors_with_the_native_engine_where_it_computes_in_their_precision(

@@ -2,16 +2,19 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from controlplane.domain.spec.choices import RerankTemplate
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.loading import Device
 from workers.engine.errors import CheckpointRefused
 from workers.engine.pooling.dense import load_dense
 from workers.engine.pooling.heads import (
+    AnswerHead,
     Batch,
     Head,
     SentenceHead,
@@ -20,6 +23,7 @@ from workers.engine.pooling.heads import (
     score_tokens,
 )
 from workers.engine.pooling.sentence import Sentence, read_sentence
+from workers.engine.pooling.templates import find_template
 from workers.engine.task import Task, read_task
 
 
@@ -43,10 +47,17 @@ class Heads:
         )
 
 
-def find_heads(checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> Heads:
+def find_heads(
+    checkpoint: Checkpoint,
+    device: Device,
+    dtype: torch.dtype,
+    rerank_template: RerankTemplate | None = None,
+) -> Heads:
     """Return what the native engine would do with the folder."""
     folder = checkpoint.folder
     task = read_task(folder, json.loads((folder / "config.json").read_bytes()))
+    if task is Task.RERANK or (task is Task.GENERATE and rerank_template is not None):
+        return Heads(pooled=None, labels=_answer_head(folder, rerank_template))
     if task is Task.CLASSIFY:
         return Heads(pooled=None, labels=score_texts)
     if task is Task.LABEL_TOKENS:
@@ -57,6 +68,14 @@ def find_heads(checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> He
     except CheckpointRefused:
         # Another runtime may pool it; how near two vectors are shows in the usual ones too.
         return Heads(pooled=None, labels=None)
+
+
+def _answer_head(folder: Path, rerank_template: RerankTemplate | None) -> Head | None:
+    try:
+        template = find_template(folder, rerank_template, Task.RERANK)
+    except CheckpointRefused:
+        return None
+    return None if template is None or template.answers is None else AnswerHead(template.answers)
 
 
 def batch_of(model: Any, tokens: Tensor) -> Batch:

@@ -29,6 +29,8 @@ class Weights:
     not_finite: Mapping[str, Mapping[str, int]]
     """File -> tensor -> count, as seen when the files were fetched."""
     is_encoder: bool
+    ranks: bool
+    """Whether a language model is to rank by its answers."""
     cache_dir: Path | None
 
     @property
@@ -84,7 +86,7 @@ def _refuse_unfit(weights: Weights, plain: Mapping[str, Plain], found: Compariso
 def _is_idle(weights: Weights, name: str, found: Comparison) -> bool:
     """Return whether nothing is made of a tensor: an embedding needs neither head nor pooler."""
     task = read_task(weights.folder, weights.config)
-    if weights.is_encoder and task is Task.GENERATE:
+    if weights.is_encoder and not weights.ranks and task is Task.GENERATE:
         task = Task.EMBED
     if task is not Task.EMBED:
         return False

@@ -7,6 +7,7 @@ from typing import Any
 
 from workers.engine.errors import INPUT_TOO_LONG, TOO_MANY_INPUTS, RequestRefused
 from workers.engine.pooling.rows import Row
+from workers.engine.pooling.templates import Framed, PairTemplate
 
 Text = str | tuple[str, str]
 
@@ -29,17 +30,45 @@ class Cut:
 class Encoder:
     """A tokenizer that knows the model's limit; safe to use from several threads."""
 
-    def __init__(self, tokenizer: Any, *, max_length: int, max_texts: int = 128) -> None:
+    def __init__(
+        self,
+        tokenizer: Any,
+        *,
+        max_length: int,
+        max_texts: int = 128,
+        template: PairTemplate | None = None,
+    ) -> None:
         self.tokenizer = tokenizer
+        self._template = template
         self.max_length = max_length
         self._max_texts = max_texts
         self._backend = tokenizer.backend_tokenizer
         self._continuing_mark = getattr(self._backend.model, "continuing_subword_prefix", None)
         self._has_types = "token_type_ids" in tokenizer.model_input_names
 
-    def encode(self, texts: Sequence[Text], cut: Cut, *, field: str, prompt: str = "") -> list[Row]:
+    def encode(
+        self,
+        texts: Sequence[Text],
+        cut: Cut,
+        *,
+        field: str,
+        prompt: str = "",
+        instruction: str | None = None,
+    ) -> list[Row]:
         """Give back a row per text. Raises: `RequestRefused` for one that is empty or too long."""
         self._check_count(len(texts), field)
+        pairs = [text for text in texts if isinstance(text, tuple)]
+        if self._template is not None and len(pairs) == len(texts):
+            return [
+                self._framed_row(self._template, pair, instruction, cut, f"{field}.{index}")
+                for index, pair in enumerate(pairs)
+            ]
+        if instruction is not None:
+            raise RequestRefused(
+                "`instruction` is for models that are asked in words whether a text answers a "
+                "query; this one takes none. Leave it out.",
+                field="instruction",
+            )
         if prompt:
             texts = [prompt + text for text in texts if isinstance(text, str)]
         found = self._backend.encode_batch(list(texts), add_special_tokens=True)
@@ -90,6 +119,32 @@ class Encoder:
             was_cut=was_cut,
         )
 
+    def _framed_row(
+        self,
+        template: PairTemplate,
+        pair: tuple[str, str],
+        instruction: str | None,
+        cut: Cut,
+        field: str,
+    ) -> Row:
+        framed = template.frame(*pair, instruction)
+        pieces = self._backend.encode_batch(list(framed.pieces), add_special_tokens=False)
+        ids = [] if template.bos is None else [template.bos]
+        length = sum(len(piece.ids) for piece in pieces) + len(ids)
+        was_cut = self._is_cut(length, cut, field)
+        for place, piece in enumerate(pieces):
+            is_long = was_cut and place == framed.place
+            over = length - self.max_length
+            ids += _without_text(piece, framed, over, cut.side) if is_long else piece.ids
+        if len(ids) > self.max_length:
+            raise RequestRefused(
+                f"`query` and `instruction` take {len(ids)} tokens without a text; this model "
+                f"reads {self.max_length}. Shorten them.",
+                field="query",
+                code=INPUT_TOO_LONG,
+            )
+        return Row(ids=ids, was_cut=was_cut)
+
     def _is_cut(self, length: int, cut: Cut, field: str) -> bool:
         if length > self.max_length and not cut.allowed:
             raise RequestRefused(
@@ -116,6 +171,16 @@ class Encoder:
         for part, length in zip(bare, _shares([len(part.ids) for part in bare], room), strict=True):
             part.truncate(length, direction=side.value)
         return self._backend.post_process(*bare, add_special_tokens=True)
+
+
+def _without_text(piece: Any, pair: Framed, tokens: int, side: Side) -> list[int]:
+    """The ids of a piece without so many tokens of its text, at one end of it."""
+    places = [
+        place for place, (first, last) in enumerate(piece.offsets)
+        if first >= pair.start and last <= pair.end
+    ]  # fmt: skip
+    gone = set(places[-tokens:] if side is Side.RIGHT else places[:tokens])
+    return [token for place, token in enumerate(piece.ids) if place not in gone]
 
 
 def _shares(lengths: Sequence[int], room: int) -> list[int]:

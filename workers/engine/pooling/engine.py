@@ -38,7 +38,7 @@ class PoolingEngine:
         self.model, tokenizer = self._thread.load(self._load)
         self.encoder = Encoder(
             tokenizer, max_length=self._max_length(tokenizer),
-            max_texts=settings.max_client_batch_size,
+            max_texts=settings.max_client_batch_size, template=self.model.template,
         )  # fmt: skip
         self._runner = EncoderRunner(self.model, torch.device(settings.device))
         self._loop = PoolingLoop(

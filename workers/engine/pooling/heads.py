@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from workers.engine.pooling.sentence import Sentence, Splade
+from workers.engine.pooling.templates import Answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +66,22 @@ class SpladeHead:
             scores = scores.log1p()
         vectors = scores.amax(1) if self._splade.strategy == "max" else scores.sum(1)
         return list(nn.functional.normalize(vectors) if self._normalizes else vectors)
+
+
+class AnswerHead:
+    """Scores what a language model would answer at the end of a text."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._tokens = [answers.yes] if answers.no is None else [answers.yes, answers.no]
+
+    def __call__(self, model: Any, batch: Batch) -> Sequence[Tensor]:
+        """Give back per row how much likelier yes is than no, or the score of yes alone."""
+        hidden = model.base_model(**batch.inputs).last_hidden_state
+        of_words = model.get_output_embeddings().weight[self._tokens]
+        logits = (_at(hidden, batch.lengths - 1) @ of_words.T).float()
+        if bound := getattr(model.config, "final_logit_softcapping", None):
+            logits = bound * (logits / bound).tanh()
+        return list(logits[:, :1] - logits[:, 1:].sum(1, keepdim=True))
 
 
 def score_texts(model: Any, batch: Batch) -> Sequence[Tensor]:

@@ -19,8 +19,16 @@ from workers.engine.errors import CheckpointRefused
 from workers.engine.loader import choose_dtype
 from workers.engine.model_class import class_of
 from workers.engine.pooling.dense import load_dense
-from workers.engine.pooling.heads import Head, SentenceHead, SpladeHead, score_texts, score_tokens
+from workers.engine.pooling.heads import (
+    AnswerHead,
+    Head,
+    SentenceHead,
+    SpladeHead,
+    score_texts,
+    score_tokens,
+)
 from workers.engine.pooling.sentence import Sentence, read_sentence
+from workers.engine.pooling.templates import PairTemplate, find_template
 from workers.engine.quantized_loader import load_emulated
 from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
@@ -29,6 +37,9 @@ from workers.engine.whole import refuse_not_finite, refuse_unfit
 
 POSITIONS_AFTER_PADDING = frozenset({"camembert", "mpnet", "roberta", "xlm-roberta"})
 """Families that number positions from the padding token's id on, and so have fewer to give."""
+
+YES = "yes"
+"""The label of a score that a language model's answer makes."""
 
 _UNUSED = ("pooler.",)
 """Tensors of a body that no embedding is made of; many checkpoints leave them out."""
@@ -44,6 +55,8 @@ class LoadedEncoder:
     sentence: Sentence | None
     """How embeddings are made, for a model that makes any."""
     dense: Sequence[nn.Sequential]
+    template: PairTemplate | None = None
+    """How a query and a text are put together, where the tokenizer does not do it."""
     emulated: tuple[str, ...] = ()
 
     @property
@@ -51,6 +64,8 @@ class LoadedEncoder:
         """What a classifier tells apart, in the order of its scores."""
         if self.task is Task.EMBED:
             return ()
+        if self.task is Task.RERANK:
+            return (YES,)
         config = self.module.config
         return tuple(config.id2label[index] for index in range(config.num_labels))
 
@@ -104,8 +119,8 @@ def load_encoder(settings: EngineSettings) -> LoadedEncoder:
             f"The checkpoint's architecture is `{architecture}`; the native engine pools "
             f"{', '.join(POOLED_FAMILIES)}, each with one of the endings {', '.join(POOLED_HEADS)}."
         )
-    found = read_task(folder, config)
-    task = Task.EMBED if found is Task.GENERATE else found
+    task = _task(settings, folder, config)
+    template = find_template(folder, settings.rerank_template, task)
     sentence = read_sentence(folder, architecture) if task is Task.EMBED else None
     dtype = choose_dtype(settings.dtype, settings.device, pools=True)
     model_class = class_of(folder, architecture)
@@ -117,10 +132,18 @@ def load_encoder(settings: EngineSettings) -> LoadedEncoder:
     dense = load_dense(sentence.dense, dtype, settings.device) if sentence else ()
     for part in (module, *dense):
         refuse_not_finite(part)
-    head = _head(task, sentence, dense)
+    head = _head(task, sentence, dense, template)
     return LoadedEncoder(
-        task=task, module=module, head=head, sentence=sentence, dense=dense, emulated=emulated
-    )
+        task=task, module=module, head=head, sentence=sentence, dense=dense, template=template,
+        emulated=emulated,
+    )  # fmt: skip
+
+
+def _task(settings: EngineSettings, folder: Path, config: Mapping[str, Any]) -> Task:
+    found = read_task(folder, config)
+    if found in (Task.GENERATE, Task.EMBED):
+        return Task.EMBED if settings.rerank_template is None else Task.RERANK
+    return found
 
 
 def _read_module(
@@ -155,7 +178,14 @@ def _is_read(name: str, module: Any) -> bool:
     return is_of_body and not name.removeprefix(prefix).startswith(_UNUSED)
 
 
-def _head(task: Task, sentence: Sentence | None, dense: Sequence[nn.Module]) -> Head:
+def _head(
+    task: Task,
+    sentence: Sentence | None,
+    dense: Sequence[nn.Module],
+    template: PairTemplate | None,
+) -> Head:
+    if template is not None and template.answers is not None:
+        return AnswerHead(template.answers)
     if sentence is None:
         return score_texts if task is Task.CLASSIFY else score_tokens
     if sentence.splade is not None:

@@ -20,6 +20,7 @@ MODES: Mapping[str, str] = {
 }
 """Older flag -> name; several at once are joined in this order."""
 
+_LIMITS, _PROMPTS = "sentence_bert_config.json", "config_sentence_transformers.json"
 STEPS = re.compile("(MLM)?Transformer (Splade)?Pooling( Dense)*( Normalize)*")
 
 
@@ -57,8 +58,7 @@ def read_sentence(folder: Path, architecture: str) -> Sentence:
     if architecture.endswith("ForMaskedLM") and not (folder / SENTENCE_MODULES).exists():
         return Sentence(splade=Splade())  # all that a language head by itself can be for
     steps = _steps(folder)
-    limits = _read(folder, "sentence_bert_config.json")
-    named = _read(folder, "config_sentence_transformers.json")
+    limits, named = _read(folder, _LIMITS), _read(folder, _PROMPTS)
     kind, path = steps[1]
     return Sentence(
         **_pooling(kind, _read(folder, f"{path}/config.json", is_needed=True)),
@@ -69,6 +69,18 @@ def read_sentence(folder: Path, architecture: str) -> Sentence:
         prompts={key: text for key, text in (named.get("prompts") or {}).items() if text},
         default_prompt=named.get("default_prompt_name"),
     )
+
+
+def default_prompt(folder: Path) -> str | None:
+    """Give back the text that stands before a request which names no prompt."""
+    named = _read(folder, _PROMPTS)
+    return (named.get("prompts") or {}).get(named.get("default_prompt_name"))
+
+
+def processing_of(folder: Path) -> Mapping[str, Any]:
+    """Give back what the checkpoint says to its chat template."""
+    named = (_read(folder, _LIMITS).get("processing_kwargs") or {}).get("chat_template") or {}
+    return {name: each for name, each in named.items() if name != "restore_suffix"}
 
 
 def _steps(folder: Path) -> Sequence[tuple[str, str]]:

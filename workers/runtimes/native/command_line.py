@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workers.engine.drafts import MakeDrafter
+from controlplane.domain.spec.choices import RerankTemplate
 from workers.engine.settings import EngineSettings, Policy
 
 TASKS: Mapping[str, bool | None] = {"auto": None, "generate": False, "pool": True}
@@ -41,6 +41,7 @@ def parse(arguments: Sequence[str]) -> tuple[Address, EngineSettings]:
         make_drafter=_drafters(options),
         adapters=dict(options.adapter),
         max_adapter_rank=options.max_adapter_rank,
+        rerank_template=options.rerank_template and RerankTemplate(options.rerank_template),
         max_client_batch_size=options.max_client_batch_size,
         max_concurrent_requests=options.max_concurrent_requests,
     )
@@ -84,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--draft-factor", type=_positive, default=1, help="guesses a match")
     add("--adapter", type=_adapter, action="append", default=[], metavar="NAME=DIR")
     add("--max-adapter-rank", type=_positive, help="refuse an adapter of a higher rank")
+    add("--rerank-template", choices=tuple(RerankTemplate), help="ask a language model to rank")
     for flag, default in (
         ("--max-client-batch-size", defaults.max_client_batch_size),
         ("--max-concurrent-requests", defaults.max_concurrent_requests),

@@ -9,6 +9,7 @@ from controlplane.domain.rules.serving import (
     names_and_lengths,
     native_limits,
     recognised_models,
+    rerankers,
     runtime_capabilities,
     this_release,
 )
@@ -22,6 +23,7 @@ RULES = (
     *names_and_lengths.RULES,
     *native_limits.RULES,
     *recognised_models.RULES,
+    *rerankers.RULES,
     *runtime_capabilities.RULES,
     *this_release.RULES,
 )

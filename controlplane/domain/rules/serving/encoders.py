@@ -29,6 +29,7 @@ _FITTING: Mapping[Role, tuple[str, ...]] = {
     Role.EMBEDDING: ("/v1/embeddings", "/v1/systemone"),
     Role.SEQUENCE_CLASSIFICATION: ("/predict", "/rerank"),
     Role.TOKEN_CLASSIFICATION: ("/predict_tokens",),
+    Role.RERANKING: ("/rerank", "/predict"),
 }
 
 

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import Role
+from controlplane.domain.facts.encoder_routes import RERANK_ROUTE
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import SMOLLM2_135M, Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at, limit
+from controlplane.domain.rules.serving.encoders import route
 from controlplane.domain.spec.engine_runtime import RuntimeV1, RuntimeV2
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
@@ -202,7 +204,8 @@ ENCODER_AS_DECODER = Rule(
     fields=at("trt_llm.build.base_model", "trt_llm.build.checkpoint_repository.repo"),
     concerns=_generates,
     when=lambda c: (
-        c.checkpoint.role in (Role.SEQUENCE_CLASSIFICATION, Role.TOKEN_CLASSIFICATION)
+        c.checkpoint.role
+        in (Role.SEQUENCE_CLASSIFICATION, Role.TOKEN_CLASSIFICATION, Role.RERANKING)
         or (c.checkpoint.role is Role.EMBEDDING and c.checkpoint.architecture != "AquilaModel")
     ),
     message=lambda c: (
@@ -215,6 +218,11 @@ ENCODER_AS_DECODER = Rule(
     good=Example(),
 )
 
+
+def _ranks(c: Context) -> bool:
+    return c.spec.settings.rerank_template is not None or route(c) == RERANK_ROUTE
+
+
 DECODER_AS_ENCODER = Rule(
     code="EH608",
     name="text-generator-as-encoder",
@@ -222,7 +230,7 @@ DECODER_AS_ENCODER = Rule(
     needs=("checkpoint",),
     fields=at("trt_llm.build.base_model", "trt_llm.build.checkpoint_repository.repo"),
     concerns=lambda c: c.spec.base_model.is_encoder,
-    when=lambda c: c.checkpoint.role is Role.CAUSAL,
+    when=lambda c: c.checkpoint.role is Role.CAUSAL and not _ranks(c),
     message=lambda c: (
         f"`{c.checkpoint.architecture}` generates text; `base_model: {c.spec.base_model}` makes "
         "embeddings of it, which is right only for a checkpoint that was trained for them."

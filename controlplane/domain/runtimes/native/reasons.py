@@ -33,8 +33,8 @@ REASONS: Mapping[str, str] = MappingProxyType(
 )  # fmt: skip
 READ: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
-        ("enginehouse.dtype", "enginehouse.generic_tools", "enginehouse.draft_factor",
-         "trt_llm.runtime.total_token_limit"),
+        ("enginehouse.dtype", "enginehouse.generic_tools", "enginehouse.rerank_template",
+         "enginehouse.draft_factor", "trt_llm.runtime.total_token_limit"),
         "It is told by a flag.",
     )
 )  # fmt: skip

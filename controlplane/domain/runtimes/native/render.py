@@ -108,6 +108,7 @@ def engine_settings(
         device=None if device.kind == CPU else CUDA,
         default_max_tokens=None if pools else min(spec.default_max_tokens or length, length),
         pools=pools,
+        rerank_template=spec.settings.rerank_template,
         **({} if pools else _of_generation(spec, model_dir)),
     )
 
@@ -156,6 +157,7 @@ def to_arguments(settings: EngineSettings) -> tuple[str, ...]:
         ("--max-adapter-rank", settings.max_adapter_rank),
         *(("--adapter", f"{name}={folder}") for name, folder in settings.adapters),
         ("--task", "pool" if settings.pools else None),
+        ("--rerank-template", settings.rerank_template),
     )
     given = [(flag, str(value)) for flag, value in pairs if value is not None]
     flags = ("--generic-tools",) if settings.generic_tools else ()

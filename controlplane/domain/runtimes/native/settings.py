@@ -30,5 +30,6 @@ class EngineSettings:
     """Model name and folder of each adapter."""
     max_adapter_rank: int | None = None
     generic_tools: bool = False
+    rerank_template: str | None = None
     pools: bool = False
     """Whether vectors and scores are made instead of text."""

@@ -66,7 +66,13 @@ class Vllm(Runtime):
         version = start.version or capabilities.VERSION
         return render.render(spec, checkpoint, version=version, **start.shared())
 
-    def predict_route(self, asked: str | None, checkpoint: CheckpointFacts) -> str:
+    def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
+        """Return whether its engine can do what is asked of a model that ranks."""
+        return spec.settings.rerank_template is None
+
+    def predict_route(
+        self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
+    ) -> str:
         """Return the route of its pooling runner."""
         return encoder_routes.predict_route(asked, checkpoint)
 

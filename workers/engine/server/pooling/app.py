@@ -45,7 +45,7 @@ def _routes(engine: PoolingEngine) -> Iterator[Route]:
     model = engine.model
     if model.sentence is not None:
         yield from _embedding_routes(engine, Embeddings(engine, model.sentence))
-    if model.task is Task.CLASSIFY:
+    if model.task in (Task.CLASSIFY, Task.RERANK):
         yield from _scoring_routes(engine)
     if model.task is Task.LABEL_TOKENS:
         tokens = TokenLabels(engine)
@@ -66,7 +66,8 @@ def _embedding_routes(engine: PoolingEngine, made: Embeddings) -> Iterator[Route
 
 def _scoring_routes(engine: PoolingEngine) -> Iterator[Route]:
     encode, labels = engine.encoder.encode, engine.model.labels
-    usual = usual_function(engine.model.module.config)
+    is_answer = engine.model.task is Task.RERANK
+    usual = "sigmoid" if is_answer else usual_function(engine.model.module.config)
 
     def texts(fields: PredictFields) -> Sequence[Row]:
         return encode(fields.inputs.texts, fields.cut, field="inputs")
@@ -83,11 +84,15 @@ def _ranking_routes(engine: PoolingEngine) -> Iterator[Route]:
     encode = engine.encoder.encode
     by_texts = Form(
         kind=RerankFields, body=ranks,
-        encode=lambda fields: encode(fields.pairs, fields.cut, field="texts"),
+        encode=lambda fields: encode(
+            fields.pairs, fields.cut, field="texts", instruction=fields.instruction
+        ),
     )  # fmt: skip
     by_documents = Form(
         kind=DocumentFields, mark="documents", body=partial(ranked_documents, engine.settings),
-        encode=lambda fields: encode(fields.pairs, fields.cut, field="documents"),
+        encode=lambda fields: encode(
+            fields.pairs, fields.cut, field="documents", instruction=fields.instruction
+        ),
     )  # fmt: skip
     yield pooling_route("/rerank", engine, by_documents, by_texts)
     yield pooling_route("/v1/rerank", engine, by_documents)

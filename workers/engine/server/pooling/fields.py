@@ -88,6 +88,7 @@ class EmbedFields(SparseFields):
 
 class RerankFields(PoolingFields):
     query: str
+    instruction: str | None = None
     texts: list[str] = Field(min_length=1)
     raw_scores: bool = False
     return_text: bool = False
@@ -105,6 +106,7 @@ def _document(value: object) -> object:
 
 class DocumentFields(PoolingFields):
     query: str
+    instruction: str | None = None
     documents: list[Annotated[str, BeforeValidator(_document)]] = Field(min_length=1)
     top_n: Annotated[StrictInt, Field(ge=1)] | None = None
     return_documents: bool = True
