@@ -31,16 +31,7 @@ class Names(TokenClassificationPipeline):
         self, text: str, row: Row, scores: Tensor, strategy: Strategy
     ) -> Sequence[dict[str, Any]]:
         """Give back what is named in a text, what lies outside left out."""
-        pieces = [
-            {
-                "index": index, "word": self._encoder.token(token), "start": start, "end": end,
-                "scores": of_token, "is_subword": self._encoder.continues(token, text, start),
-            }
-            for index, (token, (start, end), special, of_token) in enumerate(
-                zip(row.ids, row.offsets, row.special, scores.numpy(), strict=True)
-            )
-            if not special
-        ]  # fmt: skip
+        pieces = self._pieces(text, row, scores)
         tokens = {piece["start"]: row.ids[piece["index"]] for piece in reversed(pieces)}
         return [
             {
@@ -50,4 +41,26 @@ class Names(TokenClassificationPipeline):
             }
             for name in self.aggregate(pieces, AggregationStrategy(strategy))
             if name["entity_group"] != OUTSIDE
+        ]  # fmt: skip
+
+    def entities(
+        self, text: str, row: Row, scores: Tensor, strategy: Strategy, *, left_out: Sequence[str]
+    ) -> Sequence[dict[str, Any]]:
+        """Give back what the pipeline itself answers, but for what is labelled as left out."""
+        found = self.aggregate(self._pieces(text, row, scores), AggregationStrategy(strategy))
+        return [
+            {**entity, "score": float(entity["score"])} for entity in found
+            if entity.get("entity_group", entity.get("entity")) not in left_out
+        ]  # fmt: skip
+
+    def _pieces(self, text: str, row: Row, scores: Tensor) -> list[dict[str, Any]]:
+        return [
+            {
+                "index": index, "word": self._encoder.token(token), "start": start, "end": end,
+                "scores": of_token, "is_subword": self._encoder.continues(token, text, start),
+            }
+            for index, (token, (start, end), special, of_token) in enumerate(
+                zip(row.ids, row.offsets, row.special, scores.numpy(), strict=True)
+            )
+            if not special
         ]  # fmt: skip

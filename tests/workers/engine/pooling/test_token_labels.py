@@ -12,6 +12,7 @@ import pytest
 import torch
 import uvicorn
 from baseten_performance_client import PerformanceClient
+from huggingface_hub import InferenceClient
 from starlette.testclient import TestClient
 from transformers import AutoTokenizer, pipeline
 
@@ -73,6 +74,30 @@ def test_names_are_joined_as_the_pipeline_joins_them(folder: Path, strategy: str
         scores = [next(iter(each["results"].values())) for each in ours]
         assert scores == pytest.approx([float(e["score"]) for e in theirs], abs=1e-5)
         assert [each["token"] for each in ours] == [text[e["start"] : e["end"]] for e in ours]
+
+
+@pytest.mark.parametrize("strategy", [None, "none", "first"])
+def test_the_hubs_client_reads_what_the_pipeline_answers(
+    folder: Path, strategy: str | None
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a tokenizer without marks for words
+        named = pipeline(
+            "token-classification", str(folder), aggregation_strategy=strategy or "simple"
+        )
+        expected, without = named(TEXTS[0]), named(TEXTS[0], ignore_labels=["LOC"])
+    with serving(folder) as client, listening(client) as url:
+        hub = InferenceClient(url)
+        found = hub.token_classification(TEXTS[0], aggregation_strategy=strategy)
+        kept = hub.token_classification(TEXTS[0], ignore_labels=["LOC"])
+    group = "entity" if strategy == "none" else "entity_group"
+    assert [(e[group], e.word, e.start, e.end) for e in found] == [
+        (e[group], e["word"], e["start"], e["end"]) for e in expected
+    ]
+    assert [e.score for e in found] == pytest.approx([e["score"] for e in expected], abs=1e-5)
+    if strategy is None:
+        assert [each.word for each in kept] == [each["word"] for each in without]
+        assert len(without) < len(expected)
 
 
 @contextmanager

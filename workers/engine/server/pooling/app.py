@@ -17,6 +17,7 @@ from workers.engine.server.pooling.fields import (
     EmbeddingFields,
     EmbedFields,
     HubFields,
+    HubTokenFields,
     PredictFields,
     RerankFields,
     SparseFields,
@@ -51,6 +52,8 @@ def _routes(engine: PoolingEngine) -> Iterator[Route]:
         tokens = TokenLabels(engine)
         form = Form(kind=TokenFields, encode=tokens.rows, body=tokens.body)
         yield pooling_route("/predict_tokens", engine, form)
+        hub = Form(kind=HubTokenFields, encode=tokens.rows, body=tokens.hub_body)
+        yield pooling_route("/", engine, hub)
 
 
 def _embedding_routes(engine: PoolingEngine, made: Embeddings) -> Iterator[Route]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BeforeValidator, Field, StrictInt
 
 from workers.engine.pooling.encoding import Cut, Side, Text
-from workers.engine.pooling.names import Strategy
+from workers.engine.pooling.names import OUTSIDE, Strategy
 from workers.engine.pooling.scores import Function
 from workers.engine.server.body import Body
 
@@ -136,3 +136,14 @@ class HubFields(PredictFields):
 
 class TokenFields(PredictFields):
     aggregation_strategy: Strategy = "none"
+
+
+class HubTokenParameters(Body):
+    aggregation_strategy: Strategy = "simple"
+    ignore_labels: list[str] = [OUTSIDE]
+
+
+class HubTokenFields(PredictFields):
+    """As the hub's client asks for names."""
+
+    parameters: HubTokenParameters = HubTokenParameters()

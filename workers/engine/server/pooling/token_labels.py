@@ -11,7 +11,7 @@ from workers.engine.pooling.names import Names
 from workers.engine.pooling.rows import Row
 from workers.engine.pooling.scores import FUNCTIONS
 from workers.engine.server.pooling.compute import Computed
-from workers.engine.server.pooling.fields import TokenFields
+from workers.engine.server.pooling.fields import HubTokenFields, PredictFields, TokenFields
 
 
 class TokenLabels:
@@ -22,7 +22,7 @@ class TokenLabels:
         self._encoder = engine.encoder
         self._names = Names(engine.model.module, engine.encoder)
 
-    def rows(self, fields: TokenFields) -> Sequence[Row]:
+    def rows(self, fields: PredictFields) -> Sequence[Row]:
         """Encode the texts. Raises: `RequestRefused`."""
         if not all(isinstance(text, str) for text in fields.inputs.texts):
             raise RequestRefused(
@@ -41,6 +41,20 @@ class TokenLabels:
                 fields.inputs.texts, computed.rows, computed.outputs, strict=True
             )
         ]
+        return found[0] if fields.inputs.is_single else found
+
+    def hub_body(self, fields: HubTokenFields, computed: Computed) -> Any:
+        """Give back per text what it names, as Transformers' pipeline does."""
+        asked = fields.parameters
+        found = [
+            self._names.entities(
+                str(text), row, logits.softmax(-1), asked.aggregation_strategy,
+                left_out=asked.ignore_labels,
+            )
+            for text, row, logits in zip(
+                fields.inputs.texts, computed.rows, computed.outputs, strict=True
+            )
+        ]  # fmt: skip
         return found[0] if fields.inputs.is_single else found
 
     def _tokens(self, row: Row, scores: Tensor) -> Sequence[dict[str, Any]]:
