@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.facts.pooling import LENGTH_FILES
 from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
 from workers.engine.task import SENTENCE_MODULES
@@ -20,7 +21,7 @@ MODES: Mapping[str, str] = {
 }
 """Older flag -> name; several at once are joined in this order."""
 
-_LIMITS, _PROMPTS = "sentence_bert_config.json", "config_sentence_transformers.json"
+_PROMPTS = "config_sentence_transformers.json"
 STEPS = re.compile("(MLM)?Transformer (Splade)?Pooling( Dense)*( Normalize)*")
 
 
@@ -58,7 +59,7 @@ def read_sentence(folder: Path, architecture: str) -> Sentence:
     if architecture.endswith("ForMaskedLM") and not (folder / SENTENCE_MODULES).exists():
         return Sentence(splade=Splade())  # all that a language head by itself can be for
     steps = _steps(folder)
-    limits, named = _read(folder, _LIMITS), _read(folder, _PROMPTS)
+    limits, named = _read_limits(folder), _read(folder, _PROMPTS)
     kind, path = steps[1]
     return Sentence(
         **_pooling(kind, _read(folder, f"{path}/config.json", is_needed=True)),
@@ -66,7 +67,7 @@ def read_sentence(folder: Path, architecture: str) -> Sentence:
         normalizes=any(kind == "Normalize" for kind, _ in steps),
         max_length=limits.get("max_seq_length"),
         lowers=bool(limits.get("do_lower_case")),
-        prompts={key: text for key, text in (named.get("prompts") or {}).items() if text},
+        prompts=dict(named.get("prompts") or {}),
         default_prompt=named.get("default_prompt_name"),
     )
 
@@ -79,8 +80,13 @@ def default_prompt(folder: Path) -> str | None:
 
 def processing_of(folder: Path) -> Mapping[str, Any]:
     """Give back what the checkpoint says to its chat template."""
-    named = (_read(folder, _LIMITS).get("processing_kwargs") or {}).get("chat_template") or {}
+    named = (_read_limits(folder).get("processing_kwargs") or {}).get("chat_template") or {}
     return {name: each for name, each in named.items() if name != "restore_suffix"}
+
+
+def _read_limits(folder: Path) -> Any:
+    """The first of the names under which the library has kept it."""
+    return _read(folder, next((n for n in LENGTH_FILES if (folder / n).exists()), LENGTH_FILES[0]))
 
 
 def _steps(folder: Path) -> Sequence[tuple[str, str]]:

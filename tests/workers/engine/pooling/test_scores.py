@@ -91,6 +91,17 @@ def test_the_longer_text_of_a_pair_is_cut_at_the_side_that_is_asked_for(
         assert scores[0]["score"] == pytest.approx(float(expected[0]), abs=1e-4)
 
 
+def test_cohere_names_the_end_that_is_cut(reranker: TestClient) -> None:
+    text = "start " * 600 + "end"
+    asked = {"query": QUERY, "documents": [text]}
+    for named, side in (("END", "Right"), ("START", "Left")):
+        of_cohere = ask(reranker, "/v1/rerank", **asked, truncate=named)["results"]
+        ours = ask(reranker, "/v1/rerank", **asked, truncation_direction=side)["results"]
+        assert of_cohere == ours
+    refused = reranker.post("/v1/rerank", json={**asked, "truncate": "NONE"})
+    assert (refused.status_code, refused.json()["error"]["param"]) == (413, "documents.0")
+
+
 def test_a_text_too_long_is_refused_where_cutting_is_forbidden(reranker: TestClient) -> None:
     answer = reranker.post(
         "/rerank", json={"query": QUERY, "texts": ["a", "word " * 600], "truncate": False}

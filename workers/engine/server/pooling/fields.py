@@ -58,7 +58,8 @@ class PoolingFields(Body):
     """What every route takes."""
 
     model: str | None = None
-    truncate: bool = True
+    truncate: bool | Literal["NONE", "START", "END"] = True
+    """Cohere names the end that is cut off, or none."""
     truncation_direction: Annotated[
         Side, BeforeValidator(lambda side: side.lower() if isinstance(side, str) else side)
     ] = Side.RIGHT
@@ -66,7 +67,10 @@ class PoolingFields(Body):
     @property
     def cut(self) -> Cut:
         """Too long a text is cut unless the request forbids it."""
-        return Cut(allowed=self.truncate, side=self.truncation_direction)
+        side = {"START": Side.LEFT, "END": Side.RIGHT}.get(str(self.truncate))
+        return Cut(
+            allowed=self.truncate not in (False, "NONE"), side=side or self.truncation_direction
+        )
 
 
 class SparseFields(PoolingFields):
