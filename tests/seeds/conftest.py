@@ -4,12 +4,15 @@ Imports wait for who asks for it: most of these tests load no client and no weig
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from tests.workers.runtimes.native.server import EngineServer
+
+PRODUCTION = "/m/modelaaa/environments/production"
 
 
 @pytest.fixture(scope="module")
@@ -32,3 +35,18 @@ def indifferent(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[EngineSer
     )  # fmt: skip
     with EngineServer(folder, log=log, options=options) as server:
         yield server
+
+
+@pytest.fixture
+def environment(
+    tmp_path: Path, indifferent: "EngineServer", monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """The URL of an environment at a gateway, with the engine behind it; the key is set."""
+    from tests.workers.gateway.stage.house import House
+    from tests.workers.gateway.stage.routes import KEY, NATIVE
+
+    monkeypatch.setenv("BASETEN_API_KEY", KEY)
+    house = House(tmp_path)
+    house.publish(indifferent, route_table=NATIVE)
+    yield f"{house.gateway().url}{PRODUCTION}"
+    house.close()
