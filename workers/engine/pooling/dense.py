@@ -20,7 +20,7 @@ ACTIVATIONS: Mapping[str, type[nn.Module]] = {
 }
 """Names that a checkpoint may give; nothing is imported by name."""
 
-_DEFAULT = "torch.nn.modules.activation.Tanh"
+_DEFAULT, _NONE = "torch.nn.modules.activation.Tanh", "torch.nn.modules.linear.Identity"
 
 
 def load_dense(
@@ -32,7 +32,7 @@ def load_dense(
 
 def _layer(folder: Path) -> nn.Sequential:
     settings = read_json((folder / "config.json").read_bytes())
-    named = settings.get("activation_function") or _DEFAULT
+    named = settings.get("activation_function", _DEFAULT) or _NONE
     if named not in ACTIVATIONS or settings.get("use_residual"):
         raise CheckpointRefused(
             f"`{folder}` is a layer with `{named}`"

@@ -52,6 +52,10 @@ PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
             _test(
                 "engine/pooling/test_families.py::test_vectors_are_those_of_sentence_transformers"
             ),
+            _test(
+                "engine/pooling/test_language_model_rerankers.py::"
+                "test_pairs_are_scored_as_the_model_card_does_it"
+            ),
             _CUDA_TESTS,
         ),
         **dict.fromkeys(

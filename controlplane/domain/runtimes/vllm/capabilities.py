@@ -64,7 +64,7 @@ _WITHOUT_DEVICES: Mapping[Feature, Capability] = MappingProxyType(
         Feature.TENSOR_PARALLEL: native("over the GPUs of one host", sources.vllm("parallelism")),
         Feature.PIPELINE_PARALLEL: native("without drafts", sources.vllm("parallelism")),
         Feature.POOLING: native(
-            "`--runner pooling`: vectors, scores and labels", sources.vllm("pooling models")
+            "`--runner pooling`: vectors, ranks and labels of texts", sources.vllm("pooling models")
         ),
         Feature.MULTIMODAL: native(
             "for the classes of its list; the memory plan counts their text part",

@@ -17,6 +17,7 @@ PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
         Feature.POOLING: (
             *_run("embedder", "cosines_to_transformers", date="2026-11-29"),
             *_run("reranker", "answer.results", date="2026-11-29"),
+            *_run("classifier", "answer.data", date="2026-11-29"),
         ),
         Feature.STRUCTURED_OUTPUT: _run("ask", "json_schema.holds_the_schema"),
         Feature.FP8_WEIGHTS: _run("build", "smoke_test.answer"),

@@ -113,19 +113,36 @@ def test_a_limit_is_read_under_each_of_its_names(tmp_path: Path) -> None:
     agree(ours, sentence_transformers_vectors(folder, TEXTS))
 
 
-def test_projections_after_pooling_are_applied(bare: Path) -> None:
-    write_sentence_files(bare, {"pooling_mode": "mean"}, "Dense", "Normalize")
-    dense = bare / "2_Dense"
-    dense.mkdir()
-    activation = "torch.nn.modules.activation.Tanh"
-    settings = {"in_features": HIDDEN, "out_features": 24, "bias": True}
-    (dense / "config.json").write_text(json.dumps({**settings, "activation_function": activation}))
-    random = torch.Generator().manual_seed(1)
-    save_file(
-        {"linear.weight": torch.randn(24, HIDDEN, generator=random),
-         "linear.bias": torch.randn(24, generator=random)},
-        dense / "model.safetensors",
-    )  # fmt: skip
+def write_dense(folder: Path, sizes: tuple[int, int], *, bias: bool, **settings: Any) -> None:
+    folder.mkdir(exist_ok=True)
+    before, after = sizes
+    shape = {"in_features": before, "out_features": after, "bias": bias}
+    (folder / "config.json").write_text(json.dumps({**shape, **settings}))
+    random = torch.Generator().manual_seed(after)
+    tensors = {"linear.weight": torch.randn(after, before, generator=random) / before**0.5}
+    if bias:
+        tensors["linear.bias"] = torch.randn(after, generator=random)
+    save_file(tensors, folder / "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("named", "bias"),
+    [
+        ({"activation_function": "torch.nn.modules.activation.Tanh"}, True),
+        ({"activation_function": "torch.nn.modules.linear.Identity"}, False),
+        ({}, True),
+    ],
+)
+def test_projections_after_pooling_are_applied(
+    tmp_path: Path, named: Mapping[str, str], bias: bool
+) -> None:
+    bare = make_encoder("Bert", tmp_path)
+    write_sentence_files(bare, {"pooling_mode": "mean"}, "Dense", "Dense", "Normalize")
+    modules = json.loads((bare / "modules.json").read_text())
+    modules[3]["path"] = "3_Dense"
+    (bare / "modules.json").write_text(json.dumps(modules))
+    write_dense(bare / "2_Dense", (HIDDEN, 96), bias=bias, **named)
+    write_dense(bare / "3_Dense", (96, 24), bias=bias, **named)
     with serving(bare) as client:
         ours = vectors(client, TEXTS)
     assert ours.shape == (len(TEXTS), 24)
