@@ -23,6 +23,12 @@ class Batch:
     """Leading tokens of each row that pooling leaves out."""
 
     @property
+    def called(self) -> Mapping[str, Tensor]:
+        """With the mask that some heads average by, also where the body does without one."""
+        place = torch.arange(self.inputs["input_ids"].shape[1], device=self.lengths.device)
+        return {"attention_mask": (place < self.lengths[:, None]).long(), **self.inputs}
+
+    @property
     def kept(self) -> Tensor:
         """One where a token counts. Shape: `[rows, longest, 1]`."""
         place = torch.arange(self.inputs["input_ids"].shape[1], device=self.lengths.device)
@@ -87,7 +93,7 @@ class AnswerHead:
 def score_texts(model: Any, batch: Batch) -> Sequence[Tensor]:
     """Give back the scores of the labels per row."""
     if not hasattr(model, "score"):
-        return list(model(**batch.inputs).logits.float())
+        return list(model(**batch.called).logits.float())
     # A decoder's own class finds the last token by its id, and so takes a text that ends in the
     # padding token for a shorter one.
     hidden = model.base_model(**batch.inputs).last_hidden_state
@@ -96,7 +102,7 @@ def score_texts(model: Any, batch: Batch) -> Sequence[Tensor]:
 
 def score_tokens(model: Any, batch: Batch) -> Sequence[Tensor]:
     """Give back the scores of the labels of each token, per row."""
-    logits = model(**batch.inputs).logits.float()
+    logits = model(**batch.called).logits.float()
     return [row[:length] for row, length in zip(logits, batch.lengths.tolist(), strict=True)]
 
 

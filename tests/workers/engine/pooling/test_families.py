@@ -73,9 +73,20 @@ HEADS = [
 ]
 
 
-@pytest.mark.parametrize(("family", "head"), HEADS)
-def test_scores_are_those_of_transformers(tmp_path: Path, family: str, head: str) -> None:
-    folder = make_encoder(family, tmp_path, head=head, num_labels=3)
+POOLED_BY = [
+    (family, "ForSequenceClassification", {"classifier_pooling": pooling})
+    for family, poolings in {"EuroBert": ("bos", "mean"), "ModernBert": ("mean",)}.items()
+    for pooling in poolings
+]
+
+
+@pytest.mark.parametrize(
+    ("family", "head", "changes"), [*((family, head, {}) for family, head in HEADS), *POOLED_BY]
+)
+def test_scores_are_those_of_transformers(
+    tmp_path: Path, family: str, head: str, changes: Mapping[str, Any]
+) -> None:
+    folder = make_encoder(family, tmp_path, head=head, num_labels=3, **changes)
     with serving(folder) as client:
         found = _scores(client, head)
     tokenizer = AutoTokenizer.from_pretrained(folder)
