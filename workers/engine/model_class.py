@@ -7,6 +7,7 @@ import torch
 import transformers
 
 from workers.engine.checkpoint_folder import unfit
+from workers.engine.errors import CheckpointRefused
 
 
 def class_of(folder: Path, architecture: str) -> Any:
@@ -15,7 +16,12 @@ def class_of(folder: Path, architecture: str) -> Any:
     It is made without memory, so that nothing but the config can be what it breaks at. Raises:
     `CheckpointRefused`.
     """
-    model_class = getattr(transformers, architecture)
+    model_class = getattr(transformers, architecture, None)
+    if model_class is None:
+        raise CheckpointRefused(
+            f"Transformers {transformers.__version__} has no class `{architecture}`; a later one "
+            "may. Install it in the engine's Python."
+        )
     try:
         with torch.device("meta"):
             model_class(_config_of(folder))

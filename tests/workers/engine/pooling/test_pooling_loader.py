@@ -18,6 +18,7 @@ from tests.workers.engine.pooling.encoders import (
 )
 from workers.engine.checkpoint_folder import read_config
 from workers.engine.errors import CheckpointRefused
+from workers.engine.model_class import class_of
 from workers.engine.task import Task, read_task
 
 pytestmark = pytest.mark.engine
@@ -141,3 +142,8 @@ def test_the_task_is_read_from_the_checkpoint(
     (tmp_path / "modules.json").write_text("[]")
     pools = Task.EMBED if task is Task.GENERATE else task
     assert read_task(tmp_path, read_config(tmp_path)) is pools
+
+
+def test_a_class_that_this_transformers_lacks_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointRefused, match="has no class `LaterBertModel`"):
+        class_of(tmp_path, "LaterBertModel")
