@@ -85,6 +85,14 @@ def wanted_count(deployment: Deployment) -> int:
     return deployment.wanted_replicas
 
 
+def is_at_rest(deployment: Deployment) -> bool:
+    """Whether it has to be activated to run."""
+    is_asleep = (
+        deployment.wanted_replicas == 0 or deployment.state == DeploymentState.SCALED_TO_ZERO
+    )
+    return is_asleep or deployment.state == DeploymentState.DEACTIVATING
+
+
 def next_start_at(deployment: Deployment, replicas: Sequence[Replica]) -> datetime:
     """Return when the next replica may be placed: the wait doubles with every failed start."""
     ended = [each.finished_at for each in replicas if each.finished_at is not None]

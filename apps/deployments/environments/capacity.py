@@ -1,5 +1,6 @@
 """When a promotion may switch: once the candidate can carry what the current deployment carries."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from apps.deployments.models import Deployment, Environment, Replica
@@ -27,11 +28,12 @@ class Capacity:
 
 def capacity_of(environment: Environment, candidate: Deployment) -> Capacity:
     """Return what the candidate has and needs; the caller holds the lock of both deployments."""
-    carried = _ready(environment.current_id)
+    ready = _ready_by_id(environment.current_id, candidate.id)
+    carried = ready.get(environment.current_id, 0)
     asked = asked_replicas(environment, candidate)
     needed = carried if asked is None else min(carried, asked)
     return Capacity(
-        ready=_ready(candidate.id),
+        ready=ready.get(candidate.id, 0),
         needed=max(1, needed),
         rule=_rule(environment, carried, asked),
     )
@@ -47,9 +49,10 @@ def asked_replicas(environment: Environment, candidate: Deployment) -> int | Non
     return max(1, candidate.min_replica) if candidate.autoscaling else None
 
 
-def _ready(deployment_id: str | None) -> int:
-    rows = Replica.objects.filter(deployment_id=deployment_id, wanted="running")
-    return rows.filter(state=ReplicaState.READY).count()
+def _ready_by_id(*ids: str | None) -> dict[str | None, int]:
+    rows = Replica.objects.filter(deployment_id__in=[each for each in ids if each])
+    ready = rows.filter(wanted="running", state=ReplicaState.READY)
+    return Counter(ready.values_list("deployment_id", flat=True))
 
 
 def _rule(environment: Environment, carried: int, asked: int | None) -> str:

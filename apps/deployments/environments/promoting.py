@@ -4,15 +4,24 @@ from django.db import transaction
 
 from apps.accounts.models import User
 from apps.accounts.routes_version import routes_version_bump
-from apps.deployments.environments.promotion import promotion_settings
+from apps.deployments.environments.promotion import (
+    deployments_lock,
+    environment_advance,
+    environment_switch,
+    promotion_settings,
+)
 from apps.deployments.environments.services import (
+    candidate_name,
     deployment_may_be_promoted,
     environment_audit,
-    environment_name_candidate,
+    no_environment,
 )
 from apps.deployments.models import Deployment, Environment, ServedModel
+from apps.deployments.plan import is_at_rest
 from apps.deployments.services.deployments import deployment_activate, deployment_copy
-from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.services.reconcile import deployment_reconcile, deployment_settle
+from apps.fleet.selectors import gateways_have_applied
+from apps.rest.errors import NotFound
 
 
 @transaction.atomic
@@ -23,46 +32,61 @@ def environment_promote(
     scale_down_previous: bool = True,
     user: User | None = None,
 ) -> Deployment:
-    """Return the deployment that `environment` is now on its way to.
+    """Return the deployment that `environment` is now on its way to, or points at already.
 
-    It is a copy where the given one already serves another environment. Raises Conflict.
+    It is a copy where the given one already serves another environment. Raises Conflict, or
+    NotFound where one of them has gone meanwhile.
     """
-    _lock(environment, deployment)
-    deployment_may_be_promoted(deployment, environment)
-    places = Environment.objects.exclude(id=environment.id)
-    elsewhere = places.filter(current=deployment) | places.filter(candidate=deployment)
-    wants_new = promotion_settings(environment)["redeploy_on_promotion"]
-    candidate = deployment
-    if wants_new or elsewhere.exists():
-        candidate = deployment_copy(deployment=deployment, user=user)
-    environment_name_candidate(
-        model_id=environment.model_id,
-        name=environment.name,
-        to=candidate,
-        keep_previous=not scale_down_previous,
-    )
+    place, row = _locked(environment, deployment)
+    deployment_may_be_promoted(row, place)
+    candidate = _candidate(place, row, user)
+    before = place.current_id
+    candidate_name(place, to=candidate, keep_previous=not scale_down_previous)
     environment_audit(
-        "promote",
-        environment,
-        before={"deployment": environment.current_id},
-        after={"deployment": candidate.id},
+        "promote", place, before={"deployment": before}, after={"deployment": candidate.id}
     )
-    deployment_activate(deployment=candidate)
+    if is_at_rest(candidate):
+        deployment_activate(deployment=candidate)
+    if environment_switch(place):
+        # It carries the traffic already: what is left waits for gateways, if any lives.
+        transaction.on_commit(lambda: _finish(place), robust=True)
+        return candidate
+    place.save(update_fields=["candidate", "promotion"])
     # The environment names its first candidate from now on.
     routes_version_bump(models=[candidate.model_id], deployments=[candidate.id])
     transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)
     return candidate
 
 
-def _lock(environment: Environment, deployment: Deployment) -> None:
-    """Lock what the promotion may change, in the order that holds everywhere.
+def _locked(environment: Environment, deployment: Deployment) -> tuple[Environment, Deployment]:
+    """Return both as they are, locked with all that the promotion may change.
 
-    Model, environment, deployment, and routes last: whoever has changed one holds them to the end
-    of the transaction, and must not wait for anything else in it.
+    In the order that holds everywhere: model, environment, deployments by id, and routes last.
+    Whoever has changed one holds them to the end of the transaction, and must not wait for anything
+    else in it.
     """
-    for rows in (
-        ServedModel.objects.filter(id=environment.model_id),
-        Environment.objects.filter(id=environment.id),
-        Deployment.objects.filter(id=deployment.id),
-    ):
-        list(rows.select_for_update(no_key=True).values_list("id"))
+    models = ServedModel.objects.filter(id=environment.model_id).select_related("team")
+    model = models.select_for_update(of=("self",), no_key=True).first()
+    places = Environment.objects.filter(id=environment.id)
+    place = places.select_for_update(no_key=True).first()
+    if model is None or place is None:
+        raise no_environment(environment.name)
+    place.model = model
+    row = deployments_lock(place, deployment.id).get(deployment.id)
+    if row is None:
+        raise NotFound(f"There is no deployment `{deployment.name}` any more.")
+    return place, row
+
+
+def _candidate(place: Environment, row: Deployment, user: User | None) -> Deployment:
+    others = Environment.objects.exclude(id=place.id)
+    elsewhere = others.filter(current=row) | others.filter(candidate=row)
+    if promotion_settings(place)["redeploy_on_promotion"] or elsewhere.exists():
+        return deployment_copy(deployment=row, user=user)
+    return row
+
+
+def _finish(place: Environment) -> None:
+    if gateways_have_applied(place.promotion_version or 0):
+        for released_id in environment_advance(environment_id=place.id):
+            deployment_reconcile(deployment_id=released_id)

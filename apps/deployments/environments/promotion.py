@@ -1,6 +1,7 @@
 """How an environment comes to point at another deployment.
 
-1. `environment_promote` names the candidate, whose replicas start: as many as it will need.
+1. `environment_promote` names the candidate, whose replicas start: as many as it will need. Where
+   they are ready already, it takes the second step as well.
 2. Once as many are ready as carry the traffic now, routes point at it; the old deployment keeps
    running. Where no more become ready for `PROGRESS_DEADLINE`, the promotion fails instead.
 3. Once every live gateway works by those routes, the old one is cleaned up as the environment says.
@@ -48,7 +49,7 @@ def environment_advance(*, environment_id: int) -> list[str]:
     environment = rows.first()
     if environment is None:
         return []
-    _lock_deployments(environment)
+    deployments_lock(environment)
     changed = []
     if environment.candidate is not None:
         changed = _advance_candidate(environment, environment.candidate)
@@ -65,15 +66,31 @@ def candidate_let_go(candidate: Deployment) -> None:
     Deployment.objects.filter(id=candidate.id, wanted_replicas__gt=own).update(wanted_replicas=own)
 
 
-def _lock_deployments(environment: Environment) -> None:
-    # Before the routes, which are held to the end of a transaction that has changed one.
+def deployments_lock(environment: Environment, *more: str) -> Mapping[str, Deployment]:
+    """Return by id, locked, those that the environment names, and these.
+
+    Before the routes, which are held to the end of a transaction that has changed one.
+    """
     ids = {place: getattr(environment, f"{place}_id") for place in _PLACES}
-    mine = Deployment.objects.filter(id__in=[each for each in ids.values() if each]).order_by("id")
+    wanted = {each for each in [*ids.values(), *more] if each}
+    mine = Deployment.objects.filter(id__in=sorted(wanted)).order_by("id")
     rows = mine.defer("spec", "checkpoint").select_for_update(no_key=True)
     held = {each.id: each for each in rows}
     for place in _PLACES:
         if ids[place] in held:
             setattr(environment, place, held[ids[place]])
+    return held
+
+
+def environment_switch(environment: Environment) -> bool:
+    """Return whether the environment, locked with its deployments, now points at its candidate."""
+    candidate = environment.candidate
+    if candidate is None or candidate.state != DeploymentState.ACTIVE:
+        return False
+    if not capacity_of(environment, candidate).suffices:
+        return False
+    _switch(environment, candidate)
+    return True
 
 
 def _advance_candidate(environment: Environment, candidate: Deployment) -> list[str]:
@@ -85,8 +102,7 @@ def _advance_candidate(environment: Environment, candidate: Deployment) -> list[
         return []
     capacity = capacity_of(environment, candidate)
     if candidate.state == DeploymentState.ACTIVE and capacity.suffices:
-        _switch(environment, candidate)
-        return [candidate.id]
+        return [candidate.id] if _switch(environment, candidate) else []
     return _wait(environment, candidate, capacity)
 
 
@@ -141,11 +157,9 @@ def _fail(environment: Environment, candidate: Deployment, reason: str) -> list[
     return [candidate.id]
 
 
-def _switch(environment: Environment, candidate: Deployment) -> None:
-    if environment.autoscaling_settings:
-        _inherit_scale(candidate, environment.autoscaling_settings)
-    elif environment.current is not None and asked_replicas(environment, candidate) is None:
-        _inherit_replicas(candidate, environment.current)
+def _switch(environment: Environment, candidate: Deployment) -> bool:
+    """Return whether the candidate now wants another number of replicas."""
+    is_resized = _inherit(environment, candidate)
     environment.retiring_id = environment.current_id
     environment.current = candidate
     environment.candidate = None
@@ -157,6 +171,7 @@ def _switch(environment: Environment, candidate: Deployment) -> None:
     environment.save(
         update_fields=["retiring", "current", "candidate", "promotion", "promotion_version"]
     )
+    return is_resized
 
 
 def _routes_bump(environment: Environment, *deployment_ids: str | None) -> int:
@@ -164,22 +179,35 @@ def _routes_bump(environment: Environment, *deployment_ids: str | None) -> int:
     return routes_version_bump(models=[environment.model_id], deployments=named)
 
 
-def _inherit_scale(candidate: Deployment, settings: Mapping[str, Any]) -> None:
+def _inherit(environment: Environment, candidate: Deployment) -> bool:
+    settings = environment.autoscaling_settings
+    if settings:
+        wanted = _scale_of(settings, candidate)
+    elif environment.current is not None and asked_replicas(environment, candidate) is None:
+        wanted = _replicas_of(environment.current, candidate)
+    else:
+        return False
+    changes = {name: value for name, value in wanted.items() if getattr(candidate, name) != value}
+    if changes:
+        Deployment.objects.filter(id=candidate.id).update(**changes)
+    return "wanted_replicas" in changes
+
+
+def _scale_of(settings: Mapping[str, Any], candidate: Deployment) -> dict[str, Any]:
     low, high = int(settings.get("min_replica", 1)), int(settings.get("max_replica", 1))
     others = {key: value for key, value in settings.items() if not key.endswith("_replica")}
-    Deployment.objects.filter(id=candidate.id).update(
-        min_replica=low,
-        max_replica=high,
-        wanted_replicas=max(1, low),
-        autoscaling={**candidate.autoscaling, **others},
-    )
+    return {
+        "min_replica": low,
+        "max_replica": high,
+        "wanted_replicas": max(1, low),
+        "autoscaling": {**candidate.autoscaling, **others},
+    }
 
 
-def _inherit_replicas(candidate: Deployment, current: Deployment) -> None:
+def _replicas_of(current: Deployment, candidate: Deployment) -> dict[str, Any]:
     low, high = current.min_replica, current.max_replica
-    Deployment.objects.filter(id=candidate.id).update(
-        min_replica=low, max_replica=high, wanted_replicas=max(1, low, candidate.wanted_replicas)
-    )
+    wanted = max(1, low, candidate.wanted_replicas)
+    return {"min_replica": low, "max_replica": high, "wanted_replicas": wanted}
 
 
 def _settled(promotion: Mapping[str, Any]) -> dict[str, Any]:

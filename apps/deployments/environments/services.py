@@ -63,14 +63,17 @@ def environment_name_candidate(
         .first()
     )
     if environment is None:
-        raise NotFound(
-            f"There is no environment `{name}`.",
-            fields=["environment"],
-            hint="Create it first: POST /v1/models/{model_id}/environments.",
-        )
+        raise no_environment(name)
+    candidate_name(environment, to=to, keep_previous=keep_previous)
+    environment.save(update_fields=["candidate", "promotion"])
+    return environment
+
+
+def candidate_name(environment: Environment, *, to: Deployment, keep_previous: bool) -> None:
+    """Set the environment on its way; the caller has locked it, and stores it. Raises Conflict."""
     if environment.candidate_id is not None or environment.promotion_version is not None:
         raise Conflict(
-            f"Environment `{name}` is already being promoted to.",
+            f"Environment `{environment.name}` is already being promoted to.",
             hint="Wait for that promotion, or cancel it.",
         )
     environment.candidate = to
@@ -80,8 +83,15 @@ def environment_name_candidate(
         "error_message": None,
         "keep_previous": keep_previous,
     }
-    environment.save(update_fields=["candidate", "promotion"])
-    return environment
+
+
+def no_environment(name: str) -> NotFound:
+    """Return what to raise where the model has none of that name."""
+    return NotFound(
+        f"There is no environment `{name}`.",
+        fields=["environment"],
+        hint="Create it first: POST /v1/models/{model_id}/environments.",
+    )
 
 
 @transaction.atomic

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
-
-from django.db import transaction
 
 from apps.deployments.failures import elsewhere, foreign_port, gone_from_node, unexplained
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.nodes.failed_starts import failed_starts_follow
 from apps.deployments.services.measurements import measurements_store
-from apps.deployments.services.reconcile import deployment_settle
-from apps.deployments.services.replicas import replica_move
+from apps.deployments.services.reconcile import Moves, deployment_settle, replicas_move_alone
+from apps.deployments.services.replicas import changes_routes, replica_move_untold
 from apps.fleet.models import Node
 from apps.fleet.services.nodes import node_replicas_heard, node_versions_note
 from controlplane.domain.failures import Failure
@@ -23,8 +22,6 @@ _READ = (
     *("id", "generation", "state", "wanted", "ready_at", "draining_since"),
     "deployment__runtime",
 )
-_LARGE = ("deployment__spec", "deployment__checkpoint")
-"""Which to read costs more than all the rest of a row, and no move needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +50,7 @@ def replicas_observe(*, node: Node, reports: Sequence[ReplicaReport]) -> None:
     measurements_store(node=node, reports=[each for each in known.values() if each is not None])
     moved = {row.deployment_id for row in rows if _next_state(row, known[row.id]) is not None}
     for deployment_id in sorted(moved):
-        _apply_moves(deployment_id, node, said)
-        deployment_settle(deployment_id=deployment_id)
+        _settle(deployment_id, partial(_apply_moves, node, said))
     node_replicas_heard(node=node)
 
 
@@ -68,23 +64,34 @@ def _store_versions(node: Node, rows: Sequence[Replica], said: Mapping[str, Repl
     node_versions_note(node=node, versions=told)
 
 
-@transaction.atomic
-def _apply_moves(deployment_id: str, node: Node, said: Mapping[str, ReplicaReport]) -> None:
-    # The same lock order as in reconcile: deployment first, its replicas next.
-    list(_lock(deployment_id))
-    rows = Replica.objects.filter(node=node, deployment_id=deployment_id)
-    live = rows.exclude(state__in=REPLICA_TERMINAL).order_by("id")
-    live = live.select_related("deployment").defer(*_LARGE)
-    moves = _moves(node, live.select_for_update(of=("self",), no_key=True), said)
+def _settle(deployment_id: str, moves: Moves) -> None:
+    try:
+        deployment_settle(deployment_id=deployment_id, first=moves)
+    except Exception:
+        # What the node says is so, whatever else of the deployment cannot be done.
+        replicas_move_alone(deployment_id=deployment_id, first=moves)
+        raise
+
+
+def _apply_moves(
+    node: Node,
+    said: Mapping[str, ReplicaReport],
+    _deployment: Deployment,
+    replicas: Sequence[Replica],
+) -> list[str]:
+    """Return the ids of those that came into the routes or left them."""
+    moves = _moves(node, [each for each in replicas if each.node_id == node.id], said)
     for replica, target, failure in moves:
         failed_starts_follow(replica=replica, to=target, failure=failure)
-    for replica, target, failure in moves:
-        replica_move(replica=replica, to=target, failure=failure)
+    return [
+        replica.id for replica, target, failure in moves if _is_rerouted(replica, target, failure)
+    ]
 
 
-def _lock(deployment_id: str) -> Iterable[str]:
-    held = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id)
-    return held.values_list("id", flat=True)
+def _is_rerouted(replica: Replica, target: ReplicaState, failure: Failure | None) -> bool:
+    old = replica.state
+    is_moved = replica_move_untold(replica=replica, to=target, failure=failure)
+    return is_moved and changes_routes(old, target)
 
 
 def _moves(

@@ -1,6 +1,6 @@
 """Bring one deployment nearer to what is wanted of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from django.db import transaction
 from django.db.models import Q
@@ -15,18 +15,27 @@ from apps.deployments.queue import nodes_nudge
 from apps.deployments.services.follow_up import follow_up_store
 from apps.deployments.services.placement import Placed, replicas_place
 from apps.deployments.services.replicas import replicas_drain, replicas_stop
-from apps.fleet.selectors import gateways_have_applied, nodes_draining
+from apps.fleet.selectors import gateways_have_applied
 from apps.fleet.services.nodes import node_wanted_version_bump, nodes_lock
 from controlplane import clock
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
+_LARGE = ("report", "metrics")
+Moves = Callable[[Deployment, Sequence[Replica]], Collection[str]]
+"""Moves single replicas of a deployment and returns the ids of those whose routes change by it."""
 
-def deployment_settle(*, deployment_id: str, room: str = "") -> bool:
+
+def no_moves(_deployment: Deployment, _replicas: Sequence[Replica]) -> Collection[str]:
+    """Move nothing."""
+    return ()
+
+
+def deployment_settle(*, deployment_id: str, room: str = "", first: Moves = no_moves) -> bool:
     """Reconcile the deployment, then the environments that wait for it and what they let go.
 
     `room` is what the fleet offered before. Return whether the deployment itself was moved.
     """
-    moved = deployment_reconcile(deployment_id=deployment_id, room=room)
+    moved = deployment_reconcile(deployment_id=deployment_id, room=room, first=first)
     waiting = Environment.objects.filter(
         Q(candidate_id=deployment_id)
         | Q(retiring_id=deployment_id)
@@ -40,11 +49,11 @@ def deployment_settle(*, deployment_id: str, room: str = "") -> bool:
 
 
 @transaction.atomic
-def deployment_reconcile(*, deployment_id: str, room: str = "") -> bool:
+def deployment_reconcile(*, deployment_id: str, room: str = "", first: Moves = no_moves) -> bool:
     """Drain, stop and order replicas as the plan says, and store the state they amount to.
 
-    Return whether anything was moved. Locks, always in this order: deployment, replicas, GPUs,
-    nodes, routes.
+    `first` comes before, in the same transaction. Return whether anything was moved. Locks, always
+    in this order: deployment, replicas, failed starts, GPUs, nodes, routes.
     """
     held = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id)
     # What places a replica reads them; the rest does without.
@@ -52,13 +61,11 @@ def deployment_reconcile(*, deployment_id: str, room: str = "") -> bool:
     if deployment is None:
         return False
     now = clock.now()
-    replicas = replicas_of(deployment)
-    decision = decide(
-        deployment,
-        replicas,
-        now=now,
-        draining=nodes_draining(node_ids={each.node_id for each in replicas}),
-    )
+    replicas = _live(deployment)
+    rerouted = first(deployment, replicas)
+    replicas = _with_ended(deployment, replicas)
+    draining = {each.node_id for each in replicas if getattr(each, "is_to_move", False)}
+    decision = decide(deployment, replicas, now=now, draining=draining)
     placed = replicas_place(deployment=deployment, count=decision.order)
     ordered = [each.replica for each in placed if each.replica is not None]
     if decision.drain:  # changes routes, for which others may wait while they hold a node
@@ -69,7 +76,7 @@ def deployment_reconcile(*, deployment_id: str, room: str = "") -> bool:
     if changed_nodes:
         node_wanted_version_bump(node_ids=changed_nodes)
         nodes_nudge(node_ids=changed_nodes)
-    state = _store_state(deployment, [*replicas, *ordered], placed)
+    state = _store_state(deployment, [*replicas, *ordered], placed, rerouted)
     moved = bool(changed_nodes or decision.drain or state != deployment.state)
     follow_up_store(
         deployment=deployment, replicas=replicas, placed=placed, moved=moved, room=room, now=now
@@ -77,14 +84,39 @@ def deployment_reconcile(*, deployment_id: str, room: str = "") -> bool:
     return moved
 
 
-def replicas_of(deployment: Deployment) -> list[Replica]:
-    """Return the live replicas, locked, and the one that ended last where that matters."""
-    mine = Replica.objects.filter(deployment=deployment)
-    rows = mine.exclude(state__in=REPLICA_TERMINAL).order_by("id").select_for_update(no_key=True)
-    live = list(rows)
+@transaction.atomic
+def replicas_move_alone(*, deployment_id: str, first: Moves) -> None:
+    """Do what comes before reconciling, and no more: it holds where the rest cannot be done."""
+    held = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id)
+    deployment = held.defer("spec", "checkpoint").first()
+    if deployment is not None:
+        rerouted = first(deployment, _live(deployment))
+        if rerouted:
+            routes_version_bump(replicas=rerouted, deployments=[deployment_id])
+
+
+def _live(deployment: Deployment) -> list[Replica]:
+    """Return the live replicas, locked, each with whether its node is to be left."""
+    mine = Replica.objects.filter(deployment=deployment).exclude(state__in=REPLICA_TERMINAL)
+    rows = mine.annotate(is_to_move=Q(node__draining_since__isnull=False)).order_by("id")
+    live = rows.defer(*_LARGE).select_for_update(of=("self",), no_key=True)
+    return [_of(deployment, each) for each in live]
+
+
+def _of(deployment: Deployment, replica: Replica) -> Replica:
+    replica.deployment = deployment
+    return replica
+
+
+def _with_ended(deployment: Deployment, replicas: Sequence[Replica]) -> list[Replica]:
+    """Return those that still live, and the one that ended last where that matters."""
+    live = [each for each in replicas if each.state not in REPLICA_TERMINAL]
+    if deployment.start_failures or len(live) < len(replicas):
+        deployment.refresh_from_db(fields=["start_failures", "last_failure"])
     if not deployment.start_failures and ready_count(live) >= deployment.wanted_replicas:
         return live
-    return [*live, *mine.filter(state__in=REPLICA_TERMINAL).order_by("-finished_at")[:1]]
+    ended = Replica.objects.filter(deployment=deployment, state__in=REPLICA_TERMINAL)
+    return [*live, *ended.defer(*_LARGE).order_by("-finished_at")[:1]]
 
 
 def _drained(replicas: Sequence[Replica]) -> list[Replica]:
@@ -99,7 +131,10 @@ def _drained(replicas: Sequence[Replica]) -> list[Replica]:
 
 
 def _store_state(
-    deployment: Deployment, replicas: Sequence[Replica], placed: Sequence[Placed]
+    deployment: Deployment,
+    replicas: Sequence[Replica],
+    placed: Sequence[Placed],
+    rerouted: Collection[str],
 ) -> DeploymentState:
     new = state_after(deployment, replicas)
     is_whole = ready_count(replicas) >= deployment.wanted_replicas
@@ -115,7 +150,9 @@ def _store_state(
     if new != deployment.state:
         changes["state"] = new
         changes["active_since"] = Now() if new is DeploymentState.ACTIVE else None
-        routes_version_bump(deployments=[deployment.id])
+    if new != deployment.state or rerouted:
+        # Last of all locks, since every transaction that changes a route waits for this row.
+        routes_version_bump(deployments=[deployment.id], replicas=rerouted)
     if changes:
         Deployment.objects.filter(id=deployment.id, state=deployment.state).update(**changes)
     return new

@@ -23,7 +23,26 @@ _AFTER_ROUTES = {
 
 
 def replica_move(*, replica: Replica, to: ReplicaState, failure: Failure | None = None) -> bool:
-    """Return whether the replica was moved: its old state is compared in the database."""
+    """Return whether the replica was moved: its old state is compared in the database.
+
+    Gateways are told, so the caller locks nothing any more.
+    """
+    old = replica.state
+    is_moved = replica_move_untold(replica=replica, to=to, failure=failure)
+    if is_moved and changes_routes(old, to):
+        routes_version_bump(replicas=[replica.id], deployments=[replica.deployment_id])
+    return is_moved
+
+
+def changes_routes(old: str, new: str) -> bool:
+    """Whether a replica that goes from one state to the other comes into the routes or leaves."""
+    return bool(_IN_ROUTES & {old, new})
+
+
+def replica_move_untold(
+    *, replica: Replica, to: ReplicaState, failure: Failure | None = None
+) -> bool:
+    """Return whether the replica was moved; the caller tells gateways in the same transaction."""
     old = ReplicaState(replica.state)
     if not may_move_replica(old, to):
         return False
@@ -39,7 +58,7 @@ def replica_move(*, replica: Replica, to: ReplicaState, failure: Failure | None 
         return False
     if failure is not None and replica.wanted == "running":
         _note_failure(replica, failure)
-    _settle_accounts(replica, old, to)
+    _settle_accounts(replica, to)
     for name, value in changes.items():
         setattr(replica, name, value)
     return True
@@ -85,7 +104,7 @@ def _note_failure(replica: Replica, failure: Failure) -> None:
     Deployment.objects.filter(id=replica.deployment_id).update(last_failure=failure.to_json())
 
 
-def _settle_accounts(replica: Replica, old: ReplicaState, to: ReplicaState) -> None:
+def _settle_accounts(replica: Replica, to: ReplicaState) -> None:
     if to in REPLICA_TERMINAL:
         devices_release(holder=replica.device_holder)
     deployment = Deployment.objects.filter(id=replica.deployment_id)
@@ -94,6 +113,3 @@ def _settle_accounts(replica: Replica, old: ReplicaState, to: ReplicaState) -> N
             deployment.update(start_failures=0)
     elif to is ReplicaState.FAILED and replica.ready_at is None:
         deployment.update(start_failures=F("start_failures") + 1)
-    # Last, since every transaction that changes a route waits for this row.
-    if _IN_ROUTES & {old, to}:
-        routes_version_bump(replicas=[replica.id], deployments=[replica.deployment_id])

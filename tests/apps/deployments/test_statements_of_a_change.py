@@ -2,14 +2,22 @@
 
 import pytest
 from django.db import connection
+from django.test import TestCase
 from django.test.utils import CaptureQueriesContext
+from pydantic import ValidationError
 
-from apps.accounts.models import RoutesChange, RoutesVersion
-from apps.accounts.routes_version import EVERYTHING, routes_changes_after, routes_version_bump
-from apps.deployments.models import Deployment, Replica
+from apps.accounts.models import AuditEntry, RoutesChange, RoutesVersion
+from apps.accounts.routes_version import (
+    EVERYTHING,
+    routes_changes_after,
+    routes_version_bump,
+    routes_version_current,
+)
+from apps.deployments.environments.promoting import environment_promote
+from apps.deployments.models import Deployment, Environment, Replica
 from controlplane.domain.lifecycle import DeploymentState
 from tests.factories import make_deployment, make_replica
-from tests.factories_serving import make_serving_node, node_says
+from tests.factories_serving import make_gateway, make_serving_node, node_says
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -21,10 +29,46 @@ def test_a_replica_that_becomes_ready_takes_this_many() -> None:
     routes_version_bump(keys=["a"])  # the row is there, whatever test came before
     with CaptureQueriesContext(connection) as asked:
         node_says(node, {replica.id: "ready"})
-    statements = [each for each in asked.captured_queries if "SAVEPOINT" not in each["sql"]]
     assert Replica.objects.get().state == "ready"
     assert Deployment.objects.get().state == DeploymentState.ACTIVE
-    assert len(statements) <= 15, "\n".join(each["sql"][:90] for each in statements)
+    assert_at_most(11, asked)
+
+
+def test_a_promotion_to_what_is_ready_takes_this_many() -> None:
+    served = make_deployment(environment="production")
+    make_replica(deployment=served)
+    other = make_deployment(model=served.model)
+    make_replica(deployment=other)
+    Deployment.objects.update(marked_at=None)
+    gateway = make_gateway(applied_version=0)
+    routes_version_bump(keys=["a"])
+    production = Environment.objects.get()
+    with (
+        TestCase.captureOnCommitCallbacks(execute=True),
+        CaptureQueriesContext(connection) as asked,
+    ):
+        environment_promote(environment=production, deployment=other)
+    production.refresh_from_db()
+    assert (production.current, production.retiring) == (other, served)
+    assert production.promotion_version == routes_version_current() > gateway.applied_version
+    assert AuditEntry.objects.get(action="environment.promote").after == {"deployment": other.id}
+    assert_at_most(9, asked)
+
+
+def test_what_a_node_says_holds_where_the_rest_of_the_deployment_cannot_be_done() -> None:
+    node = make_serving_node(name="a")
+    served = make_deployment(state=DeploymentState.LOADING_MODEL, wanted_replicas=2)
+    replica = make_replica(deployment=served, node=node, state="loading", ready_at=None)
+    Deployment.objects.update(spec={"of": "a later release"})
+    with pytest.raises(ValidationError):
+        node_says(node, {replica.id: "ready"})
+    assert Replica.objects.get().state == "ready"
+    assert Deployment.objects.get().state == DeploymentState.LOADING_MODEL
+
+
+def assert_at_most(most: int, asked: CaptureQueriesContext) -> None:
+    statements = [each for each in asked.captured_queries if "SAVEPOINT" not in each["sql"]]
+    assert len(statements) <= most, "\n".join(each["sql"][:90] for each in statements)
 
 
 def test_a_named_change_takes_one_statement_and_is_known_by_the_next_version() -> None:
