@@ -99,6 +99,7 @@ def measure(folder: Path, *, size: int) -> dict[str, Any]:
                 **_promoted(fleet, gateway),
                 **_revoked(fleet, gateway),
                 "snapshot_whole_bytes": whole,
+                **_routes_check(),
                 **_observe(fleet),
                 **_metrics(fleet, size),
             }
@@ -253,6 +254,20 @@ def _revoked(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
 
     spent = [_spent(lambda number=number: change(number)) for number in range(CHANGES)]
     return _told("change_revoked", spent)
+
+
+def _routes_check() -> dict[str, float]:
+    """The web process looks whether a change of routes was left unnamed: all of it, in slices."""
+    from apps.routes.book import RoutesBook
+    from apps.routes.checking import SLICES
+
+    book = RoutesBook()
+    book.answer(after=0, digest=None)
+    spent = [_spent(book.check_slice)["cpu_ms"] for _ in range(SLICES)]
+    return {
+        "routes_check_slice_cpu_ms": round(median(spent), 2),
+        "routes_check_slice_max_cpu_ms": round(max(spent), 2),
+    }
 
 
 def _observe(fleet: "Fleet") -> dict[str, float]:

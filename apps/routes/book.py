@@ -1,12 +1,13 @@
 """What gateways must hold, as this process follows it: the digest of the whole at a version.
 
-Following costs what changed. Everything is read anew at the start, and once in minutes to see
-whether a change was left unnamed, which is a fault of ours: it is named then, and counted.
+Following costs what changed. Everything is read anew at the start, and in slices, all of it in
+minutes, to see whether a change was left unnamed, which is a fault of ours: it is named then, and
+counted.
 """
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,11 +18,11 @@ from apps.accounts.routes_version import (
     routes_version_bump,
     routes_versions,
 )
+from apps.routes.checking import RoutesCheck, unnamed_of
 from apps.routes.snapshot import Named, routes_rows
 from controlplane.clock import SYSTEM, Clock
-from controlplane.domain.wire.routes import FORMAT, KINDS, RoutesDigest
+from controlplane.domain.wire.routes import FORMAT, KINDS, Place, RoutesDigest
 
-CHECK_SECONDS = 300.0
 _log = logging.getLogger(__name__)
 
 
@@ -29,11 +30,10 @@ class RoutesBook:
     """Answers what a gateway with some version and digest is to be told."""
 
     def __init__(self, clock: Clock = SYSTEM) -> None:
-        self._clock = clock
         self._lock = threading.Lock()
         self._digest = RoutesDigest()
         self._version: int | None = None
-        self._checked_at = 0.0
+        self._check = RoutesCheck(clock)
         self._last: tuple[int, dict[str, Any] | None] = (-1, None)
         """After which version it followed last, and what changed then: most gateways ask that."""
         self._everything: dict[str, Any] | None = None
@@ -50,9 +50,8 @@ class RoutesBook:
         which nothing is read again.
         """
         with self._lock:
-            due_at = self._checked_at + CHECK_SECONDS
-            if self._version is not None and self._clock.monotonic() >= due_at:
-                self._check()
+            if self._version is not None and self._check.is_due:
+                self.check_slice()
             if after == version == self._version and digest in (None, self._digest.text):
                 return None
             with _at_one_moment():
@@ -90,19 +89,26 @@ class RoutesBook:
     def _begin(self, version: int) -> None:
         self._everything = routes_rows()
         self._digest, self._last = _digest_of(self._everything), (-1, None)
-        self._version, self._checked_at = version, self._clock.monotonic()
+        self._version = version
+        self._check.begin_later()
 
-    def _check(self) -> None:
-        """Name what differs from what was followed, so that gateways are told."""
+    def check_slice(self) -> None:
+        """Name what of the next slice differs from what was followed, so that gateways are told."""
         with _at_one_moment():
             version, _ = self._follow()
-            differing = _digest_of(routes_rows()).differing(self._digest)
-        self._checked_at = self._clock.monotonic()
+            self._everything = None
+            places = self._check.next_slice(self._digest)
+            there = _digest_of(routes_rows(_by_kind(places)))
+            differing = there.differing(self._digest, places)
         if differing:
-            self.unnamed += len(differing)
-            _log.error("routes version %s left out: %s", version, sorted(differing)[:8])
+            self._tell_unnamed(version, differing)
             with transaction.atomic():
                 routes_version_bump(**_by_kind(differing))
+
+    def _tell_unnamed(self, version: int, differing: Collection[Place]) -> None:
+        if unnamed := unnamed_of(differing):
+            self.unnamed += len(unnamed)
+            _log.error("routes version %s left out: %s", version, unnamed[:8])
 
 
 BOOK = RoutesBook()
@@ -129,7 +135,7 @@ def _with_gone(rows: Mapping[str, dict[str, Any]], named: Named) -> dict[str, An
     return found
 
 
-def _by_kind(places: set[tuple[str, str]]) -> dict[str, list[str]]:
+def _by_kind(places: Collection[Place]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for kind, id in sorted(places):
         found.setdefault(kind, []).append(id)

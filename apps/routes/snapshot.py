@@ -84,6 +84,24 @@ def routes_rows(named: Named | None = None) -> dict[str, dict[str, Any]]:
     }
 
 
+def routes_ids(kind: str) -> list[str]:
+    """Return the ids of all rows of the kind that are there."""
+    ids: Mapping[str, list[Any]] = {
+        "models": [ServedModel.objects.values_list("id", flat=True)],
+        "deployments": [Deployment.objects.values_list("id", flat=True)],
+        "replicas": [each.values_list("id", flat=True) for each in (_ready(), _lost())],
+        "keys": [_usable_keys().values_list("secret_sha256", flat=True)],
+    }
+    return [id for rows in ids[kind] for id in rows.order_by()]
+
+
+def keys_that_expired(hashes: Collection[str]) -> set[str]:
+    """Return which of these keys ended by time alone."""
+    keys = ApiKey.objects.filter(revoked_at=None, expires_at__lte=clock.now())
+    rows = _some(keys, hashes, "secret_sha256")
+    return set(rows.values_list("secret_sha256", flat=True))
+
+
 def _ids(named: Named | None, kind: str) -> Collection[str] | None:
     return None if named is None else named.get(kind, ())
 
@@ -206,26 +224,33 @@ def _versions(deployment_ids: Collection[str] | None) -> dict[str, str]:
 def _suspects(ids: Collection[str] | None) -> dict[str, Any]:
     """Return what served on nodes that are silent, and how each tells who it is."""
     columns = ("deployment_id", "host", "port", "probe_port", "generation")
-    served = Replica.objects.filter(
+    rows = _some(_lost(), ids).annotate(boot_id=F("node__boot_id"))
+    return {
+        row.pop("id"): {"is_suspect": True, **row} for row in rows.values("id", *columns, "boot_id")
+    }
+
+
+def _lost() -> QuerySet[Replica]:
+    return Replica.objects.filter(
         state=ReplicaState.LOST,
         wanted="running",
         ready_at__isnull=False,
         draining_since=None,
         port__isnull=False,
         probe_port__isnull=False,
-    )
-    rows = _some(served.order_by("id"), ids).annotate(boot_id=F("node__boot_id"))
-    return {
-        row.pop("id"): {"is_suspect": True, **row} for row in rows.values("id", *columns, "boot_id")
-    }
+    ).order_by("id")
 
 
-def _keys(hashes: Collection[str] | None) -> dict[str, Any]:
-    usable = (
+def _usable_keys() -> QuerySet[ApiKey]:
+    return (
         ApiKey.objects.filter(revoked_at=None)
         .filter(Q(expires_at=None) | Q(expires_at__gt=clock.now()))
         .filter(Q(owner=None) | Q(owner__is_active=True))
+        .order_by("id")
     )
+
+
+def _keys(hashes: Collection[str] | None) -> dict[str, Any]:
     return {
         key.secret_sha256: {
             "id": key.id,
@@ -242,5 +267,5 @@ def _keys(hashes: Collection[str] | None) -> dict[str, Any]:
                 "spent_until": key.spent_until.timestamp() if key.spent_until else None,
             },
         }
-        for key in _some(usable.order_by("id"), hashes, "secret_sha256")
+        for key in _some(_usable_keys(), hashes, "secret_sha256")
     }

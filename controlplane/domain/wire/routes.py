@@ -4,7 +4,7 @@ Both sides keep the digest of the whole as rows change. Two tables with one dige
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -15,6 +15,8 @@ APPLIED_HEADER = "x-enginehouse-applied"
 """Beside such an answer: the version that the gateway said it works by, once that is noted."""
 KINDS = ("models", "deployments", "replicas", "keys")
 Rows = Mapping[str, Mapping[str, Any]]
+Place = tuple[str, str]
+"""The kind and the id of a row."""
 _BITS = 128
 
 
@@ -22,7 +24,7 @@ class RoutesDigest:
     """The digest of a table of routes, to be told of each row that comes, changes or goes."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, str], int] = {}
+        self._rows: dict[Place, int] = {}
         self._total = 0
 
     def put(self, kind: str, id: str, row: Mapping[str, Any] | None) -> None:
@@ -37,9 +39,15 @@ class RoutesDigest:
         for kind, id, row in rows_of(table):
             self.put(kind, id, row)
 
-    def differing(self, other: "RoutesDigest") -> set[tuple[str, str]]:
-        """Return the kinds and ids of the rows that are not the same in both."""
-        return {place for place, _ in self._rows.items() ^ other._rows.items()}
+    def differing(self, other: "RoutesDigest", places: Iterable[Place]) -> set[Place]:
+        """Return those of the places whose rows are not the same in both."""
+        return {each for each in places if self._rows.get(each) != other._rows.get(each)}
+
+    def ids_of(self, kind: str) -> list[str]:
+        return [id for of, id in self._rows if of == kind]
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     @property
     def text(self) -> str:
