@@ -15,6 +15,16 @@ def test_the_first_true_value_comes_back() -> None:
     assert len(looks) == 2
 
 
+def test_what_takes_much_is_done_in_the_first_of_so_many_looks() -> None:
+    acts: list[int] = []
+    act = waiting.seldom(lambda: acts.append(1), looks=3)
+    counts = []
+    for _ in range(7):
+        act()
+        counts.append(len(acts))
+    assert counts == [1, 1, 1, 2, 2, 2, 3]
+
+
 def test_the_deadline_says_what_was_waited_for_and_how_processes_stand(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

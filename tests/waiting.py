@@ -7,6 +7,7 @@ was waited for and how every process of the test stands.
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from typing import TypeVar
 
 import psutil
@@ -40,6 +41,17 @@ def wait_for(
         # Looking takes time away from what is waited for.
         pause_seconds = min(pause_seconds * 1.2, longest_pause_seconds)
     return value
+
+
+def seldom(act: Callable[[], object], *, looks: int = 10) -> Callable[[], None]:
+    """Return what acts in the first of so many calls: what stands for a sweep takes much itself."""
+    calls = count()
+
+    def act_seldom() -> None:
+        if next(calls) % looks == 0:
+            act()
+
+    return act_seldom
 
 
 def processes_of_the_test() -> str:

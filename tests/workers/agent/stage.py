@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.waiting import DEADLINE_SECONDS, wait_for
+from tests.waiting import DEADLINE_SECONDS, seldom, wait_for
 
 if TYPE_CHECKING:
     from apps.builds.models import Artifact
@@ -124,9 +124,8 @@ def wait_for_state(deployment: "Deployment", state: str) -> None:
     from apps.deployments.models import Deployment
     from apps.deployments.services.sweeping import deployments_sweep
 
-    def reached() -> bool:
-        deployments_sweep()
-        now = Deployment.objects.get(id=deployment.id)
-        return bool(now.state == state)
-
-    wait_for(reached, what=f"deployment {deployment.id} to become {state}")
+    wait_for(
+        Deployment.objects.filter(id=deployment.id, state=state).exists,
+        what=f"deployment {deployment.id} to become {state}",
+        meanwhile=seldom(deployments_sweep),
+    )

@@ -25,7 +25,7 @@ from controlplane.domain.wire.identity import Identity
 from controlplane.processes.engines_left import engines_left
 from tests.factories_serving import listened, make_gateway
 from tests.gates import Gates
-from tests.waiting import wait_for
+from tests.waiting import seldom, wait_for
 from tests.workers.agent.stage import AgentProcess, deploy, publish, wait_for_state
 from workers.agent.folders import write_json
 from workers.watchdog import EXIT_STATUS
@@ -213,7 +213,7 @@ def test_an_engine_that_cannot_start_says_why(
 ) -> None:
     deployment = deploy(publish(settings, tmp_path, {"misbehave": "no memory"}))
     agent.start()
-    failed = _wait_for_replica(deployment, "failed", meanwhile=deployments_sweep)
+    failed = _wait_for_replica(deployment, "failed", meanwhile=seldom(deployments_sweep))
     assert failed.failure["code"] == "ENG-OUT-OF-MEMORY"
 
 
@@ -222,7 +222,7 @@ def test_a_missing_artifact_is_a_failure_of_its_own(agent: AgentProcess, artifac
     artifact.save()
     deployment = deploy(artifact)
     agent.start()
-    failed = _wait_for_replica(deployment, "failed", meanwhile=deployments_sweep)
+    failed = _wait_for_replica(deployment, "failed", meanwhile=seldom(deployments_sweep))
     assert failed.failure["code"] == "EHA-MISSING"
 
 
@@ -252,7 +252,11 @@ def test_an_agent_that_hangs_ends_and_the_next_one_finds_its_engine_serving(
     agent.start()
     ended = agent.process
     assert ended is not None
-    wait_for(lambda: ended.poll() is not None, what="the agent's end", meanwhile=deployments_sweep)
+    wait_for(
+        lambda: ended.poll() is not None,
+        what="the agent's end",
+        meanwhile=seldom(deployments_sweep),
+    )
     assert agent.wait() == EXIT_STATUS
     assert "the loop has not turned for 30 s" in agent.log
     assert "in hanging" in agent.log, "the stack that held it up"

@@ -12,7 +12,7 @@ from controlplane.clock import SYSTEM
 from tests.artifacts.places import BucketPlace
 from tests.bucket_server import BucketServer
 from tests.factories import make_artifact
-from tests.waiting import wait_for
+from tests.waiting import seldom, wait_for
 from tests.workers.agent.stage import AgentProcess, deploy, wait_for_state
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
@@ -74,11 +74,8 @@ def test_a_copy_that_is_here_starts_while_the_store_is_away(
 
 
 def _wait_for_failure(deployment: Deployment) -> Replica:
-    def failed() -> Replica | None:
-        deployments_sweep()
-        return deployment.replicas.filter(state="failed").first()
-
-    wait_for(failed, what="a replica that says why it does not start")
-    found = failed()
-    assert found is not None
-    return found
+    return wait_for(
+        lambda: deployment.replicas.filter(state="failed").first(),
+        what="a replica that says why it does not start",
+        meanwhile=seldom(deployments_sweep),
+    )
