@@ -7,64 +7,67 @@ stays judged until the machine is heard again. Holders of leases speak to the da
 are judged by stretches in which that could be asked, whether or not a machine was heard.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, DateTimeField, Exists, F, Q, QuerySet, Value, When
-from django.db.models.functions import Coalesce, Now
+from django.db import connection
 
-from apps.fleet.models import Gateway, Listening, Node
-from apps.fleet.selectors import LONGEST_GAP, SILENT, gateways_live, nodes_alive
+from apps.fleet.selectors import LONGEST_GAP, SILENT
 
 BEAT_SECONDS = 1.0
-Moment = Now | Value
 _HEARS = timedelta(seconds=9)
 """Three reports of an agent, and less than a silence."""
 
-
-def listening_beat(*, now: Moment | None = None) -> None:
-    """Say that machines are listened to at this moment of the database's clock."""
-    now = now or Now()
-    if not _row().exists():
-        first = Listening(since=now, unbroken_since=now, last_beat_at=now)
-        Listening.objects.bulk_create([first], ignore_conflicts=True)
-        return
-    follows = _follows_the_last(now)
-    goes_on = follows & _hears_somebody(now)
-    _row().update(
-        unbroken_since=_when(follows, Coalesce("unbroken_since", now), otherwise=now),
-        since=_when(goes_on, F("since"), otherwise=now),
-        last_beat_at=now,
-        silent_before=Case(
-            When(goes_on & Q(since__lte=now - SILENT), then=now - SILENT),
-            # The database's clock went back: what it said before would be true for too long.
-            When(silent_before__gt=now, then=now - SILENT),
-            default=F("silent_before"),
-            output_field=DateTimeField(),
-        ),
+# What follows: a beat after the last one; those of several processes may overtake each other by
+# less than a gap. Somebody is heard: any machine lately, or there is none to hear; where all fell
+# silent at once, it is more likely that nobody can reach the listener. A `silent_before` that lies
+# ahead is of a clock that went back since: what it said would be true for too long.
+_BEAT = """
+    WITH moment AS (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS now),
+    heard AS (
+        SELECT moment.now, beat.last_beat_at
+                BETWEEN moment.now - %(gap)s AND moment.now + %(gap)s AS follows,
+            EXISTS (
+                SELECT FROM fleet_node
+                WHERE last_heartbeat_at > moment.now - %(hears)s AND removed_at IS NULL
+            ) OR EXISTS (
+                SELECT FROM fleet_gateway WHERE last_seen_at > moment.now - %(hears)s
+            ) OR NOT EXISTS (
+                SELECT FROM fleet_node
+                WHERE last_heartbeat_at > coalesce(beat.silent_before, '-infinity')
+                    AND removed_at IS NULL
+            ) AND NOT EXISTS (
+                SELECT FROM fleet_gateway
+                WHERE last_seen_at > coalesce(beat.silent_before, '-infinity')
+            ) AS somebody
+        FROM moment, fleet_listening AS beat WHERE beat.id = 1
     )
+    UPDATE fleet_listening AS beat SET
+        unbroken_since = CASE WHEN follows THEN coalesce(unbroken_since, now) ELSE now END,
+        since = CASE WHEN follows AND somebody THEN since ELSE now END,
+        last_beat_at = now,
+        silent_before = CASE
+            WHEN follows AND somebody AND since <= now - %(silent)s THEN now - %(silent)s
+            WHEN silent_before > now THEN now - %(silent)s
+            ELSE silent_before
+        END
+    FROM heard WHERE beat.id = 1
+"""
+_FIRST_BEAT = """
+    INSERT INTO fleet_listening (id, since, unbroken_since, last_beat_at)
+    SELECT 1, now, now, now
+    FROM (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS now) AS moment
+    ON CONFLICT DO NOTHING
+"""
 
 
-def _row() -> QuerySet[Listening]:
-    return Listening.objects.filter(id=1)
+def listening_beat(*, now: datetime | None = None) -> None:
+    """Say that machines are listened to at this moment of the database's clock.
 
-
-def _follows_the_last(now: Moment) -> Q:
-    # Beats of several processes may overtake each other by less than that.
-    return Q(last_beat_at__gte=now - LONGEST_GAP, last_beat_at__lte=now + LONGEST_GAP)
-
-
-def _hears_somebody(now: Moment) -> Q:
-    """Return whether any machine was heard lately, or there is none to hear.
-
-    Where all fell silent at once, it is more likely that nobody can reach the listener.
+    As one statement, since every web process says so each second.
     """
-    lately = now - _HEARS
-    nodes = Node.objects.filter(last_heartbeat_at__gt=lately, removed_at=None)
-    gateways = Gateway.objects.filter(last_seen_at__gt=lately)
-    there_is_none = ~Exists(nodes_alive()) & ~Exists(gateways_live())
-    return Q(Exists(nodes)) | Q(Exists(gateways)) | there_is_none
-
-
-def _when(condition: Q, then: Any, *, otherwise: Any) -> Case:
-    return Case(When(condition, then=then), default=otherwise, output_field=DateTimeField())
+    told: dict[str, Any] = {"now": now, "gap": LONGEST_GAP, "hears": _HEARS, "silent": SILENT}
+    with connection.cursor() as cursor:
+        cursor.execute(_BEAT, told)
+        if cursor.rowcount == 0:
+            cursor.execute(_FIRST_BEAT, {"now": now})

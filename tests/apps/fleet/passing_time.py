@@ -2,8 +2,6 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import DateTimeField, Value
-
 from apps.fleet.models import Gateway, Node, Worker
 from apps.fleet.services.listening import listening_beat
 from controlplane import clock
@@ -25,7 +23,7 @@ class Listener:
 
     def beat(self) -> None:
         """Have a web process say that it listens."""
-        listening_beat(now=Value(self.now, output_field=DateTimeField()))
+        listening_beat(now=self.now)
 
     def pass_seconds(self, seconds: float) -> None:
         """Let so many seconds pass, in which nobody says anything."""

@@ -1,6 +1,7 @@
 """Silence counts only where somebody listened all the while."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -154,3 +155,8 @@ def test_a_web_process_says_so_each_second() -> None:
     with pytest.raises(Enough):
         asyncio.run(keep_saying(say_it, clock=clock))
     assert [later - said[0] for later in said] == [0, BEAT_SECONDS, 2 * BEAT_SECONDS]
+
+
+def test_a_beat_takes_one_statement(web: Listener, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(1):
+        web.beat()
