@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from apps.accounts.models import ApiKey, ApiKeyType, Team
+from apps.accounts.routes_version import routes_version_bump
 from apps.accounts.services.bootstrap import admin_ensure
 from apps.configs.services.configs import config_create
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
@@ -61,6 +62,9 @@ def fill(size: int) -> Fleet:
     replicas = _replicas(deployments, nodes)
     keys = _keys(team, size)
     _traffic()
+    with transaction.atomic():
+        # One that is served has had changes; the very first one names everything.
+        routes_version_bump()
     # Made at rest: what nobody has marked, the check of everything looks at all the same.
     Deployment.objects.update(marked_at=None)
     with connection.cursor() as cursor:
