@@ -21,8 +21,9 @@ from apps.accounts.routes_version import (
 from apps.routes.checking import RoutesCheck, unnamed_of
 from apps.routes.snapshot import Named, routes_rows
 from controlplane.clock import SYSTEM, Clock
-from controlplane.domain.wire.routes import FORMAT, KINDS, Place, RoutesDigest
+from controlplane.domain.wire.routes import FORMAT, KINDS, Place, RoutesDigest, rows_of
 
+KEPT_SECONDS = 60.0
 _log = logging.getLogger(__name__)
 
 
@@ -30,6 +31,7 @@ class RoutesBook:
     """Answers what a gateway with some version and digest is to be told."""
 
     def __init__(self, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
         self._digest = RoutesDigest()
         self._version: int | None = None
@@ -37,7 +39,9 @@ class RoutesBook:
         self._last: tuple[int, dict[str, Any] | None] = (-1, None)
         """After which version it followed last, and what changed then: most gateways ask that."""
         self._everything: dict[str, Any] | None = None
-        """What was read to begin with, for the answer at the same moment and no later one."""
+        """All rows, followed too for a while after they were read: reading them takes seconds in a
+        large fleet, and who has given up waiting for them asks again."""
+        self._drop_at = 0.0
         self.unnamed = 0
         """How many rows had changed without being named."""
 
@@ -50,6 +54,8 @@ class RoutesBook:
         which nothing is read again.
         """
         with self._lock:
+            if self._clock.monotonic() >= self._drop_at:
+                self._everything = None
             if self._version is not None and self._check.is_due:
                 self.check_slice()
             if after == version == self._version and digest in (None, self._digest.text):
@@ -58,9 +64,7 @@ class RoutesBook:
                 return self._answer(after, digest)
 
     def _answer(self, after: int, digest: str | None) -> dict[str, Any] | None:
-        self._everything = None
         version, is_named = self._follow()
-        everything, self._everything = self._everything, None
         if after == version and digest in (None, self._digest.text):
             return None
         told = {"format": FORMAT, "version": version, "digest": self._digest.text}
@@ -68,8 +72,17 @@ class RoutesBook:
         if last_after != after:
             changed = _changes_after(after) if is_named and 0 < after < version else None
         if changed is None:
-            return {**told, "after": None, **(everything or routes_rows())}
+            return {**told, "after": None, **self._all_rows()}
         return {**told, "after": after, **changed}
+
+    def _all_rows(self) -> dict[str, Any]:
+        # Copied, since another thread may follow while this answer is written.
+        return {kind: dict(rows) for kind, rows in (self._everything or self._read()).items()}
+
+    def _read(self) -> dict[str, Any]:
+        self._everything = routes_rows()
+        self._drop_at = self._clock.monotonic() + KEPT_SECONDS
+        return self._everything
 
     def _follow(self) -> tuple[int, bool]:
         """Return the version that the digest now is of, and whether its changes are known."""
@@ -82,13 +95,14 @@ class RoutesBook:
                 self._begin(version)
             else:
                 self._digest.put_all(changed)
+                if self._everything is not None:
+                    _put_rows(self._everything, changed)
                 self._last = self._version, changed
         self._version = version
         return version, is_named
 
     def _begin(self, version: int) -> None:
-        self._everything = routes_rows()
-        self._digest, self._last = _digest_of(self._everything), (-1, None)
+        self._digest, self._last = _digest_of(self._read()), (-1, None)
         self._version = version
         self._check.begin_later()
 
@@ -96,7 +110,6 @@ class RoutesBook:
         """Name what of the next slice differs from what was followed, so that gateways are told."""
         with _at_one_moment():
             version, _ = self._follow()
-            self._everything = None
             places = self._check.next_slice(self._digest)
             there = _digest_of(routes_rows(_by_kind(places)))
             differing = there.differing(self._digest, places)
@@ -113,6 +126,15 @@ class RoutesBook:
 
 BOOK = RoutesBook()
 """The one of this process."""
+
+
+def _put_rows(everything: dict[str, Any], changed: Mapping[str, Any]) -> None:
+    everything["route_tables"].update(changed["route_tables"])
+    for kind, id, row in rows_of(changed):
+        if row is None:
+            everything[kind].pop(id, None)
+        else:
+            everything[kind][id] = row
 
 
 def _digest_of(rows: Mapping[str, Any]) -> RoutesDigest:

@@ -38,7 +38,7 @@ from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import Node
 from apps.rest.errors import ApiError
 from apps.routes import checking
-from apps.routes.book import RoutesBook
+from apps.routes.book import KEPT_SECONDS, RoutesBook
 from apps.routes.checking import CHECK_SECONDS, SLICE_SECONDS
 from controlplane import clock
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
@@ -143,6 +143,26 @@ def test_a_gateway_with_another_table_of_the_same_version_is_told_everything(
     told = follower.book.answer(after=version, digest="0" * 32)
     assert told is not None
     assert told["after"] is None
+
+
+def test_everything_is_read_once_for_who_gave_up_waiting_and_holds_what_changed_meanwhile(
+    follower: Follower, django_assert_max_num_queries: Any
+) -> None:
+    for _ in range(3):
+        make_replica(deployment=make_deployment(environment="production"))
+    with transaction.atomic():
+        routes_version_bump()
+    follower.book.answer(after=1, digest=None)
+    api_key_revoke(api_key=ApiKey.objects.get())
+    follower.poll()
+    with django_assert_max_num_queries(4):  # a moment begins, ends, and has a version and changes
+        again = follower.book.answer(after=1, digest=None)
+    assert again is not None
+    assert again["after"] is None
+    assert again == Follower(RoutesBook(ManualClock())).poll()
+    follower.book._check._clock.advance(KEPT_SECONDS)
+    with pytest.raises(pytest.fail.Exception), django_assert_max_num_queries(4):
+        follower.book.answer(after=1, digest=None)
 
 
 def test_what_changed_without_a_word_is_found_named_and_counted(follower: Follower) -> None:
