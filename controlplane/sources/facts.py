@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from controlplane.artifacts.digests import list_files
 from controlplane.domain.facts import checkpoints
+from controlplane.domain.facts.chat_forms import template_text
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.pooling import LENGTH_FILES, MODULES_FILE, POOLING_FILE
 from controlplane.domain.json_text import read_json
@@ -19,6 +20,9 @@ from controlplane.sources.safetensors_header import BadHeader, Totals, read_tota
 _LARGEST_SMALL_FILE_BYTES = 32 * 1024 * 1024
 _PARALLEL_READS = 8
 _INDEX = "model.safetensors.index.json"
+_TEMPLATES = ("additional_chat_templates/tool_use.jinja", "chat_template.jinja")
+"""The one that is made for tools before the other, as engines choose where a request has some."""
+_TEMPLATE_JSON = "chat_template.json"
 
 
 class Reader(Protocol):
@@ -85,6 +89,7 @@ def look_at(
         files=sorted(source.sizes) if is_complete else (),
         weight_bytes=sum(each.weight_bytes for each in totals) if is_complete else None,
         parameters=sum(each.parameters for each in totals) if is_complete else None,
+        chat_template=source.chat_template(),
         has_chat_template=source.has_chat_template(tokenizer_config or {})
         or (False if is_complete else None),
         commit=commit,
@@ -140,8 +145,20 @@ class _Checkpoint:
     def has_chat_template(self, tokenizer_config: Mapping[str, Any]) -> bool:
         """Return whether the tokenizer can lay out messages."""
         return bool(tokenizer_config.get("chat_template")) or any(
-            name in self.sizes for name in ("chat_template.jinja", "chat_template.json")
+            name in self.sizes for name in (*_TEMPLATES, _TEMPLATE_JSON)
         )
+
+    def chat_template(self) -> str | None:
+        """Return the template of a file of its own, which tokenizers read before any other."""
+        for path in _TEMPLATES:
+            if path in self.sizes:
+                return self._text(path)
+        return template_text((self.json(_TEMPLATE_JSON) or {}).get("chat_template"))
+
+    def _text(self, path: str) -> str:
+        if self.sizes[path] > _LARGEST_SMALL_FILE_BYTES:
+            raise bad_file(self._name, path, f"it has {self.sizes[path]} bytes")
+        return self._reader.read(path, 0, self.sizes[path]).decode(errors="replace")
 
     def _totals(self, path: str) -> Totals:
         try:

@@ -179,3 +179,25 @@ def test_a_header_that_does_not_fit_the_file_is_refused(content: bytes) -> None:
 
 def test_an_empty_header_adds_up_to_nothing() -> None:
     assert totals(header({"__metadata__": {"format": "pt"}})) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "form"),
+    [
+        ("chat_template.jinja", "{%- if tools %}<tool_call>", "hermes"),
+        ("chat_template.json", '{"chat_template": "{%- if tools %}[TOOL_CALLS]"}', "mistral"),
+        ("additional_chat_templates/tool_use.jinja", "{%- if tools %}<tool_call>", "hermes"),
+    ],
+)
+def test_the_form_of_calls_is_read_from_a_template_in_a_file_of_its_own(
+    tiny: Path, tmp_path: Path, file: str, content: str, form: str
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(tiny, folder)
+    (folder / "chat_template.jinja").write_text("<|im_start|>")
+    if file == "chat_template.json":
+        (folder / "chat_template.jinja").unlink()
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).write_text(content)
+    found = folder_facts(folder, commit="c")
+    assert (found.has_chat_template, found.renders_tools, found.call_form) == (True, True, form)

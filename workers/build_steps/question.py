@@ -167,5 +167,7 @@ def _is_output(choice: dict[str, Any]) -> bool:
 
 
 def _text(choice: dict[str, Any]) -> str:
-    text = choice.get("text") or (choice.get("delta") or {}).get("content") or ""
-    return str(text)
+    delta = choice.get("delta") or {}
+    # A model that thinks may not have come to its answer within the tokens of the smoke test.
+    thought = delta.get("reasoning") or delta.get("reasoning_content")
+    return str(choice.get("text") or delta.get("content") or thought or "")

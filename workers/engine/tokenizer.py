@@ -1,6 +1,5 @@
 """Text to tokens and back, as the checkpoint's own files say."""
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from jinja2 import TemplateError
 from transformers import AutoTokenizer
 
+from controlplane.domain.facts.chat_forms import renders_tools, template_text
 from workers.engine.errors import CheckpointRefused, RequestRefused
 
 RENDERING = frozenset(
@@ -56,15 +56,12 @@ class TextCodec:
     @property
     def chat_template(self) -> str:
         """The text of the template, of several the one that is made for tools."""
-        templates = self._tokenizer.chat_template or ""
-        if isinstance(templates, str):
-            return templates
-        return str(templates.get("tool_use") or templates.get("default") or "")
+        return template_text(self._tokenizer.chat_template) or ""
 
     @property
     def renders_tools(self) -> bool:
         """Whether the chat template does anything with tools."""
-        return re.search(r"{[{%][^}]*\btools\b", self.chat_template) is not None
+        return renders_tools(self.chat_template)
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:

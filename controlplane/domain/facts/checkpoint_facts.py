@@ -11,6 +11,7 @@ from controlplane.domain.facts.architectures import (
     is_bidirectional,
     role_of,
 )
+from controlplane.domain.facts.chat_forms import CallForm, ThoughtForm
 from controlplane.domain.facts.engines import EngineChoice, engine_for
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.layers import LayerGroup, Mixer
@@ -73,6 +74,12 @@ class CheckpointFacts(BaseModel):
     """Exact bytes of the weight files, or None where they were not read."""
     has_weights: bool | None = None
     has_chat_template: bool | None = None
+    renders_tools: bool | None = None
+    """Whether the chat template shows tools to the model; None where it was not read."""
+    call_form: CallForm | None = None
+    """How the chat template writes tool calls, where that is a form known here."""
+    thought_form: ThoughtForm | None = None
+    """How answers set reasoning apart, by the chat template."""
     existing_quantization: ExistingQuantization | None = None
     default_temperature: float | None = None
     labels: int | None = None

@@ -6,6 +6,12 @@ from typing import Any
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.adapters import read_adapter
 from controlplane.domain.facts.architectures import ROBERTA_MODEL_TYPES
+from controlplane.domain.facts.chat_forms import (
+    call_form,
+    renders_tools,
+    template_text,
+    thought_form,
+)
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
 from controlplane.domain.facts.config_numbers import Config
 from controlplane.domain.facts.existing_quantization import (
@@ -42,6 +48,7 @@ def read(
     pooling_config: Config | None = None,
     sentence_modules: object = None,
     sentence_lengths: Config | None = None,
+    chat_template: str | None = None,
     files: Sequence[str] = (),
     weight_bytes: int | None = None,
     parameters: int | None = None,
@@ -68,6 +75,7 @@ def read(
         **_stored(names, weight_bytes, parameters),
         parameters=_parameters(parameters, counted.parameters, quantization),
         has_chat_template=_has_chat_template(has_chat_template, tokenizer_config, names),
+        **_chat(chat_template or template_text(_mapping(tokenizer_config).get("chat_template"))),
         existing_quantization=quantization,
         default_temperature=_temperature(generation_config),
         pooling=read_pooling(names, _mapping(pooling_config), sentence_modules),
@@ -102,6 +110,17 @@ def _identity(config: Config, shape: Shape) -> dict[str, Any]:
         "labels": _labels(config, shape),
         "has_bidirectional_attention": numbers.flag(config, "use_bidirectional_attention") is True
         or numbers.flag(config, "is_causal") is False,
+    }
+
+
+def _chat(template: str | None) -> dict[str, Any]:
+    """Nothing is known of a template that was not read."""
+    if template is None:
+        return {}
+    return {
+        "renders_tools": renders_tools(template),
+        "call_form": call_form(template),
+        "thought_form": thought_form(template),
     }
 
 

@@ -206,15 +206,9 @@ class Runtime(Protocol):
         """Return whether it makes vectors or scores with a checkpoint of this class."""
         return True
 
-    def predict_route(
-        self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
-    ) -> str:
-        """Return where its engine answers what `predict` of an encoder asks.
-
-        `asked` is the config's route, one of the hosted product's; `ranks` says that a language
-        model is to rank by its answers.
-        """
-        return asked or (RERANK_ROUTE if ranks else default_route(checkpoint.role))
+    def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+        """Return why requests with tools are refused though the template shows tools, if so."""
+        return None
 
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the engine arguments that it has no counterpart for."""

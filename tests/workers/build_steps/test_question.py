@@ -116,3 +116,22 @@ def test_an_event_that_is_none_is_a_bad_answer(event: bytes) -> None:
         pytest.raises(StepFailure, match="an event of the stream is no"),
     ):
         ask(f"http://127.0.0.1:{engine.port}", has_chat_template=False)
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
+def test_a_model_that_still_thinks_when_its_tokens_end_has_answered(name: str) -> None:
+    event = {
+        "choices": [{"delta": {name: "The user greets"}, "finish_reason": "length"}],
+        "usage": {"completion_tokens": 16},
+    }
+
+    def script(call: Call) -> None:
+        call.answer(
+            b'{"data":[{"id":"tiny"}]}'
+            if call.method == "GET"
+            else f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n".encode()
+        )
+
+    with closing(StandIn(script)) as engine:
+        answer = ask(f"http://127.0.0.1:{engine.port}", has_chat_template=True)
+    assert (answer.text, answer.finish_reason) == ("The user greets", "length")

@@ -12,6 +12,7 @@ from controlplane.domain.rules.serving import (
     rerankers,
     runtime_capabilities,
     this_release,
+    tools_and_reasoning,
 )
 
 RULES = (
@@ -26,4 +27,5 @@ RULES = (
     *rerankers.RULES,
     *runtime_capabilities.RULES,
     *this_release.RULES,
+    *tools_and_reasoning.RULES,
 )

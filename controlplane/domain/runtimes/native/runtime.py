@@ -15,6 +15,7 @@ from controlplane.domain.runtimes.native import (
     render,
     routes,
 )
+from controlplane.domain.runtimes.native.chat_forms import tool_refusal
 from controlplane.domain.runtimes.native.effective import effective_values
 from controlplane.domain.runtimes.native.memory import MEMORY
 from controlplane.domain.runtimes.native.reasons import READ, REASONS
@@ -73,6 +74,10 @@ class Native(Runtime):
     def pools(self, architecture: str) -> bool:
         """Return whether it makes vectors or scores with a checkpoint of this class."""
         return capabilities.pools(architecture)
+
+    def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+        """Return why requests with tools are refused though the template shows tools, if so."""
+        return tool_refusal(spec, checkpoint)
 
     def effective_values(
         self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None

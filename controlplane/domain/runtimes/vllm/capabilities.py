@@ -49,8 +49,8 @@ _WITHOUT_DEVICES: Mapping[Feature, Capability] = MappingProxyType(
             "prompts enter in pieces of `max_num_tokens`", sources.vllm("SchedulerConfig")
         ),
         Feature.TOOLS: native(
-            "where `patch_kwargs` names a `tool_parser` that this version has, under its own name "
-            "or TensorRT-LLM's",
+            "by the parser that reads what the chat template teaches, or the one that the config "
+            "names; a check says where none does",
             sources.vllm("tool_parsers/__init__.py"),
         ),
         Feature.LOOKAHEAD: emulated(

@@ -7,6 +7,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
 from controlplane.domain.runtimes.vllm.arguments import sequence_tokens, step_tokens
+from controlplane.domain.runtimes.vllm.chat_parsers import FLAGS, chosen_parsers
 from controlplane.domain.runtimes.vllm.reasons import REASONS, SEQUENCE_REASON
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import BatchSchedulerPolicy
@@ -31,6 +32,7 @@ def vllm_values(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Effe
             effective=sequence_tokens(spec, checkpoint),
             reason=SEQUENCE_REASON,
         )
+        yield from _parsers(spec, checkpoint)
     yield from _drafts(spec)
     yield from _scheduling(spec)
     shape = spec.engine_build.lora_configuration
@@ -40,6 +42,17 @@ def vllm_values(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Effe
             asked=shape.max_lora_rank,
             effective=rank_for(shape.max_lora_rank),
             reason="vLLM takes certain ranks only.",
+        )
+
+
+def _parsers(spec: Spec, checkpoint: CheckpointFacts) -> Iterator[EffectiveValue]:
+    for parser in chosen_parsers(spec, checkpoint):
+        flag = FLAGS[parser.kind][-1].removeprefix("--")
+        yield EffectiveValue(
+            field=f"{spec.settings_path}.vllm_args.{flag}",
+            asked=None,
+            effective=parser.name,
+            reason=parser.reason,
         )
 
 

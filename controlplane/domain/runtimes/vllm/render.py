@@ -15,6 +15,7 @@ from controlplane.domain.runtimes.outside_engine import account
 from controlplane.domain.runtimes.served_name import served_model_name
 from controlplane.domain.runtimes.vllm import arguments
 from controlplane.domain.runtimes.vllm.capabilities import VERSION, VERSIONS
+from controlplane.domain.runtimes.vllm.chat_parsers import say_chat_parsers
 from controlplane.domain.runtimes.vllm.engine_keys import say_engine_arguments
 from controlplane.domain.runtimes.vllm.memory import MEMORY, MOST_OF_A_DEVICE
 from controlplane.domain.runtimes.vllm.parse import (
@@ -89,6 +90,7 @@ def render(
         line, lambda name, _: folders.get(name) or f"{model_dir}/adapters/{name}"
     )
     arguments.say_pooling(line)
+    say_chat_parsers(line, checkpoint, version)
     say_engine_arguments(line, devices=devices, version=version)
     line.words += ["--trust-remote-code"] * runs_remote_code
     for field in ("enginehouse.runtime", "model_metadata.enginehouse.runtime"):

@@ -20,6 +20,7 @@ from controlplane.domain.runtimes.vllm import (
     render,
     routes,
 )
+from controlplane.domain.runtimes.vllm.chat_parsers import tool_refusal
 from controlplane.domain.runtimes.vllm.effective import vllm_values
 from controlplane.domain.runtimes.vllm.engine_keys import untranslated
 from controlplane.domain.runtimes.vllm.memory import MEMORY
@@ -66,15 +67,9 @@ class Vllm(Runtime):
         version = start.version or capabilities.VERSION
         return render.render(spec, checkpoint, version=version, **start.shared())
 
-    def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
-        """Return whether its engine can do what is asked of a model that ranks."""
-        return spec.settings.rerank_template is None
-
-    def predict_route(
-        self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
-    ) -> str:
-        """Return the route of its pooling runner."""
-        return encoder_routes.predict_route(asked, checkpoint)
+    def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+        """Return why requests with tools are refused though the template shows tools, if so."""
+        return tool_refusal(spec, checkpoint)
 
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the arguments of TensorRT-LLM that it has no flag for."""

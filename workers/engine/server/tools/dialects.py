@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from controlplane.domain.facts.chat_forms import CallForm, call_form
+
 DEEPSEEK_CALLS = ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>")
 DEEPSEEK_CALL = ("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>")
 DEEPSEEK_SEPARATOR = "<｜tool▁sep｜>"
@@ -69,26 +71,23 @@ DEEPSEEK_BARE = replace(
     between="", name_end=DEEPSEEK_SEPARATOR,
 )  # fmt: skip
 
-BY_TEMPLATE: Mapping[tuple[str, ...], Dialect | None] = MappingProxyType(
+BY_FORM: Mapping[CallForm, Dialect] = MappingProxyType(
     {
-        ("<tool_call>", "<function="): None,  # the coder models' calls are XML
-        ("<tool_call>",): HERMES,
-        (DEEPSEEK_CALL[0], "```json"): DEEPSEEK,
-        (DEEPSEEK_CALL[0],): DEEPSEEK_BARE,
-        ("[TOOL_CALLS]", "[ARGS]"): MISTRAL_NAMED,
-        ("[TOOL_CALLS]",): MISTRAL,
-        ("func_name1(",): PYTHONIC,
-        ("<|python_start|>",): PYTHONIC,
-        ('"parameters":',): LLAMA3,
-        ("<|python_tag|>",): LLAMA3,
+        CallForm.HERMES: HERMES,
+        CallForm.LLAMA_JSON: LLAMA3,
+        CallForm.LLAMA4_JSON: PYTHONIC,
+        CallForm.LLAMA4_PYTHONIC: PYTHONIC,
+        CallForm.PYTHONIC: PYTHONIC,
+        CallForm.MISTRAL: MISTRAL,
+        CallForm.MISTRAL_NAMED: MISTRAL_NAMED,
+        CallForm.DEEPSEEK_FENCED: DEEPSEEK,
+        CallForm.DEEPSEEK_BARE: DEEPSEEK_BARE,
     }
 )
-"""Texts that together tell a dialect by its template; the first that fits wins."""
+"""The forms that the engine reads."""
 
 
 def choose_dialect(template: str) -> Dialect | None:
     """Give back the dialect that a chat template teaches, if it is one of these."""
-    fitting = (
-        dialect for texts, dialect in BY_TEMPLATE.items() if all(text in template for text in texts)
-    )
-    return next(fitting, None)
+    form = call_form(template)
+    return BY_FORM.get(form) if form else None

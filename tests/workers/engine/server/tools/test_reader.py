@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from controlplane.domain.runtimes.native.chat_forms import READ_FORMS
 from workers.engine.server.delta import Delta
 from workers.engine.server.tools.dialects import (
+    BY_FORM,
     DEEPSEEK,
     DEEPSEEK_BARE,
     HERMES,
@@ -154,6 +156,8 @@ def test_a_call_after_reasoning_is_a_call() -> None:
     [
         ("{% if tools %}<tool_call>{% endif %}", HERMES),
         ("<tool_call><function=", None),
+        ("<tool_call>{function-name}\n<arg_key>", None),
+        ("<tool_call><tool_calls>", None),
         ("{{ '[TOOL_CALLS] [' }}", MISTRAL),
         ("[TOOL_CALLS]name[ARGS]", MISTRAL_NAMED),
         ("<｜tool▁call▁begin｜> ```json", DEEPSEEK),
@@ -165,6 +169,10 @@ def test_a_call_after_reasoning_is_a_call() -> None:
 )
 def test_the_template_tells_the_dialect(template: str, dialect: Dialect | None) -> None:
     assert choose_dialect(template) is dialect
+
+
+def test_the_forms_that_checks_say_are_read_are_those_that_have_a_dialect() -> None:
+    assert set(BY_FORM) == READ_FORMS
 
 
 def _reader(dialect: Dialect | None, **how: Any) -> ChatReader:

@@ -1,0 +1,25 @@
+"""Which tool calls the native engine reads out of answers."""
+
+from controlplane.domain.facts.chat_forms import CALL_WORDS, CallForm
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.spec import Spec
+
+READ_FORMS = frozenset(
+    {
+        CallForm.HERMES, CallForm.LLAMA_JSON, CallForm.LLAMA4_JSON, CallForm.LLAMA4_PYTHONIC,
+        CallForm.PYTHONIC, CallForm.MISTRAL, CallForm.MISTRAL_NAMED, CallForm.DEEPSEEK_FENCED,
+        CallForm.DEEPSEEK_BARE,
+    }
+)  # fmt: skip
+
+
+def tool_refusal(spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+    """Return why requests with tools are refused though the template shows tools, if they are."""
+    if not checkpoint.renders_tools or checkpoint.call_form in READ_FORMS:
+        return None
+    if checkpoint.call_form is None:
+        return "the chat template teaches no form of calls that is known here"
+    return (
+        f"the chat template teaches {CALL_WORDS[checkpoint.call_form]}, and the native engine "
+        "reads the forms of Hermes, Llama, Mistral and DeepSeek"
+    )
