@@ -24,6 +24,7 @@ class Kind(StrEnum):
     CHOICE = "choice"
     SWITCH = "switch"
     ACCELERATOR = "accelerator"
+    MAPPING = "mapping"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,6 +199,12 @@ SERVING = Group(
             name="default_max_tokens", label="Default answer length",
             path=f"{_RUNTIME}.request_default_max_tokens", v2="", kind=Kind.NUMBER,
             default="what fits", help="Tokens, for requests that name none.",
+        ),
+        Field(
+            name="vllm_args", label="vLLM arguments", path="enginehouse.vllm_args",
+            kind=Kind.MAPPING, default="none", is_wide=True,
+            help='Further arguments by vLLM\'s own names, as in `{"max-logprobs": 5}`. Only where '
+            "vLLM serves.",
         ),
     ),
 )  # fmt: skip

@@ -1,9 +1,11 @@
 """Between the editor's form and the text: values read out of it, changes written into it."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from apps.configs.form_fields import GROUPS, Field, Kind
+from controlplane.domain.json_text import read_json
 from controlplane.domain.spec import edit_yaml
 from controlplane.domain.spec.document import Document
 from controlplane.domain.spec.text import read_text
@@ -50,7 +52,17 @@ def field_text(data: Mapping[str, Any], field: Field) -> str:
         return _ON if value else _OFF
     if field.kind is Kind.ACCELERATOR:
         return str(value).partition(":")[0]
+    if field.kind is Kind.MAPPING:
+        return json_or_text(value)
     return str(value)
+
+
+def json_or_text(value: Any) -> str:
+    """Return a mapping as JSON; what YAML alone can say stays as it reads."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return str(value)
 
 
 def accelerator_count(data: Mapping[str, Any]) -> str:
@@ -89,9 +101,19 @@ def _typed(field: Field, typed: str, given: Mapping[str, str]) -> Any:
     if field.kind is Kind.ACCELERATOR:
         count = given.get("accelerator_count", "").strip() or "1"
         return typed if count == "1" else f"{typed}:{count}"
+    if field.kind is Kind.MAPPING:
+        return _mapping_or_text(typed)
     for number in {Kind.NUMBER: (int,), Kind.DECIMAL: (int, float)}.get(field.kind, ()):
         try:
             return number(typed)
         except ValueError:
             continue
     return typed
+
+
+def _mapping_or_text(typed: str) -> Any:
+    try:
+        found = read_json(typed)
+    except ValueError:
+        return typed
+    return found if isinstance(found, dict) else typed

@@ -12,7 +12,8 @@ from controlplane.domain.spec.choices import CheckpointSource
 _WHOLE = frozenset(
     {"trt_llm.build.checkpoint_repository", "trt_llm.build.speculator",
      "trt_llm.build.lora_adapters", "trt_llm.runtime.patch_kwargs", "resources.accelerator",
-     "environment_variables", "model_metadata.example_model_input"}
+     "environment_variables", "model_metadata.example_model_input", "enginehouse.vllm_args",
+     "model_metadata.enginehouse.vllm_args"}
 )  # fmt: skip
 _REASONS: Mapping[str, str] = {
     "resources.accelerator": "A command line takes the GPUs of the machine that it is run on.",

@@ -35,6 +35,7 @@ OUTSIDE: Mapping[str, str] = MappingProxyType(
         "enginehouse.rerank_template": "Only the native engine asks a language model to rank.",
         "enginehouse.shared_prefixes": "The gateway salts what an engine caches.",
         "enginehouse.extra_routes": "The gateway says which routes clients may call.",
+        "enginehouse.vllm_args": "Only vLLM has these arguments.",
         "enginehouse": "It steers builds and placement, not the engine.",
         "trt_llm.inference_stack": "It chooses the fields of the config.",
         "trt_llm.version_overrides": "Versions of the hosted product's images have no effect.",

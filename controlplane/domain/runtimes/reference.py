@@ -34,8 +34,11 @@ such a GPU, the first is planned for; EH690 says where nothing can be started.
 A config is rendered for each of them, whichever is started here: limits, precision, parallelism,
 drafts, adapters and engine arguments, or a sentence that says why a setting has no effect. Of the
 v2 stack's `patch_kwargs`, TensorRT-LLM is told what its version takes and vLLM what it has a flag
-for; a check lists the others. The argument parsers of all releases of vLLM named above have read
-the commands of our tests: they differ in the parsers of tool calls and reasoning that they have.
+for; a check lists the others. vLLM is also told which of its parsers reads the tool calls and the
+reasoning that the checkpoint's chat template teaches, unless the config names one, and what
+`enginehouse.vllm_args` passes on ([commands](commands.md)). The argument parsers of all releases of
+vLLM named above have read the commands of our tests: they differ in the parsers of tool calls and
+reasoning that they have.
 
 **TensorRT-LLM is not yet run by us.** Its driver was written from its source and documents, and
 every file that it writes is held to the names and types of its arguments. Whoever has an H100 can

@@ -4,7 +4,7 @@ A runtime is a folder here with a `runtime.py` in which `RUNTIME` is one, and a 
 `workers/runtimes`. What it does not say is as below.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from controlplane.domain.facts.encoder_routes import RERANK_ROUTE, default_route
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.pattern import Pattern
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
+from controlplane.domain.runtimes.argument_fault import ArgumentFault
 from controlplane.domain.runtimes.capability import Capability, Feature, Proof
 from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.launch import Launch, Start
@@ -158,6 +159,8 @@ class Runtime(Protocol):
     takes_dtype: bool = False
     """Whether it computes in `enginehouse.dtype`; others take the checkpoint's own."""
     runs_remote_code: bool = True
+    takes_own_arguments: bool = False
+    """Whether a config may pass it arguments under its own names."""
     has_default_length: bool = False
     """Whether it can be told how long answers are where a request does not say."""
     non_openai_dialect: bool = False
@@ -209,6 +212,14 @@ class Runtime(Protocol):
     def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
         """Return why requests with tools are refused though the template shows tools, if so."""
         return None
+
+    def unread_reasoning(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+        """Return how answers set reasoning apart, in words, where it is left in them."""
+        return None
+
+    def argument_faults(self, spec: Spec, ran: Collection[str]) -> Iterable[ArgumentFault]:
+        """Return what is wrong with arguments by its own names, in the versions that hosts ran."""
+        return ()
 
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the engine arguments that it has no counterpart for."""

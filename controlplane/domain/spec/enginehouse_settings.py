@@ -1,6 +1,6 @@
 """`enginehouse`: the settings that are ours and not the hosted product's."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, StrictBool, StrictInt, StringConstraints
 
@@ -60,5 +60,10 @@ class EnginehouseSettings(Section):
     """Let all keys of the team use each other's cached beginnings of prompts, not each its own."""
     extra_routes: Annotated[tuple[EngineRoute, ...], Field(max_length=32)] = ()
     """Further routes of the engine that clients may call, by name; what they use is not metered."""
+    vllm_args: Annotated[
+        dict[str, bool | str | int | float | dict[str, Any] | list[Any] | None],
+        Field(max_length=64),
+    ] = {}
+    """vLLM: further arguments by vLLM's own names, `max-loras: 4`; `null` leaves one out."""
     pool: PoolName = "default"
     """The pool of GPUs that builds and replicas run in."""

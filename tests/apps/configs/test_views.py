@@ -1,5 +1,6 @@
 """The list of configs, the editor's answers, and a revision's page."""
 
+from html import unescape
 from typing import Any
 
 import pytest
@@ -89,6 +90,24 @@ def test_what_the_native_engine_computes_in_is_chosen_in_the_form() -> None:
     assert '<option value="bfloat16">' in folded(page)
     back = posted(f"{config_text()}enginehouse: {{dtype: float32}}\n", changed="dtype", dtype="")
     assert "dtype: float32" not in client.post("/configs/new/check/", back).content.decode()
+
+
+def test_arguments_of_vllm_are_typed_as_json_and_land_in_the_text_as_a_mapping() -> None:
+    client = signed_in(make_cast().owner)
+    typed = '{"max-loras": 4, "pooler-config": {"a": [1]}}'
+    form = posted(config_text(), changed="vllm_args", vllm_args=typed)
+    page = unescape(client.post("/configs/new/check/", form).content.decode())
+    text = page[page.index("enginehouse:") :]
+    assert text.startswith("enginehouse:\n  vllm_args:\n    max-loras: 4\n    pooler-config:\n")
+    assert f'value="{typed}"' in page
+
+
+def test_arguments_of_vllm_that_are_no_mapping_stay_as_typed_and_get_a_finding() -> None:
+    client = signed_in(make_cast().owner)
+    form = posted(config_text(), changed="vllm_args", vllm_args="max-loras 4")
+    page = client.post("/configs/new/check/", form).content.decode()
+    assert "vllm_args: max-loras 4" in page
+    assert 'aria-invalid="true"' in page
 
 
 def test_an_emptied_field_leaves_the_text() -> None:

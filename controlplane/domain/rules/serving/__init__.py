@@ -13,6 +13,7 @@ from controlplane.domain.rules.serving import (
     runtime_capabilities,
     this_release,
     tools_and_reasoning,
+    vllm_arguments,
 )
 
 RULES = (
@@ -28,4 +29,5 @@ RULES = (
     *runtime_capabilities.RULES,
     *this_release.RULES,
     *tools_and_reasoning.RULES,
+    *vllm_arguments.RULES,
 )

@@ -1,12 +1,10 @@
 """EH67: whether tool calls and reasoning are read out of answers."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.chat_forms import THOUGHT_WORDS, CallForm, ThoughtForm
+from controlplane.domain.facts.chat_forms import CallForm, ThoughtForm
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example
-from controlplane.domain.rules.rule import NATIVE, VLLM, Rule, Severity, at
-from controlplane.domain.runtimes.vllm.chat_parsers import names_parser, parser_of
-from controlplane.domain.runtimes.vllm.parsers import Kind
+from controlplane.domain.rules.rule import VLLM, Rule, Severity, at
 
 _REPOSITORY = "trt_llm.build.checkpoint_repository.repo"
 _ON_VLLM: Config = {"resources.accelerator": "H100", "enginehouse.runtime": "vllm"}
@@ -25,30 +23,19 @@ def _refusal(c: Context) -> str | None:
     return c.engine.tool_refusal(c.spec, c.checkpoint)
 
 
-def _unread_thoughts(c: Context) -> ThoughtForm | None:
-    is_read = names_parser(c.spec, Kind.REASONING) or parser_of(Kind.REASONING, c.checkpoint)
-    return None if is_read else c.checkpoint.thought_form
-
-
-def _instead(c: Context) -> str:
-    if c.runtime not in VLLM:
-        return "Serve the model with vLLM where that has a parser for it."
-    return (
-        "Name one that reads it under `enginehouse.vllm_args` (`tool-call-parser`), or serve a "
-        "model that writes calls as Hermes, Llama 3, Mistral or Qwen do."
-    )
+def _unread_thoughts(c: Context) -> str | None:
+    return c.engine.unread_reasoning(c.spec, c.checkpoint)
 
 
 TOOLS_REFUSED = Rule(
     code="EH670",
     name="tool-calls-that-nothing-reads",
     severity=Severity.WARNING,
-    runtimes=VLLM | NATIVE,
     needs=("checkpoint",),
     fields=at(_REPOSITORY),
     concerns=_generates,
     when=lambda c: _refusal(c) is not None,
-    message=lambda c: f"Requests with `tools` will be refused: {_refusal(c)}. {_instead(c)}",
+    message=lambda c: f"Requests with `tools` will be refused: {_refusal(c)}",
     source=_SOURCE,
     bad=Example(config=_ON_VLLM, checkpoint=_ODD),
     good=Example(config=_ON_VLLM, checkpoint=_CALLING),
@@ -83,9 +70,9 @@ REASONING_UNREAD = Rule(
     concerns=_generates,
     when=lambda c: _unread_thoughts(c) is not None,
     message=lambda c: (
-        f"Answers begin with reasoning, set apart by {_thoughts(c)}, and no parser of vLLM is "
-        f"known to read it from `{c.checkpoint.model_type}`: it stays in `content`. Name one that "
-        "does under `enginehouse.vllm_args` (`reasoning-parser`)."
+        f"Answers begin with reasoning, set apart by {_unread_thoughts(c)}, and no parser of vLLM "
+        f"is known to read it from `{c.checkpoint.model_type}`: it stays in `content`. Name one "
+        "that does under `enginehouse.vllm_args` (`reasoning-parser`)."
     ),
     source=sources.vllm("features, reasoning outputs"),
     bad=Example(
@@ -96,11 +83,5 @@ REASONING_UNREAD = Rule(
         checkpoint=_CALLING.model_copy(update={"thought_form": ThoughtForm.DEEPSEEK}),
     ),
 )
-
-
-def _thoughts(c: Context) -> str:
-    form = c.checkpoint.thought_form
-    return THOUGHT_WORDS[form] if form else ""
-
 
 RULES = (TOOLS_REFUSED, TOOLS_NOT_SHOWN, REASONING_UNREAD)

@@ -11,6 +11,7 @@ READ_FORMS = frozenset(
         CallForm.DEEPSEEK_BARE,
     }
 )  # fmt: skip
+_INSTEAD = "Serve it with vLLM where that has a parser for it, or another model."
 
 
 def tool_refusal(spec: Spec, checkpoint: CheckpointFacts) -> str | None:
@@ -18,8 +19,8 @@ def tool_refusal(spec: Spec, checkpoint: CheckpointFacts) -> str | None:
     if not checkpoint.renders_tools or checkpoint.call_form in READ_FORMS:
         return None
     if checkpoint.call_form is None:
-        return "the chat template teaches no form of calls that is known here"
+        return f"the chat template teaches no form of calls that is known here. {_INSTEAD}"
     return (
         f"the chat template teaches {CALL_WORDS[checkpoint.call_form]}, and the native engine "
-        "reads the forms of Hermes, Llama, Mistral and DeepSeek"
+        f"reads the forms of Hermes, Llama, Mistral and DeepSeek. {_INSTEAD}"
     )

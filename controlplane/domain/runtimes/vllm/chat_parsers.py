@@ -11,6 +11,7 @@ from controlplane.domain.commands.command_writer import CommandWriter
 from controlplane.domain.facts.chat_forms import CALL_WORDS, THOUGHT_WORDS, CallForm, ThoughtForm
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.runtimes.vllm.capabilities import VERSION
+from controlplane.domain.runtimes.vllm.own_arguments import PARSERS, own_arguments
 from controlplane.domain.runtimes.vllm.parsers import Kind, parser_for
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.trt_llm import TrtLlmV2
@@ -84,6 +85,12 @@ _REASONED: Mapping[ThoughtForm, Mapping[str, str]] = {
 """As above; where `</think>` is no token of the vocabulary a parser for it ends the engine."""
 
 
+_INSTEAD = (
+    "Name one that reads it under `enginehouse.vllm_args` (`tool-call-parser`), or serve a model "
+    "that writes calls as Hermes, Llama 3, Mistral or Qwen do."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChatParser:
     """A parser that is chosen where the config names none."""
@@ -125,6 +132,17 @@ def tool_refusal(spec: Spec, checkpoint: CheckpointFacts) -> str | None:
     is_read = names_parser(spec, Kind.TOOLS) or parser_of(Kind.TOOLS, checkpoint) is not None
     if is_read or not checkpoint.renders_tools:
         return None
+    return f"{_unread(checkpoint)}. {_INSTEAD}"
+
+
+def unread_reasoning(spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+    """Return how answers set reasoning apart, in words, where no parser takes it out of them."""
+    form = checkpoint.thought_form
+    is_read = names_parser(spec, Kind.REASONING) or parser_of(Kind.REASONING, checkpoint)
+    return None if form is None or is_read else THOUGHT_WORDS[form]
+
+
+def _unread(checkpoint: CheckpointFacts) -> str:
     if checkpoint.call_form is None:
         return "the chat template teaches no form of calls that is known here"
     families = ", ".join(f"`{name}`" for name in _FOUND.get(checkpoint.call_form, {}))
@@ -139,9 +157,10 @@ def tool_refusal(spec: Spec, checkpoint: CheckpointFacts) -> str | None:
 
 def names_parser(spec: Spec, kind: Kind) -> bool:
     """Return whether the config says which parser, or with `null` that there is to be none."""
+    own = {kind for name, kind in PARSERS.items() if name in own_arguments(spec)}
     engine = spec.trt_llm
     given = engine.runtime.patch_kwargs if isinstance(engine, TrtLlmV2) else {}
-    return any(name in given for name in ENGINE_ARGUMENTS[kind])
+    return kind in own or any(name in given for name in ENGINE_ARGUMENTS[kind])
 
 
 def _by_family(form: CallForm | ThoughtForm, checkpoint: CheckpointFacts) -> str | None:

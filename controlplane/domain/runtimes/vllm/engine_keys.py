@@ -61,6 +61,26 @@ def untranslated(arguments: Mapping[str, Any], version: str = VERSION) -> tuple[
     )  # fmt: skip
 
 
+def flags_of(arguments: Mapping[str, Any], version: str = VERSION) -> Mapping[str, str]:
+    """Return the flags that the arguments become, each with the argument below `patch_kwargs`."""
+    found = {
+        flag: name
+        for name, value in arguments.items()
+        if name != "kv_cache_config"
+        for flag in _flags(_words(name, value, arguments, version))
+    }
+    cache = arguments.get("kv_cache_config")
+    for name, value in cache.items() if isinstance(cache, Mapping) else ():
+        for flag in _flags(_cache_words(name, value, 1)):
+            found[flag] = f"kv_cache_config.{name}"
+    return found
+
+
+def _flags(words: Words) -> tuple[str, ...]:
+    texts = [word for word in words or () if isinstance(word, str) and word.startswith("--")]
+    return tuple(f"--{text.removeprefix('--').removeprefix('no-')}" for text in texts)
+
+
 def arguments_of(line: CommandWriter) -> Mapping[str, Any]:
     """Return the arguments that a config passes on; none in the v1 stack."""
     engine = line.spec.trt_llm

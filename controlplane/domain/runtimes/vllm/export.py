@@ -17,6 +17,7 @@ from controlplane.domain.runtimes.vllm.arguments import (
     value_of,
 )
 from controlplane.domain.runtimes.vllm.engine_keys import PATCH, arguments_of, say_engine_arguments
+from controlplane.domain.runtimes.vllm.own_arguments import say_own_arguments
 from controlplane.domain.runtimes.vllm.parse import KV_FRACTION, KV_FRACTION_REASON, SERVED_NAME
 from controlplane.domain.runtimes.vllm.precision import FIELD as QUANTIZATION
 from controlplane.domain.runtimes.vllm.precision import flags_for
@@ -54,6 +55,7 @@ def export(spec: Spec) -> ConfigExport:
     say_adapters(line, lambda _, place: model_argument(place))
     say_pooling(line)
     say_engine_arguments(line)
+    say_own_arguments(line)
     line.say("enginehouse.runtime")
     line.say("model_metadata.enginehouse.runtime")
     line.say("trt_llm.inference_stack")

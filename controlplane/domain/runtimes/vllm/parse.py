@@ -31,6 +31,7 @@ from controlplane.domain.runtimes.vllm.adapters import carry_adapters
 from controlplane.domain.runtimes.vllm.engine_options import PATCH, read_engine_options
 from controlplane.domain.runtimes.vllm.flag_reasons import REASONS
 from controlplane.domain.runtimes.vllm.flags import GRAMMAR, READ
+from controlplane.domain.runtimes.vllm.own_options import carry_own
 from controlplane.domain.runtimes.vllm.precision import carry_precision, held_cache
 from controlplane.domain.runtimes.vllm.speculation import carry_speculation, held_drafts
 from controlplane.domain.runtimes.vllm.stacks import settle_stack
@@ -109,7 +110,8 @@ def parse(
     carry_speculation(draft, [] if own_drafts else speculation)
     carry_adapters(draft, options, context)
     _carry_pooling(draft, options)
-    settle_stack(draft, (*lone_cache, *own_drafts, *read_engine_options(arguments.options)))
+    found = (*lone_cache, *own_drafts, *read_engine_options(arguments.options))
+    settle_stack(draft, found, arguments.options)
     draft.carry("vllm serve", "enginehouse.runtime", "vllm")
     _leave_others(draft, arguments, context)
     ask_accelerator(draft, context)
@@ -246,8 +248,8 @@ def _carry_default_tokens(draft: Draft, option: Option) -> None:
         value = given.get("max_new_tokens") if isinstance(given, Mapping) else None
     if isinstance(value, int) and not isinstance(value, bool):
         draft.change(option.text, DEFAULT_TOKENS, value, _DEFAULT_TOKENS_REASON)
-    else:
-        draft.leave(option.text, "Of the generation config only `max_new_tokens` has a place.")
+    elif reason := carry_own(draft, option):
+        draft.leave(option.text, reason)
 
 
 def _carry_pooling(draft: Draft, options: Mapping[str, Option]) -> None:
@@ -287,10 +289,8 @@ def _leave_others(draft: Draft, arguments: Arguments, context: CommandContext) -
                 draft.leave(option.text, "The file is not here; paste its content instead.")
         elif option.name == _DATA_RANKS and _divides_one_model(draft, option):
             continue
-        elif option.name in REASONS:
-            draft.leave(option.text, REASONS[option.name])
-        elif option.name not in READ:
-            draft.leave(option.text, "No setting of a config means this.")
+        elif option.name not in READ and (reason := carry_own(draft, option)):
+            draft.leave(option.text, REASONS.get(option.name, reason))
     if arguments.rest:
         text = " ".join(word.text for word in arguments.rest)
         draft.leave(f"-- {text}", "What follows `--` belongs to another program.")

@@ -25,3 +25,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
               "host_memory_bytes")), _LORA_CACHE),
     }
 )  # fmt: skip
+
+TOLD_ALONE: Mapping[str, str] = MappingProxyType(
+    {"enginehouse.vllm_args": "They are its own arguments."}
+)

@@ -18,6 +18,7 @@ from controlplane.domain.runtimes.vllm.capabilities import VERSION, VERSIONS
 from controlplane.domain.runtimes.vllm.chat_parsers import say_chat_parsers
 from controlplane.domain.runtimes.vllm.engine_keys import say_engine_arguments
 from controlplane.domain.runtimes.vllm.memory import MEMORY, MOST_OF_A_DEVICE
+from controlplane.domain.runtimes.vllm.own_arguments import say_own_arguments
 from controlplane.domain.runtimes.vllm.parse import (
     CHUNKED,
     DEFAULT_TOKENS,
@@ -92,6 +93,7 @@ def render(
     arguments.say_pooling(line)
     say_chat_parsers(line, checkpoint, version)
     say_engine_arguments(line, devices=devices, version=version)
+    say_own_arguments(line, version)
     line.words += ["--trust-remote-code"] * runs_remote_code
     for field in ("enginehouse.runtime", "model_metadata.enginehouse.runtime"):
         line.say(field)

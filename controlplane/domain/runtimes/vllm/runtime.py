@@ -1,10 +1,11 @@
 """vLLM as one of the runtimes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.runtimes.argument_fault import ArgumentFault
 from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.gpu_values import gpu_values
 from controlplane.domain.runtimes.launch import Launch, Start
@@ -20,11 +21,12 @@ from controlplane.domain.runtimes.vllm import (
     render,
     routes,
 )
-from controlplane.domain.runtimes.vllm.chat_parsers import tool_refusal
+from controlplane.domain.runtimes.vllm.argument_faults import argument_faults
+from controlplane.domain.runtimes.vllm.chat_parsers import tool_refusal, unread_reasoning
 from controlplane.domain.runtimes.vllm.effective import vllm_values
 from controlplane.domain.runtimes.vllm.engine_keys import untranslated
 from controlplane.domain.runtimes.vllm.memory import MEMORY
-from controlplane.domain.runtimes.vllm.reasons import REASONS
+from controlplane.domain.runtimes.vllm.reasons import REASONS, TOLD_ALONE
 from controlplane.domain.spec import Spec
 
 
@@ -57,8 +59,10 @@ class Vllm(Runtime):
     # Source: `ResponsesRequest` and its base class, read 2026-11-28.
     salts_every_route = True
     compiles_by_path = True
+    takes_own_arguments = True
     ignored_settings = REASONS
     not_told = REASONS
+    told_alone = TOLD_ALONE
     command_reader = parse
     command_exporter = export
 
@@ -70,6 +74,14 @@ class Vllm(Runtime):
     def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
         """Return why requests with tools are refused though the template shows tools, if so."""
         return tool_refusal(spec, checkpoint)
+
+    def unread_reasoning(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+        """Return how answers set reasoning apart, in words, where it is left in them."""
+        return unread_reasoning(spec, checkpoint)
+
+    def argument_faults(self, spec: Spec, ran: Collection[str]) -> Iterable[ArgumentFault]:
+        """Return what is wrong with arguments by its own names, in the versions that hosts ran."""
+        return argument_faults(spec, ran)
 
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the arguments of TensorRT-LLM that it has no flag for."""

@@ -1,12 +1,14 @@
 """Which stack a command becomes: v1, or v2 where only that holds what the command says."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controlplane.domain.commands.command_context import PIPELINE_PARALLEL
 from controlplane.domain.commands.draft import ADAPTERS, Draft
 from controlplane.domain.commands.lookahead import SPECULATOR
+from controlplane.domain.commands.options import Option
 from controlplane.domain.runtimes.vllm.engine_options import PATCH, Held, Left, carry_held
+from controlplane.domain.runtimes.vllm.own_options import carry_held_by_v2
 
 BASE_MODEL = "trt_llm.build.base_model"
 _RANK = "trt_llm.build.lora_configuration.max_lora_rank"
@@ -33,8 +35,8 @@ _DEFAULT_TOKENS = "trt_llm.runtime.request_default_max_tokens"
 _NO_DEFAULT = "The v2 stack, which the rest of the command takes, has no default length of answers."
 
 
-def settle_stack(draft: Draft, found: tuple[Held | Left, ...]) -> None:
-    """Carry what only v2 holds, where nothing else in the command is of v1 alone."""
+def settle_stack(draft: Draft, found: tuple[Held | Left, ...], options: Sequence[Option]) -> None:
+    """Carry what only v2 holds, or in v1 what vLLM's own arguments hold."""
     for each in found:
         if isinstance(each, Left):
             draft.leave(each.flag, each.reason)
@@ -43,6 +45,8 @@ def settle_stack(draft: Draft, found: tuple[Held | Left, ...]) -> None:
         return
     if kept := _of_v1(draft):
         for each in held:
+            if carry_held_by_v2(draft, each.flag, each.path, each.value, options):
+                continue
             draft.leave(each.flag, f"Only the v2 stack holds it, and {kept} to the v1 stack.")
         return
     _become_v2(draft)

@@ -126,6 +126,9 @@ _flags = {
     "--served-model-name": ["a-name"], "--trust-remote-code": [""], "--enable-lora": [""],
     "--lora-modules": ["one=owner/one"], "--override-generation-config": ['{"max_new_tokens":64}'],
     "--kv-offloading-size": ["8"], "--pooler-config": ["{}"], "--task": ["embed"],
+    "--max-loras": ["4"], "--block-size": ["32", "odd"], "--no-enable-eplb": [""],
+    "--compilation-config": ['{"mode":3}', "3"], "--compilation-config.mode": ["0"],
+    "--scheduling-policy": ["priority", "other"], "--lora-target-modules": ["q_proj v_proj"],
 }  # fmt: skip
 _choices = st.lists(
     st.sampled_from(sorted(_flags)).flatmap(
@@ -173,15 +176,57 @@ def test_data_parallel_ranks_of_their_own_are_replicas() -> None:
     assert "replicas" in left.reason
 
 
-def test_what_v2_alone_holds_is_left_with_a_reason_beside_adapters() -> None:
+def test_what_v2_alone_holds_stays_in_v1_beside_adapters_as_arguments_of_vllm() -> None:
     imported = import_command(
-        "vllm serve a/b --tool-call-parser hermes --enable-lora --lora-modules x=owner/x"
+        "vllm serve a/b --enable-auto-tool-choice --tool-call-parser hermes --rope-theta 1e6 "
+        "--guided-decoding-backend xgrammar --enable-lora --lora-modules x=owner/x"
     )
     spec = parse_text(imported.text).spec
     assert spec is not None
     assert not spec.is_v2
-    reasons = [each.reason for each in imported.not_carried if "tool-call" in each.flag]
+    assert spec.settings.vllm_args == {
+        "tool-call-parser": "hermes", "hf-overrides": {"rope_theta": 1e6},
+    }  # fmt: skip
+    reasons = [each.reason for each in imported.not_carried if "guided" in each.flag]
     assert reasons == ["Only the v2 stack holds it, and adapters belong to the v1 stack."]
+
+
+@pytest.mark.parametrize(
+    ("flag", "name", "value"),
+    [
+        ("--max-loras 4", "max-loras", 4),
+        ("--no-enable-flashinfer-autotune", "enable-flashinfer-autotune", False),
+        ("--scheduling-policy=priority", "scheduling-policy", "priority"),
+        ("--watermark 0.02", "watermark", 0.02),
+        ("--max-logprobs -1", "max-logprobs", -1),
+        ("--lora-target-modules q_proj v_proj", "lora-target-modules", ["q_proj", "v_proj"]),
+        ("--pooler-config.seq_pooling_type CLS", "pooler-config", {"seq_pooling_type": "CLS"}),
+        ("--override-generation-config '{\"top_k\": 1}'", "override-generation-config",
+         {"top_k": 1}),
+    ],
+)  # fmt: skip
+def test_a_flag_without_a_setting_is_carried_under_its_own_name(
+    flag: str, name: str, value: Any
+) -> None:
+    imported = import_command(f"vllm serve owner/name {flag}")
+    spec = parse_text(imported.text).spec
+    assert spec is not None
+    assert spec.settings.vllm_args == {name: value}
+    assert imported.not_carried == ()
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["--max-loras many", "--max-loras $N", "--host 0.0.0.0", "--max-num-partial-prefills 2",
+     "--scheduling-policy mine", "--media-io-kwargs '{\"cache_dir\": \"/tmp\"}'", "--unheard of"],
+)  # fmt: skip
+def test_a_flag_that_is_not_a_configs_to_pass_is_left_with_its_reason(flag: str) -> None:
+    imported = import_command(f"vllm serve owner/name {flag}")
+    spec = parse_text(imported.text).spec
+    assert spec is not None
+    assert spec.settings.vllm_args == {}
+    assert [each.flag.split()[0] for each in imported.not_carried] == [flag.split()[0]]
+    assert all(each.reason.endswith(".") for each in imported.not_carried)
 
 
 def test_the_gpu_is_asked_first_and_proposed_from_what_is_owned() -> None:

@@ -1,0 +1,149 @@
+"""Arguments of vLLM that a config may pass on by their own names, with type and versions.
+
+A list of what passes: what the program itself sets, loads code, names a file, a host or a port, or
+shows what users send is not on it. Source: the arguments of vLLM 0.25.1 to 0.33.0
+(`engine/arg_utils.py` and the server's `cli_args.py`), checked 2026-11-30.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Kind(StrEnum):
+    """What a value has to be, in words."""
+
+    SWITCH = "`true` or `false`"
+    INTEGER = "a whole number"
+    NUMBER = "a number"
+    TEXT = "a text"
+    TEXTS = "a list of texts"
+    INTEGERS = "a list of whole numbers"
+    MAPPING = "a mapping"
+
+
+_NAMES: Mapping[Kind, str] = {
+    Kind.SWITCH: (
+        "async-scheduling calculate-kv-scales cohere-is-reasoning-model cudagraph-metrics "
+        "dcp-q-replicate disable-cascade-attn disable-chunked-mm-input "
+        "disable-custom-all-reduce disable-hybrid-kv-cache-manager disable-sliding-window "
+        "enable-batch-sharded-sampling enable-bf16x3-router-gemm enable-cumem-allocator "
+        "enable-dbo enable-ep-weight-filter enable-eplb enable-flash-late-interaction "
+        "enable-flashinfer-autotune enable-hc-sp enable-mamba-cache-stochastic-rounding "
+        "enable-mamba-fine-grained-prefix-cache enable-mamba-shared-prefix-checkpoint "
+        "enable-mfu-metrics enable-mixed-moe-lora-format enable-moe-shared-loras "
+        "enable-prefix-caching enable-prompt-tokens-details enable-return-routed-experts "
+        "enable-shm-tensor-arena enable-sleep-mode enable-tower-connector-lora enforce-eager "
+        "exclude-tools-when-tool-choice-none fully-sharded-loras interleave-mm-strings "
+        "kv-cache-metrics kv-sharing-fast-prefill language-model-only "
+        "long-prefill-token-threshold-adaptive mm-encoder-only monokernel return-sampling-mask "
+        "return-tokens-as-token-ids scheduler-reserve-full-isl skip-mm-profiling "
+        "specialize-active-lora swa-bounded-replay use-fp64-gumbel use-replayssm"
+    ),
+    Kind.INTEGER: (
+        "block-size cp-kv-cache-interleave-size dbo-decode-token-threshold "
+        "dbo-prefill-token-threshold dcp-kv-cache-interleave-size decode-context-parallel-size "
+        "long-prefill-token-threshold mamba-block-size mamba-cache-philox-rounds max-cpu-loras "
+        "max-cudagraph-capture-size max-logprobs max-long-partial-prefills max-lora-cls-labels "
+        "max-loras max-num-partial-prefills max-num-scheduled-tokens "
+        "mm-shm-cache-max-object-size-mb num-gpu-blocks-override offload-group-size "
+        "offload-num-in-group offload-prefetch-step optimization-level "
+        "prefill-schedule-interval prefix-cache-retention-interval prefix-match-unit "
+        "replayssm-buffer-len safetensors-prefetch-block-size safetensors-prefetch-num-threads "
+        "seed stream-interval ubatch-size"
+    ),
+    Kind.NUMBER: (
+        "cpu-offload-gb kv-cache-metrics-sample mm-processor-cache-gb video-pruning-rate watermark"
+    ),
+    Kind.TEXT: (
+        "all2all-backend attention-backend chat-template-content-format cohere-format "
+        "dcp-comm-backend dtype expert-placement-strategy gdn-prefill-backend "
+        "generation-config kda-decode-backend kda-prefill-backend linear-backend logprobs-mode "
+        "lora-dtype mamba-backend mamba-cache-dtype mamba-cache-mode mamba-ssm-cache-dtype "
+        "mamba-ssu-algorithm mm-encoder-attn-backend mm-encoder-tp-mode "
+        "mm-processor-cache-type model-impl moe-backend offload-backend "
+        "override-attention-dtype per-request-spec-decode-metrics performance-mode "
+        "prefix-caching-hash-algo reasoning-parser response-role safetensors-load-strategy "
+        "scheduling-policy show-hidden-metrics-for-version sparse-indexer-topk-backend "
+        "tokenizer-mode tool-call-parser"
+    ),
+    Kind.TEXTS: (
+        "cpu-offload-params kv-cache-dtype-skip-layers lora-target-modules offload-params"
+    ),
+    Kind.INTEGERS: ("cudagraph-capture-sizes"),
+    Kind.MAPPING: (
+        "attention-config compilation-config default-chat-template-kwargs diffusion-config "
+        "engram-config eplb-config hf-overrides ir-op-priority kernel-config "
+        "limit-mm-per-prompt media-io-kwargs mm-processor-kwargs override-generation-config "
+        "pooler-config reasoning-config structured-outputs-config watchdog-config "
+        "watermark-config"
+    ),
+}
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {name: kind for kind, names in _NAMES.items() for name in names.split()}
+)
+"""Argument -> what its value has to be."""
+
+_WORDS: Mapping[str, str] = {
+    "dcp-comm-backend": "ag_rs a2a",
+    "dtype": "auto half float16 bfloat16 float float32",
+    "expert-placement-strategy": "linear round_robin",
+    "gdn-prefill-backend": "flashinfer triton cutedsl aiter_flydsl sycl",
+    "generation-config": "auto vllm",
+    "kda-decode-backend": "auto native flashinfer triton",
+    "kda-prefill-backend": "auto triton flashkda flashinfer fused",
+    "logprobs-mode": "raw_logits raw_logprobs processed_logits processed_logprobs",
+    "mamba-cache-dtype": "auto float32 float16 bfloat16",
+    "mamba-cache-mode": "all align none",
+    "mamba-ssm-cache-dtype": "auto float32 float16 bfloat16",
+    "mamba-ssu-algorithm": "auto simple vertical horizontal",
+    "mm-encoder-tp-mode": "weights data",
+    "mm-processor-cache-type": "shm lru",
+    "per-request-spec-decode-metrics": "none summary detailed",
+    "performance-mode": "balanced interactivity throughput",
+    "prefix-caching-hash-algo": "sha256 sha256_cbor xxhash xxhash_cbor",
+    "safetensors-load-strategy": "lazy eager prefetch torchao",
+    "scheduling-policy": "fcfs priority",
+}
+WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {name: tuple(words.split()) for name, words in _WORDS.items()}
+)
+"""The words that a text may be, where vLLM itself lists them."""
+
+VERSIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "calculate-kv-scales": ("0.25", "0.27"),
+        "cohere-format": ("0.27", "0.33"),
+        "cohere-is-reasoning-model": ("0.27", "0.33"),
+        "dcp-q-replicate": ("0.29", "0.33"),
+        "enable-batch-sharded-sampling": ("0.29", "0.33"),
+        "enable-bf16x3-router-gemm": ("0.26", "0.29"),
+        "enable-hc-sp": ("0.32", "0.33"),
+        "enable-mamba-fine-grained-prefix-cache": ("0.30", "0.30"),
+        "enable-mamba-shared-prefix-checkpoint": ("0.31", "0.33"),
+        "enable-moe-shared-loras": ("0.26", "0.33"),
+        "enable-shm-tensor-arena": ("0.32", "0.33"),
+        "engram-config": ("0.30", "0.33"),
+        "kda-decode-backend": ("0.30", "0.33"),
+        "kda-prefill-backend": ("0.27", "0.33"),
+        "long-prefill-token-threshold-adaptive": ("0.31", "0.33"),
+        "mamba-ssu-algorithm": ("0.27", "0.33"),
+        "max-long-partial-prefills": ("0.25", "0.26"),
+        "max-lora-cls-labels": ("0.31", "0.33"),
+        "max-num-partial-prefills": ("0.25", "0.26"),
+        "max-num-scheduled-tokens": ("0.26", "0.33"),
+        "monokernel": ("0.33", "0.33"),
+        "override-attention-dtype": ("0.25", "0.27"),
+        "per-request-spec-decode-metrics": ("0.29", "0.33"),
+        "prefix-cache-retention-interval": ("0.29", "0.33"),
+        "prefix-match-unit": ("0.26", "0.33"),
+        "replayssm-buffer-len": ("0.27", "0.33"),
+        "return-sampling-mask": ("0.28", "0.33"),
+        "sparse-indexer-topk-backend": ("0.30", "0.33"),
+        "swa-bounded-replay": ("0.31", "0.33"),
+        "use-replayssm": ("0.27", "0.33"),
+        "watchdog-config": ("0.33", "0.33"),
+        "watermark-config": ("0.30", "0.33"),
+    }
+)
+"""The first and the last version of those known here that has it; all have the others."""

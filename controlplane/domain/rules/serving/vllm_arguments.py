@@ -1,0 +1,113 @@
+"""EH673 on: `enginehouse.vllm_args`, arguments that reach vLLM under its own names."""
+
+from typing import Any
+
+from controlplane.domain.facts import sources
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trtllm, on_vllm
+from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity
+from controlplane.domain.runtimes.argument_fault import ArgumentFault, FaultKind
+
+_SOURCE = sources.vllm("vllm serve --help")
+_FIELD = "enginehouse.vllm_args"
+_ON_H100: Config = {"resources.accelerator": "H100"}
+
+
+def _example(arguments: dict[str, Any]) -> Example:
+    return on_vllm(Example(config={**_ON_H100, _FIELD: arguments}, checkpoint=LLAMA_8B))
+
+
+def _given(c: Context) -> dict[str, Any]:
+    return c.spec.settings.vllm_args
+
+
+def _faults(c: Context, kind: FaultKind) -> list[ArgumentFault]:
+    ran = [version for runtime, version in c.known.versions if runtime == c.runtime]
+    return [each for each in c.engine.argument_faults(c.spec, ran) if each.kind is kind]
+
+
+def _path(c: Context, written: str = "") -> str:
+    return f"{c.spec.settings_path}.vllm_args" + (f".{written}" if written else "")
+
+
+def _rule(kind: FaultKind, *, code: str, name: str, bad: Example, good: Example) -> Rule:
+    def remove(c: Context) -> Patch:
+        return {_path(c, each.written): None for each in _faults(c, kind)}
+
+    return Rule(
+        code=code,
+        name=name,
+        severity=Severity.ERROR,
+        runtimes=VLLM,
+        fields=lambda c: tuple(_path(c, each.written) for each in _faults(c, kind)) or (_path(c),),
+        may_mark=(_FIELD,),
+        when=lambda c: bool(_faults(c, kind)),
+        message=lambda c: " ".join(each.reason for each in _faults(c, kind)),
+        fix=Fix(label="Use the names that were meant", patch=_respell, safe=False)
+        if kind is FaultKind.UNKNOWN
+        else None,
+        otherwise=lambda _: (Fix(label="Remove them", patch=remove, safe=False),),
+        source=_SOURCE,
+        bad=bad,
+        good=good,
+    )
+
+
+def _respell(c: Context) -> Patch | None:
+    patch: dict[str, Any] = {}
+    for each in _faults(c, FaultKind.UNKNOWN):
+        if each.meant is None or each.meant in _given(c):
+            return None
+        patch |= {_path(c, each.written): None, _path(c, each.meant): _given(c)[each.written]}
+    return patch
+
+
+OTHER_RUNTIME = Rule(
+    code="EH673",
+    name="vllm-arguments-under-another-runtime",
+    severity=Severity.ERROR,
+    fields=lambda c: (_path(c),),
+    when=lambda c: bool(_given(c)) and not c.engine.takes_own_arguments,
+    message=lambda c: (
+        f"`vllm_args` are arguments of vLLM, and this config runs on {c.engine.title}. Set "
+        "`enginehouse.runtime: vllm`, or remove them."
+    ),
+    fix=Fix(label="Remove them", patch=lambda c: {_path(c): None}, safe=True),
+    source=_SOURCE,
+    bad=on_trtllm(Example(config={**_ON_H100, _FIELD: {"max-logprobs": 5}}, checkpoint=LLAMA_8B)),
+    good=_example({"max-logprobs": 5}),
+)
+
+UNKNOWN = _rule(
+    FaultKind.UNKNOWN,
+    code="EH674",
+    name="unknown-vllm-arguments",
+    bad=_example({"max-logprob": 5}),
+    good=_example({"max_logprobs": 5, "scheduling-policy": "priority"}),
+)
+
+WRONG_VALUE = _rule(
+    FaultKind.VALUE,
+    code="EH675",
+    name="vllm-arguments-of-the-wrong-type",
+    bad=_example({"max-logprobs": "many"}),
+    good=_example({"max-logprobs": 5, "tool-call-parser": None}),
+)
+
+DECIDED = _rule(
+    FaultKind.ELSEWHERE,
+    code="EH676",
+    name="vllm-arguments-decided-elsewhere",
+    bad=_example({"max-model-len": 4096, "port": 8000}),
+    good=_example({"block-size": 32}),
+)
+
+MISPLACED = _rule(
+    FaultKind.MISPLACED,
+    code="EH677",
+    name="vllm-arguments-with-secrets-or-places",
+    bad=_example({"compilation-config": {"cache_dir": "/tmp/cache"}}),
+    good=_example({"compilation-config": {"mode": 3}}),
+)
+
+RULES = (OTHER_RUNTIME, UNKNOWN, WRONG_VALUE, DECIDED, MISPLACED)

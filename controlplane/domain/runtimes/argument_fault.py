@@ -1,0 +1,25 @@
+"""What is wrong with an argument that a config passes on under the engine's own name."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FaultKind(StrEnum):
+    """Why an argument is not passed on."""
+
+    UNKNOWN = "unknown"
+    VALUE = "value"
+    ELSEWHERE = "elsewhere"
+    MISPLACED = "misplaced"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgumentFault:
+    """One argument that is not passed on."""
+
+    kind: FaultKind
+    written: str
+    """The name as the config has it."""
+    reason: str
+    meant: str | None = None
+    """The name that was meant, where one is near."""
