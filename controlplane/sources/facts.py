@@ -72,7 +72,10 @@ def look_at(
     Of an incomplete listing only what the small files say: there may be more weights.
     """
     source = _Checkpoint(reader, dict(files), name)
+    adapter_config = source.json("adapter_config.json")
     config = source.json("config.json")
+    if config is None and adapter_config is not None:
+        config = {}  # a repository of an adapter alone says which model it is for
     if config is None:
         raise bad_file(name, "config.json", "it is missing")
     totals = source.weights() if is_complete else []
@@ -82,7 +85,7 @@ def look_at(
         generation_config=source.json("generation_config.json"),
         tokenizer_config=tokenizer_config,
         hf_quant_config=source.json("hf_quant_config.json"),
-        adapter_config=source.json("adapter_config.json"),
+        adapter_config=adapter_config,
         pooling_config=source.json(POOLING_FILE),
         sentence_modules=source.content(MODULES_FILE),
         sentence_lengths=source.first_json(LENGTH_FILES),

@@ -25,7 +25,7 @@ QWEN2_32B = QWEN2_7B.model_copy(
 WHOLE: dict[str, tuple[CheckpointFacts, set[str]]] = {
     "engine-builder-llm-overview-2": (
         LLAMA_70B,
-        {"EH219", "EH220", "EH659", "EH802", "EH906"},
+        {"EH219", "EH220", "EH659", "EH906"},
     ),
     "engine-builder-llm-overview-3": (
         QWEN2_32B,
@@ -39,7 +39,7 @@ WHOLE: dict[str, tuple[CheckpointFacts, set[str]]] = {
             "EH906",
         },
     ),
-    "engine-builder-llm-overview-4": (LLAMA_3B, {"EH206", "EH220", "EH659", "EH802"}),
+    "engine-builder-llm-overview-4": (LLAMA_3B, {"EH206", "EH220", "EH659"}),
     "lookahead-decoding-1": (QWEN2_7B, {"EH402", "EH501"}),
     "lookahead-decoding-9": (QWEN2_7B, {"EH206", "EH431", "EH433"}),
 }

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from controlplane.domain.failures import Blame
+from controlplane.domain.rules import Severity, examine
+from controlplane.domain.rules.examples import Example
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import (
     SourceFailure,
@@ -201,3 +203,25 @@ def test_the_form_of_calls_is_read_from_a_template_in_a_file_of_its_own(
     (folder / file).write_text(content)
     found = folder_facts(folder, commit="c")
     assert (found.has_chat_template, found.renders_tools, found.call_form) == (True, True, form)
+
+
+def test_a_repository_of_an_adapter_alone_is_called_one_with_its_base_model(tmp_path: Path) -> None:
+    adapter = {
+        "peft_type": "LORA", "r": 16, "target_modules": ["q_proj"],
+        "base_model_name_or_path": "owner/base",
+    }  # fmt: skip
+    (tmp_path / "adapter_config.json").write_text(json.dumps(adapter))
+    (tmp_path / "adapter_model.safetensors").write_bytes(struct.pack("<Q", 2) + b"{}")
+    found = folder_facts(tmp_path, commit="c")
+    assert found.adapter is not None
+    example = Example(config={"resources.accelerator": "H100"}, checkpoint=found)
+    findings = {each.code: each for each in examine(example.content, example.known).report.findings}
+    errors = {code for code, each in findings.items() if each.severity is Severity.ERROR}
+    assert errors == {"EH714"}
+    assert "`owner/base`" in findings["EH714"].message
+
+
+def test_a_repository_without_any_config_is_still_none(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("nothing")
+    with pytest.raises(SourceFailure, match=r"config\.json"):
+        folder_facts(tmp_path, commit="c")

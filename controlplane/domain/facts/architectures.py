@@ -47,9 +47,15 @@ _WITHOUT_LANGUAGE_HEAD = (
     "Model", "ForSequenceClassification", "ForTokenClassification", "ForTextEncoding",
     "ForQuestionAnswering", "ForReward",
 )  # fmt: skip
-_MULTI_VECTOR = ("HF_ColBERT", "ColBERT", "ColModernVBert", "ColPali", "ColQwen", "ColIdefics")
-"""Source: the classes of transformers 5.24 for retrieval and of the ColBERT library, 2026-11-30."""
-SPEECH_MODEL_TYPES = frozenset({"whisper", "wav2vec2", "hubert", "speecht5"})
+SPEECH_MODEL_TYPES = frozenset(
+    {"whisper", "wav2vec2", "hubert", "speecht5", "bark", "csm", "dia", "kyutai_speech_to_text",
+     "moonshine", "moshi", "musicgen", "parler_tts", "seamless_m4t", "seamless_m4t_v2",
+     "speech_to_text", "vits"}
+)  # fmt: skip
+_SPEECH_ENDINGS = (
+    "ForCTC", "ForSpeechSeq2Seq", "ForTextToSpeech", "ForSpeechToText", "ForAudioClassification",
+    "ForTextToSpectrogram", "ForTextToWaveform",
+)  # fmt: skip
 MAMBA_MODEL_TYPES = frozenset({"mamba", "mamba2", "falcon_mamba"})
 RECURRENT_ONLY_MODEL_TYPES = frozenset({"rwkv", "rwkv5", "rwkv6", "xlstm"})
 RECURRENT_MODEL_TYPES = frozenset(
@@ -73,7 +79,7 @@ def role_of(
 ) -> Role:
     """Return what a checkpoint with this class name and these files does."""
     name = architecture or ""
-    if (model_type or "") in SPEECH_MODEL_TYPES or "SpeechSeq2Seq" in name:
+    if (model_type or "") in SPEECH_MODEL_TYPES or name.endswith(_SPEECH_ENDINGS):
         return Role.SPEECH
     if name.endswith(("Transformer2DModel", "UNet2DConditionModel", "Pipeline")):
         return Role.IMAGE_GENERATION

@@ -81,6 +81,8 @@ class CheckpointFacts(BaseModel):
     thought_form: ThoughtForm | None = None
     """How answers set reasoning apart, by the chat template."""
     existing_quantization: ExistingQuantization | None = None
+    sound_tokens: int | None = None
+    """Numbered tokens of the tokenizer that stand for sound; None where it lists none."""
     default_temperature: float | None = None
     labels: int | None = None
     """Of a classifier; the `id2label` that every saved config carries does not count."""

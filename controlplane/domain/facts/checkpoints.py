@@ -24,6 +24,7 @@ from controlplane.domain.facts.layers import LayerGroup, Mixer
 from controlplane.domain.facts.parameter_count import Counted, ParameterCounts, count
 from controlplane.domain.facts.pooling import read_pooling
 from controlplane.domain.facts.shape import Shape, read_shape
+from controlplane.domain.facts.sound_tokens import count_sound_tokens
 from controlplane.domain.facts.vision_count import has_vision
 
 __all__ = ["CheckpointFacts", "ExistingQuantization", "read"]
@@ -77,6 +78,7 @@ def read(
         has_chat_template=_has_chat_template(has_chat_template, tokenizer_config, names),
         **_chat(chat_template or template_text(_mapping(tokenizer_config).get("chat_template"))),
         existing_quantization=quantization,
+        sound_tokens=count_sound_tokens(_mapping(tokenizer_config)),
         default_temperature=_temperature(generation_config),
         pooling=read_pooling(names, _mapping(pooling_config), sentence_modules),
         sentence_tokens=numbers.number(_mapping(sentence_lengths) or {}, "max_seq_length"),

@@ -3,18 +3,31 @@
 from collections.abc import Mapping
 
 from controlplane.domain.facts.architectures import Role
+from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
 
 EMBEDDINGS_ROUTE = "/v1/embeddings"
 
+PREDICT_ROUTE = "/predict"
 RERANK_ROUTE = "/rerank"
 
-_BY_ROLE: Mapping[Role, str] = {
-    Role.SEQUENCE_CLASSIFICATION: "/predict",
-    Role.TOKEN_CLASSIFICATION: "/predict_tokens",
-    Role.RERANKING: RERANK_ROUTE,
+_BY_ROLE: Mapping[Role, tuple[str, ...]] = {
+    Role.EMBEDDING: (EMBEDDINGS_ROUTE, "/v1/systemone"),
+    Role.TOKEN_CLASSIFICATION: ("/predict_tokens",),
 }
 
 
-def default_route(role: Role) -> str:
-    """Return the route behind `predict`, for a config that names none."""
-    return _BY_ROLE.get(role, EMBEDDINGS_ROUTE)
+def default_route(checkpoint: CheckpointFacts) -> str:
+    """Return the route behind `predict`, for a config that names none.
+
+    A classifier of one label scores how well a text fits a query: it ranks.
+    """
+    return next(iter(fitting_routes(checkpoint)), EMBEDDINGS_ROUTE)
+
+
+def fitting_routes(checkpoint: CheckpointFacts) -> tuple[str, ...]:
+    """Return the routes that the checkpoint's head answers at, the usual one first."""
+    if checkpoint.role is not Role.SEQUENCE_CLASSIFICATION:
+        return _BY_ROLE.get(checkpoint.role, ())
+    if checkpoint.labels == 1:
+        return (RERANK_ROUTE, PREDICT_ROUTE)
+    return (PREDICT_ROUTE,) if checkpoint.labels else (PREDICT_ROUTE, RERANK_ROUTE)

@@ -22,6 +22,16 @@ _ABSENT_ENGINE_HINT = (
     "Add `trt_llm:` with `build:` and `checkpoint_repository:` (`source`, `repo`) in it."
 )
 
+_OWN_CODE = (
+    "model_class_name", "model_class_filename", "model_module_dir", "docker_server", "base_image",
+    "requirements", "requirements_file", "system_packages", "python_version",
+)  # fmt: skip
+"""Settings of a Truss by which it runs Python or a server of its own."""
+_NO_CODE = (
+    "that this is a model of one's own code (`model.py` or a container), and no code of a config "
+    "runs here. Name the checkpoint that it loads, and call the endpoint from that code; or run "
+    "it elsewhere."
+)
 _OURS = enginehouse("Reading a config")
 
 
@@ -101,7 +111,7 @@ def _validate(document: Document) -> tuple[Spec | None, list[SpecError]]:
             at(
                 document,
                 ("trt_llm",),
-                _ABSENT_ENGINE,
+                _absent_engine(data),
                 Problem.MISSING,
                 hint=_ABSENT_ENGINE_HINT,
                 source=_OURS,
@@ -123,6 +133,15 @@ def _validate(document: Document) -> tuple[Spec | None, list[SpecError]]:
         error for error in find_contradictions(document, stack=stack) if error.path not in taken
     ]
     return spec, errors
+
+
+def _absent_engine(data: Mapping[str, Any]) -> str:
+    """Return what is missing; of a Truss with code or a server of its own, that it cannot run."""
+    own = [name for name in _OWN_CODE if data.get(name) is not None]
+    if not own:
+        return _ABSENT_ENGINE
+    named = ", ".join(f"`{name}`" for name in own)
+    return f"{_ABSENT_ENGINE} {named} {'says' if len(own) == 1 else 'say'} {_NO_CODE}"
 
 
 def _stack(data: Mapping[str, Any]) -> str:

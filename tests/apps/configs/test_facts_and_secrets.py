@@ -72,7 +72,7 @@ def test_a_gated_checkpoint_is_opened_by_listing_the_stored_token(
     codes_of(cast, hub_text("org/tiny"))
     fetch_facts(CheckpointRecord.objects.get().id)
     findings = examine_text(team=cast.team, text=hub_text("org/tiny")).to_json()["findings"]
-    unlisted = next(each for each in findings if each["code"] == "EH801")
+    unlisted = next(each for each in findings if each["code"] == "EH802")
     assert unlisted["fix"]["patch"] == {"secrets": {"hf_access_token": None}}
     assert codes_of(cast, hub_text("org/tiny") + "secrets: {hf_access_token: null}\n") == set()
 

@@ -159,13 +159,20 @@ CHECKED: dict[str, tuple[Example, set[str]]] = {
         ),
         {"EH502"},
     ),
-    "bug-091": (Example(checkpoint=None, checkpoint_failure=_GATED), {"EH801"}),
+    "bug-091": (
+        Example(
+            config={"secrets": {"hf_access_token": None}}, checkpoint=None,
+            checkpoint_failure=_GATED, secret_names=frozenset({"hf_access_token"}),
+        ),
+        {"EH801"},
+    ),
     "bug-097": (
         Example(
             config={
                 "trt_llm.build.checkpoint_repository.source": "HF",
                 _REPO: "meta-llama/Meta-Llama-3-8B",
-            }
+            },
+            checkpoint=None, checkpoint_failure=_GATED,
         ),
         {"EH802"},
     ),
@@ -180,7 +187,7 @@ CHECKED: dict[str, tuple[Example, set[str]]] = {
         Example(
             config={
                 _KIND: "T4", "trt_llm.build.base_model": "encoder",
-                _REPO: "mixedbread-ai/mxbai-rerank-large-v2",
+                "trt_llm.runtime.webserver_default_route": "/rerank",
             },
             checkpoint=QWEN2_7B,
         ),

@@ -29,7 +29,7 @@ from tests.domain.configs import configs
 from tests.examples import examples
 
 FAILED = Failure(
-    code="EHF-GATED", blame=Blame.CONFIGURATION, sentence="`owner/name` asks for a licence.",
+    code="EHF-TOKEN", blame=Blame.CONFIGURATION, sentence="The hub refused the token.",
     field="trt_llm.build.checkpoint_repository.runtime_secret_name",
 )  # fmt: skip
 _known = st.builds(

@@ -3,8 +3,9 @@
 import pytest
 
 from controlplane.domain.failures import Blame, Failure
-from controlplane.domain.rules import Known, examine
+from controlplane.domain.rules import Known, examine, examine_with_fixes
 from controlplane.domain.rules.examples import EVERY_KIND, LLAMA_8B
+from controlplane.domain.spec import parse_mapping
 
 GATED, OPEN = "meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-8B"
 REFUSED = Failure(
@@ -21,7 +22,10 @@ WRONG = Failure(
     ("repo", "name", "listed", "stored", "failure", "expected"),
     [
         (OPEN, None, [], [], None, {}),
-        (GATED, None, [], [], None, {"EH802": "warning"}),
+        (GATED, None, [], [], None, {}),
+        (OPEN, None, [], [], REFUSED, {"EH802": "error"}),
+        (OPEN, None, [], ["hf_access_token"], REFUSED, {"EH802": "error"}),
+        (OPEN, "team_token", [], ["team_token"], REFUSED, {"EH803": "error"}),
         (GATED, None, ["hf_access_token"], [], None, {"EH804": "error"}),
         (GATED, None, ["hf_access_token"], ["hf_access_token"], None, {}),
         (GATED, "team_token", [], ["team_token"], None, {"EH803": "error"}),
@@ -58,3 +62,21 @@ def test_a_folder_needs_no_secret() -> None:
     config = {"trt_llm": {"build": {"checkpoint_repository": repository}}}
     known = Known(checkpoint=LLAMA_8B, secret_names=frozenset(), devices=EVERY_KIND)
     assert not {f.code for f in examine(config, known).report.findings} & {"EH802", "EH803"}
+
+
+@pytest.mark.parametrize(
+    ("stored", "offers"), [(frozenset({"hf_access_token"}), True), (frozenset(), False)]
+)
+def test_the_stored_token_of_a_gated_repository_is_listed_by_one_press(
+    stored: frozenset[str], offers: bool
+) -> None:
+    repository = {"source": "HF", "repo": OPEN}
+    config = {"trt_llm": {"build": {"checkpoint_repository": repository}}}
+    known = Known(checkpoint_failure=REFUSED, secret_names=stored, devices=EVERY_KIND)
+    report = examine_with_fixes(parse_mapping(config), lambda _: known).report
+    finding = next(each for each in report.findings if each.code == "EH802")
+    assert (finding.fix is not None) is offers
+    if finding.fix is not None:
+        assert finding.fix.patch == {"secrets": {"hf_access_token": None}}
+    else:
+        assert "EH804" in (finding.no_fix or "")

@@ -1,7 +1,7 @@
 """EH8: the checkpoint and the secrets that open it."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.failures.registry import local_folders
+from controlplane.domain.failures.registry import hub, local_folders
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
@@ -14,15 +14,11 @@ _REPOSITORY = "trt_llm.build.checkpoint_repository"
 _REPO = f"{_REPOSITORY}.repo"
 _SOURCE = f"{_REPOSITORY}.source"
 _SECRET = f"{_REPOSITORY}.runtime_secret_name"
-_GATED_PREFIXES = (
-    "meta-llama/", "google/gemma-", "google/codegemma-", "google/paligemma", "google/medgemma-",
-    "google/embeddinggemma-", "mistralai/Mistral-Large", "mistralai/Codestral",
-    "mistralai/Ministral-8B", "CohereForAI/", "CohereLabs/", "bigcode/starcoder",
-)  # fmt: skip
-"""Repositories generally known to ask for a licence before a download; the hub's own answer
-(`EH801`) comes with the files."""
 _UNREADABLE_METHODS = frozenset({"gptq", "awq", "bitsandbytes", "gguf", "aqlm", "eetq", "hqq"})
-_GATED_EXAMPLE = {_SOURCE: "HF", _REPO: "meta-llama/Llama-3.2-1B-Instruct"}
+_GATED_EXAMPLE = {_SOURCE: "HF", _REPO: "owner/gated"}
+_GATED_FAILURE = hub.GATED_WITHOUT_TOKEN.failure(
+    repo="owner/gated", secret=DEFAULT_SECRET_NAME, endpoint="https://huggingface.co"
+)
 
 
 def _secret_name(c: Context) -> str:
@@ -37,17 +33,18 @@ def _source(c: Context) -> CheckpointSource | None:
     return c.spec.checkpoint.source if c.spec.checkpoint else None
 
 
-def _looks_gated(c: Context) -> bool:
-    return _source(c) is CheckpointSource.HF and _repo(c).startswith(_GATED_PREFIXES)
+def _is_gated(c: Context) -> bool:
+    """Return whether the hub answered so: nothing in a repository's name tells it."""
+    failure = c.known.checkpoint_failure
+    return failure is not None and failure.code == _GATED_FAILURE.code
+
+
+def _lacks_secret(c: Context) -> bool:
+    return _is_gated(c) and _secret_name(c) not in c.spec.secret_names
 
 
 def _fix_of_failure(c: Context) -> Patch | None:
-    failure = c.known.checkpoint_failure
-    stored = c.known.secret_names or frozenset()
-    if failure is None or failure.fix:
-        return failure.fix if failure else None
-    opens = failure.code == "EHF-GATED" and _secret_name(c) in stored - c.spec.secret_names
-    return _list_secret(c) if opens else None
+    return c.known.checkpoint_failure.fix if c.known.checkpoint_failure else None
 
 
 def _list_secret(c: Context) -> Patch:
@@ -70,7 +67,7 @@ UNREADABLE = Rule(
     fields=lambda c: (
         (c.known.checkpoint_failure.field if c.known.checkpoint_failure else None) or _REPO,
     ),
-    when=lambda c: c.known.checkpoint_failure is not None,
+    when=lambda c: c.known.checkpoint_failure is not None and not _lacks_secret(c),
     message=lambda c: (
         f"{c.known.checkpoint_failure.sentence} {c.known.checkpoint_failure.hint or ''}".strip()
         if c.known.checkpoint_failure
@@ -94,22 +91,30 @@ UNREADABLE = Rule(
 GATED_WITHOUT_SECRET = Rule(
     code="EH802",
     name="gated-repository-without-secret",
-    severity=Severity.WARNING,
+    severity=Severity.ERROR,
     fields=at(_SECRET, "secrets"),
-    concerns=lambda c: _looks_gated(c) and _secret_name(c) == DEFAULT_SECRET_NAME,
-    when=lambda c: _secret_name(c) not in c.spec.secret_names,
+    when=lambda c: _lacks_secret(c) and _secret_name(c) == DEFAULT_SECRET_NAME,
     message=lambda c: (
-        f"`{_repo(c)}` is a gated model, and the secret `{_secret_name(c)}` "
-        "that would open it is not listed under `secrets`."
+        f"`{_repo(c)}` is gated, says the hub, and `secrets` does not list `{_secret_name(c)}`: "
+        "a check and a build send the token of a secret only where the config lists it. "
+        + (
+            "It is stored: list it."
+            if _secret_name(c) in (c.known.secret_names or ())
+            else "Ask for access on its page, store the token of that account under Secrets, and "
+            "list it."
+        )
     ),
     fix=Fix(label="List the secret", patch=_list_secret, safe=True),
     source=sources.storage_guide("Hugging Face tokens"),
-    bad=Example(config=_GATED_EXAMPLE),
-    good=Example(
-        config={**_GATED_EXAMPLE, "secrets": {"hf_access_token": None}},
-        secret_names=frozenset({"hf_access_token"}),
+    bad=Example(
+        config=_GATED_EXAMPLE, checkpoint=None, checkpoint_failure=_GATED_FAILURE,
+        secret_names=frozenset({DEFAULT_SECRET_NAME}),
     ),
-)
+    good=Example(
+        config={**_GATED_EXAMPLE, "secrets": {DEFAULT_SECRET_NAME: None}},
+        secret_names=frozenset({DEFAULT_SECRET_NAME}),
+    ),
+)  # fmt: skip
 
 UNLISTED_SECRET = Rule(
     code="EH803",
@@ -213,7 +218,7 @@ NO_WEIGHTS = Rule(
     needs=("checkpoint",),
     fields=at(_REPO),
     concerns=lambda c: argument(c, "model_path") is None,
-    when=lambda c: c.checkpoint.has_weights is False,
+    when=lambda c: c.checkpoint.has_weights is False and c.checkpoint.adapter is None,
     message=lambda c: (
         f"`{_repo(c)}` holds no weight files (`*.safetensors`): there is nothing to serve."
     ),
@@ -235,7 +240,11 @@ NO_ARCHITECTURE = Rule(
     needs=("checkpoint",),
     fields=at(_REPO),
     concerns=lambda c: argument(c, "model_path") is None,
-    when=lambda c: c.checkpoint.architecture is None and c.checkpoint.model_type is None,
+    when=lambda c: (
+        c.checkpoint.architecture is None
+        and c.checkpoint.model_type is None
+        and c.checkpoint.adapter is None
+    ),
     message=lambda c: (
         f"The `config.json` of `{_repo(c)}` names neither `architectures` nor `model_type`, so no "
         "runtime knows what it is."

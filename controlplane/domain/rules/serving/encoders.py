@@ -1,10 +1,9 @@
 """EH63: embedders, rerankers and classifiers: engine, routes, pooling, lengths."""
 
-from collections.abc import Mapping
-
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.encoder_routes import RERANK_ROUTE, fitting_routes
 from controlplane.domain.facts.pooling import Pooling
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, Config, Example, facts, on_vllm
@@ -25,12 +24,6 @@ _CLASSIFIER = facts(architectures=["LlamaForSequenceClassification"], id2label={
 LARGE_BERT_PARAMETERS = 4_000_000_000
 LARGE_EMBEDDER_PARAMETERS = 3_000_000_000
 """From here on the weights alone take an H100 about a millisecond to read in 8 bits."""
-_FITTING: Mapping[Role, tuple[str, ...]] = {
-    Role.EMBEDDING: ("/v1/embeddings", "/v1/systemone"),
-    Role.SEQUENCE_CLASSIFICATION: ("/predict", "/rerank"),
-    Role.TOKEN_CLASSIFICATION: ("/predict_tokens",),
-    Role.RERANKING: ("/rerank", "/predict"),
-}
 
 
 def _pooled(mode: str) -> CheckpointFacts:
@@ -57,10 +50,13 @@ def route(c: Context) -> str | None:
 
 
 def _fitting(c: Context) -> tuple[str, ...]:
-    fitting = _FITTING.get(c.checkpoint.role, ())
-    if (c.checkpoint.labels or 1) > 1:
-        return tuple(name for name in fitting if name != "/rerank")  # a rank is one score
-    return fitting
+    return fitting_routes(c.checkpoint)
+
+
+def _labelled(c: Context) -> str:
+    """Return how many labels a classifier has, where that is what rules a route out."""
+    of_labels = c.checkpoint.role is Role.SEQUENCE_CLASSIFICATION and route(c) == RERANK_ROUTE
+    return f" with {c.checkpoint.labels} labels" if of_labels else ""
 
 
 def _missing_pooling(c: Context) -> tuple[str, ...]:
@@ -103,7 +99,7 @@ CAUSAL_ON_BERT = Rule(
     needs=("checkpoint",),
     fields=at(_BASE, _REPO),
     concerns=on_gpu(_is_bei_bert),
-    when=lambda c: c.checkpoint.role in _FITTING and not c.checkpoint.is_bidirectional,
+    when=lambda c: bool(fitting_routes(c.checkpoint)) and not c.checkpoint.is_bidirectional,
     message=lambda c: (
         f"`{c.checkpoint.architecture}` is read as a causal model, for which `base_model: encoder` "
         "(BEI) has more throughput and FP8. Keep `encoder_bert` for a model that was trained to "
@@ -164,9 +160,10 @@ WRONG_ROUTE = Rule(
     concerns=lambda c: _is_encoder(c) and route(c) is not None,
     when=lambda c: bool(_fitting(c)) and route(c) not in _fitting(c),
     message=lambda c: (
-        f"`webserver_default_route` is `{route(c)}`, and `{c.checkpoint.architecture}` answers at "
+        f"`webserver_default_route` is `{route(c)}`, and `{c.checkpoint.architecture}`"
+        f"{_labelled(c)} answers at "
         + " or ".join(f"`{name}`" for name in _fitting(c))
-        + "."
+        + (". Ranking takes a classifier of one label." if _labelled(c) else ".")
     ),
     fix=Fix(
         label="Use the checkpoint's own route", patch=lambda c: {_ROUTE: _fitting(c)[0]}, safe=False

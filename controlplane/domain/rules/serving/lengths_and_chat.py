@@ -233,7 +233,8 @@ DECODER_AS_ENCODER = Rule(
     when=lambda c: c.checkpoint.role is Role.CAUSAL and not _ranks(c),
     message=lambda c: (
         f"`{c.checkpoint.architecture}` generates text; `base_model: {c.spec.base_model}` makes "
-        "embeddings of it, which is right only for a checkpoint that was trained for them."
+        "embeddings of it, which is right only for a checkpoint that was trained for them; a "
+        "reranker kept so has to be converted to one label first."
     ),
     fix=Fix(
         label="Serve it as a decoder",

@@ -2,11 +2,13 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import ENGINE_BUILDER, Role
+from controlplane.domain.facts.encoder_routes import RERANK_ROUTE
 from controlplane.domain.facts.engines import TEXT_OF_WRAPPER, Engine
 from controlplane.domain.facts.known_architectures import KNOWN_SOURCE, is_known_generator
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Rule, Severity, at, on_gpu
+from controlplane.domain.rules.serving.encoders import route
 
 _REPO = "trt_llm.build.checkpoint_repository.repo"
 _STACK = "trt_llm.inference_stack"
@@ -21,6 +23,16 @@ GEMMA_3 = facts(
 )  # fmt: skip
 WHISPER = facts(architectures=["WhisperForConditionalGeneration"], model_type="whisper")
 FLUX = facts({"_class_name": "FluxTransformer2DModel"}, chat_template=None)
+
+
+_ROUTE = "trt_llm.runtime.webserver_default_route"
+_LOGIT_SCORE = "_LogitScore/"
+"""The folder in which sentence-transformers says which token's score it is."""
+_FEWEST_SOUNDS = 1024
+"""Text models have at most some hundred numbered tokens of their own."""
+_ORPHEUS_SHAPE = ("llama", 156_940)
+"""Llama 3's vocabulary with seven books of 4,096 sounds; the tokenizer says so too, if it is read.
+Source: the config of canopylabs/orpheus-3b-0.1-ft, read 2026-11-30."""
 
 
 def _repo(c: Context) -> str:
@@ -43,6 +55,19 @@ def _is_text_wrapper(c: Context) -> bool:
     return c.checkpoint.role is Role.MULTIMODAL and c.checkpoint.architecture in TEXT_OF_WRAPPER
 
 
+def _ranks_by_next_token(c: Context) -> bool:
+    """Return whether it is asked to rank, or says by its files that it does, by a language head."""
+    if not (c.checkpoint.architecture or "").endswith("ForCausalLM"):
+        return False
+    return route(c) == RERANK_ROUTE or any(_LOGIT_SCORE in name for name in c.checkpoint.files)
+
+
+def _speaks(c: Context) -> bool:
+    facts_known = c.checkpoint
+    shape = (facts_known.model_type, facts_known.vocabulary_size)
+    return (facts_known.sound_tokens or 0) >= _FEWEST_SOUNDS or shape == _ORPHEUS_SHAPE
+
+
 SPEECH = Rule(
     code="EH611",
     name="speech-models",
@@ -51,9 +76,9 @@ SPEECH = Rule(
     fields=at(_REPO),
     when=lambda c: c.checkpoint.role is Role.SPEECH,
     message=lambda c: (
-        f"`{_architecture(c)}` turns speech into text, and no runtime here does. The hosted "
-        "product deploys Whisper as a specialized engine; a vLLM server serves it at "
-        "`/v1/audio/transcriptions`."
+        f"`{_architecture(c)}` is a speech model, and every runtime here reads and writes text. "
+        "The hosted product deploys Whisper and its kind as specialized engines; a vLLM server of "
+        "its own serves Whisper at `/v1/audio/transcriptions`."
     ),
     source=_SPECIAL,
     bad=Example(config=_H100, checkpoint=WHISPER),
@@ -82,14 +107,16 @@ ORPHEUS = Rule(
     name="speech-tokens",
     severity=Severity.WARNING,
     fields=at(_REPO),
-    when=lambda c: "orpheus" in _repo(c).lower(),
+    needs=("checkpoint",),
+    concerns=_generates,
+    when=_speaks,
     message=lambda c: (
         f"`{_repo(c)}` answers in tokens that stand for sound. It is served as the language model "
         "that it is; turning its tokens into audio needs the SNAC decoder, which the hosted "
         "product's Orpheus example brings and no runtime here has."
     ),
     source=_SPECIAL,
-    bad=Example(config={**_H100, _REPO: "canopylabs/orpheus-3b-0.1-ft"}, checkpoint=LLAMA_8B),
+    bad=Example(config=_H100, checkpoint=LLAMA_8B.model_copy(update={"sound_tokens": 28_682})),
     good=Example(config=_H100, checkpoint=LLAMA_8B),
 )
 
@@ -231,8 +258,8 @@ RERANKER = Rule(
     severity=Severity.WARNING,
     needs=("checkpoint",),
     fields=at(_REPO),
-    concerns=on_gpu(lambda c: c.spec.base_model.is_encoder and "rerank" in _repo(c).lower()),
-    when=lambda c: c.checkpoint.role is Role.CAUSAL,
+    concerns=on_gpu(lambda c: c.spec.base_model.is_encoder),
+    when=_ranks_by_next_token,
     message=lambda c: (
         f"`{_repo(c)}` is a reranker kept as `{_architecture(c)}`: it scores by the next token. "
         "Convert it to a `ForSequenceClassification` checkpoint with one label first, as the "
@@ -240,12 +267,14 @@ RERANKER = Rule(
     ),
     source=sources.engines_overview("Engine selection, reranking"),
     bad=Example(
-        config={"trt_llm.build.base_model": "encoder", _ACCELERATOR: "L4", _REPO: "a/rerank-v2"},
+        config={"trt_llm.build.base_model": "encoder", _ACCELERATOR: "L4", _ROUTE: "/rerank"},
         checkpoint=LLAMA_8B,
     ),
     good=Example(
-        config={"trt_llm.build.base_model": "encoder", _ACCELERATOR: "L4", _REPO: "a/rerank-seq"},
-        checkpoint=facts(architectures=["LlamaForSequenceClassification"]),
+        config={"trt_llm.build.base_model": "encoder", _ACCELERATOR: "L4", _ROUTE: "/rerank"},
+        checkpoint=facts(
+            architectures=["LlamaForSequenceClassification"], id2label={"0": "LABEL_0"}
+        ),
     ),
 )
 
