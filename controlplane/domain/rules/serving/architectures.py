@@ -3,6 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import TRANSPOSED_MODEL_TYPES, Role
 from controlplane.domain.facts.known_architectures import is_known_generator
+from controlplane.domain.facts.transformers_classes import TRANSFORMERS_VERSION, has_class
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts
 from controlplane.domain.rules.quantization.precision import (
@@ -46,7 +47,7 @@ NOT_NATIVE = Rule(
     concerns=_generates,
     when=lambda c: (
         c.checkpoint.architecture is not None
-        and c.checkpoint.role in (Role.CAUSAL, Role.MULTIMODAL)
+        and c.checkpoint.role in (Role.CAUSAL, Role.MULTIMODAL, Role.UNKNOWN)
         and is_known_generator(c.checkpoint.architecture)
         and not c.engine.generates(c.checkpoint.architecture)
     ),
@@ -80,6 +81,32 @@ NOT_QUANTIZED = Rule(
     good=Example(config=_FP8, checkpoint=LLAMA_8B),
 )
 
+NOT_IN_TRANSFORMERS = Rule(
+    code="EH663",
+    name="class-that-builds-cannot-load",
+    severity=Severity.ERROR,
+    needs=("checkpoint",),
+    fields=at(QUANTIZATION),
+    concerns=is_quantized,
+    when=lambda c: (
+        c.checkpoint.architecture is not None
+        and not has_class(c.checkpoint.architecture)
+        and not c.checkpoint.remote_code
+    ),
+    message=lambda c: (
+        f"Builds quantize with transformers, and {TRANSFORMERS_VERSION} has no class "
+        f"`{c.checkpoint.architecture}`: the build would end once everything is fetched. Serve "
+        "the weights as they are, where a runtime has the class of its own, or name a checkpoint "
+        "that is quantized already."
+    ),
+    fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),
+    source=sources.enginehouse("calibration, classes"),
+    bad=Example(
+        config=_FP8, checkpoint=facts(architectures=["AquilaForCausalLM"], model_type="aquila")
+    ),
+    good=Example(config=_FP8, checkpoint=LLAMA_8B),
+)
+
 NO_CLASS = Rule(
     code="EH662",
     name="config-without-architectures",
@@ -102,4 +129,4 @@ NO_CLASS = Rule(
     good=Example(config=_L4, checkpoint=LLAMA_8B),
 )
 
-RULES = (NOT_NATIVE, NOT_QUANTIZED, NO_CLASS)
+RULES = (NOT_NATIVE, NOT_QUANTIZED, NOT_IN_TRANSFORMERS, NO_CLASS)
