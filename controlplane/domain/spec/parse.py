@@ -22,7 +22,7 @@ _ABSENT_ENGINE_HINT = (
     "Add `trt_llm:` with `build:` and `checkpoint_repository:` (`source`, `repo`) in it."
 )
 
-_OWN_CODE = (
+_CUSTOM_CODE_FIELDS = (
     "model_class_name", "model_class_filename", "model_module_dir", "docker_server", "base_image",
     "requirements", "requirements_file", "system_packages", "python_version",
 )  # fmt: skip
@@ -137,7 +137,7 @@ def _validate(document: Document) -> tuple[Spec | None, list[SpecError]]:
 
 def _absent_engine(data: Mapping[str, Any]) -> str:
     """Return what is missing; of a Truss with code or a server of its own, that it cannot run."""
-    own = [name for name in _OWN_CODE if data.get(name) is not None]
+    own = [name for name in _CUSTOM_CODE_FIELDS if data.get(name) is not None]
     if not own:
         return _ABSENT_ENGINE
     named = ", ".join(f"`{name}`" for name in own)
