@@ -1,6 +1,7 @@
 """GPUs as NVIDIA's management library sees them; none where the library or the driver is absent."""
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ _KINDS = (
     ("V100", "V100"), ("L4", "L4"), ("T4", "T4"),
 )  # fmt: skip
 """Part of the product name -> GPU kind, the longer names first."""
+_SLICE = re.compile(r"\s*\bMIG (\d+g\.\d+gb)")
+_SLICES = {("H100", "3g.40gb"): "H100_40GB"}
+"""GPU and profile of a slice -> the kind under which configs ask for it."""
 _MOST_USERS = 16
 _A100_SMALL_BYTES = 48 * 1024**3
 _log = logging.getLogger(__name__)
@@ -50,8 +54,7 @@ def devices() -> list[dict[str, Any]]:
         except pynvml.NVMLError as error:
             _warn_once(f"the GPUs cannot be counted: {error}")
             return []
-        found = [_answering_device(index) for index in range(count)]
-        return [device for device in found if device is not None]
+        return [device for index in range(count) for device in _answering_devices(index)]
 
 
 def use_of(uuid: str) -> DeviceUse:
@@ -70,11 +73,21 @@ def use_of(uuid: str) -> DeviceUse:
 
 def kind_of(product_name: str, memory_bytes: int) -> str:
     """Return our name for a product; an unknown one keeps its own, without spaces."""
+    if match := _SLICE.search(product_name):
+        return _kind_of_slice(product_name, match)
     for part, kind in _KINDS:
         if part in product_name:
             is_small = kind == "A100" and memory_bytes < _A100_SMALL_BYTES
             return "A100_40GB" if is_small else kind
     return product_name.replace(" ", "_")[:32]
+
+
+def _kind_of_slice(product_name: str, match: re.Match[str]) -> str:
+    """Return the kind that configs ask for, else one by the GPU and the profile of the slice."""
+    whole = kind_of(product_name[: match.start()], 2 * _A100_SMALL_BYTES)
+    if (whole, match[1]) in _SLICES:
+        return _SLICES[whole, match[1]]
+    return f"{whole}_MIG_{match[1].replace('.', '_')}"[:32]
 
 
 @contextmanager
@@ -94,17 +107,38 @@ def _library() -> Iterator[bool]:
             pynvml.nvmlShutdown()
 
 
-def _answering_device(index: int) -> dict[str, Any] | None:
-    """Return the GPU; None where it is lost, so that the control plane counts it as absent."""
+def _answering_devices(index: int) -> list[dict[str, Any]]:
+    """Return the GPU, or the slices that it is split into.
+
+    Nothing where it is lost, so that the control plane counts it as absent.
+    """
     try:
-        return _device(index)
+        whole = pynvml.nvmlDeviceGetHandleByIndex(index)
+        handles = _slices(whole) if _is_split(whole) else [whole]
+        return [_device(index, handle) for handle in handles]
     except pynvml.NVMLError as error:
         _warn_once(f"GPU {index} does not answer and is left out: {error}")
-        return None
+        return []
 
 
-def _device(index: int) -> dict[str, Any]:
-    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+def _is_split(whole: Any) -> bool:
+    """Return whether nothing computes on the GPU but in its slices (MIG)."""
+    try:
+        current, _ = pynvml.nvmlDeviceGetMigMode(whole)
+    except pynvml.NVMLError:  # a kind that cannot be split
+        return False
+    return bool(current)
+
+
+def _slices(whole: Any) -> list[Any]:
+    found = []
+    for number in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(whole)):
+        with suppress(pynvml.NVMLError):  # there may be fewer than the most
+            found.append(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(whole, number))
+    return found
+
+
+def _device(index: int, handle: Any) -> dict[str, Any]:
     memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
     name = _text(pynvml.nvmlDeviceGetName(handle))
     users = _told_users(handle)

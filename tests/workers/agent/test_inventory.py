@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -56,6 +56,9 @@ class StandInLibrary:
         self._answer("nvmlDeviceGetUUID", handle)
         return f"GPU-{handle}"
 
+    def nvmlDeviceGetMigMode(self, handle: int) -> tuple[int, int]:
+        raise StandInError("Not Supported")
+
     def nvmlDeviceGetUtilizationRates(self, handle: int) -> Any:
         self._answer("nvmlDeviceGetUtilizationRates", handle)
         return SimpleNamespace(gpu=7)
@@ -88,6 +91,43 @@ def test_gpus_come_with_their_measurements_and_the_cpu_behind_them(fail: Any) ->
     ]
     assert (gpus[0]["utilization_percent"], gpus[0]["clean"]) == (7.0, True)
     assert cpu["kind"] == "CPU"
+
+
+class SplitLibrary(StandInLibrary):
+    """The same host with GPU 0 split into two slices of the seven that it may have."""
+
+    SLICES: ClassVar = {100: "3g.40gb", 101: "1g.10gb"}
+
+    def nvmlDeviceGetMigMode(self, handle: int) -> tuple[int, int]:
+        return (1, 1) if handle == 0 else (0, 0)
+
+    def nvmlDeviceGetMaxMigDeviceCount(self, handle: int) -> int:
+        return 7
+
+    def nvmlDeviceGetMigDeviceHandleByIndex(self, handle: int, number: int) -> int:
+        if 100 + number not in self.SLICES:
+            raise StandInError("Not Found")
+        return 100 + number
+
+    def nvmlDeviceGetName(self, handle: int) -> str:
+        name = super().nvmlDeviceGetName(handle)
+        return f"{name} MIG {self.SLICES[handle]}" if handle in self.SLICES else name
+
+    def nvmlDeviceGetComputeRunningProcesses(self, handle: int) -> list[Any]:
+        return []
+
+
+def test_a_gpu_that_is_split_is_reported_as_its_slices_each_a_kind_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(nvidia, "pynvml", SplitLibrary())
+    *gpus, _ = inventory.devices("host-1")
+    assert [(gpu["uuid"], gpu["index"], gpu["kind"]) for gpu in gpus] == [
+        ("GPU-100", 0, "H100_40GB"),
+        ("GPU-101", 0, "H100_MIG_1g_10gb"),
+        ("GPU-1", 1, "H100"),
+    ]
+    assert all(DeviceBody.model_validate(gpu) for gpu in gpus)
 
 
 def test_a_gpu_without_a_utilization_is_reported_without_one(fail: Any) -> None:
