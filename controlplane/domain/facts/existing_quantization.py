@@ -44,6 +44,10 @@ class ExistingQuantization(BaseModel):
     bits: int | None = None
     block: int | None = None
     """Rows of weights that share a scale, where scales come in blocks."""
+    group: int | None = None
+    """Inputs of an INT4 or INT8 weight that share a scale; None where a whole row does."""
+    is_mixed: bool = False
+    """Parts of a compressed-tensors checkpoint are quantized in different ways."""
     keeps_attention: bool = False
     """Attention stays in 16 bits."""
     keeps_mlp: bool = False
@@ -104,6 +108,8 @@ def read_quantization(
         kv_cache=_cache(block),
         bits=numbers.whole(block.get("bits")) or _bits_of_bitsandbytes(block),
         block=_rows_of_a_block(block),
+        group=_inputs_of_a_group(block),
+        is_mixed=len({_kind(weights) for weights in _group_weights(block)}) > 1,
         mixed_algorithm=_word(block.get("moe_quant_algo")),
         **_left_out(block.get("ignore") or block.get("modules_to_not_convert")),
     )
@@ -129,12 +135,13 @@ def _algorithm(block: Config) -> str | None:
 
 def _by_groups(block: Config) -> str | None:
     """Return `FP8`, `FP4`, `INT4` … by the bit widths of a compressed-tensors block."""
-    for weights in _group_weights(block):
-        bits = numbers.whole(weights.get("num_bits")) or 0
-        kind = "FP" if weights.get("type") == "float" else "INT"
-        if bits in (4, 8):
-            return f"{kind}{bits}"
-    return None
+    return next(filter(None, map(_kind, _group_weights(block))), None)
+
+
+def _kind(weights: Mapping[str, Any]) -> str | None:
+    bits = numbers.whole(weights.get("num_bits")) or 0
+    kind = "FP" if weights.get("type") == "float" else "INT"
+    return f"{kind}{bits}" if bits in (4, 8) else None
 
 
 def _group_weights(block: Config) -> Iterator[Mapping[str, Any]]:
@@ -156,6 +163,12 @@ def _cache(block: Config) -> str | None:
 def _rows_of_a_block(block: Config) -> int | None:
     sizes = block.get("weight_block_size")
     return numbers.whole(sizes[0]) if isinstance(sizes, list | tuple) and sizes else None
+
+
+def _inputs_of_a_group(block: Config) -> int | None:
+    integers = (each for each in _group_weights(block) if (_kind(each) or "").startswith("INT"))
+    sizes = (each.get("group_size") for each in (block, *integers))
+    return next((size for each in sizes if (size := numbers.whole(each) or 0) > 0), None)
 
 
 def _bits_of_bitsandbytes(block: Config) -> int | None:

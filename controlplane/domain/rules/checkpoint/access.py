@@ -189,8 +189,8 @@ UNSERVABLE_QUANTIZATION = Rule(
     needs=("checkpoint",),
     fields=at(_REPO),
     when=lambda c: (
-        c.checkpoint.existing_quantization is not None
-        and c.checkpoint.existing_quantization.method.lower() in _UNREADABLE_METHODS
+        (existing := c.checkpoint.existing_quantization) is not None
+        and (existing.method.lower() in _UNREADABLE_METHODS or existing.is_mixed)
     ),
     message=lambda c: (
         f"The checkpoint is quantized with `{_existing_method(c)}`, which this engine does not "

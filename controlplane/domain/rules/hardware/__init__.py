@@ -2,10 +2,12 @@
 
 from controlplane.domain.rules.hardware import (
     kind_and_number,
+    stored_precision,
     suitability,
 )
 
 RULES = (
     *kind_and_number.RULES,
+    *stored_precision.RULES,
     *suitability.RULES,
 )

@@ -3,11 +3,13 @@
 from controlplane.domain.rules.memory import (
     fit,
     limits,
+    recurrent_states,
     shared_kv_cache,
 )
 
 RULES = (
     *fit.RULES,
     *limits.RULES,
+    *recurrent_states.RULES,
     *shared_kv_cache.RULES,
 )

@@ -3,6 +3,7 @@
 from controlplane.domain.rules.parallelism import (
     attention_heads,
     degrees,
+    quantized_shares,
     share_of_a_rank,
     stages_and_experts,
 )
@@ -10,6 +11,7 @@ from controlplane.domain.rules.parallelism import (
 RULES = (
     *attention_heads.RULES,
     *degrees.RULES,
+    *quantized_shares.RULES,
     *share_of_a_rank.RULES,
     *stages_and_experts.RULES,
 )

@@ -41,9 +41,9 @@ UNEVEN_MLP = Rule(
 )
 
 
-def _split_width(c: Context) -> int:
+def split_width(c: Context) -> int:
     """Return how wide a rank's share of an MLP, or of an expert, is."""
-    experts = c.checkpoint.moe_intermediate_size if c.checkpoint.experts else None
+    experts = c.checkpoint.moe_intermediate_size
     ranks = c.spec.tensor_parallel
     if experts:
         return experts // max(1, ranks // max(1, c.spec.engine_build.moe_expert_parallel_option))
@@ -63,10 +63,10 @@ CUT_BLOCKS = Rule(
     needs=("checkpoint",),
     fields=_fields,
     concerns=lambda c: c.spec.tensor_parallel > 1,
-    when=lambda c: _split_width(c) % _block(c) != 0,
+    when=lambda c: split_width(c) % _block(c) != 0,
     message=lambda c: (
         f"The checkpoint keeps a scale for each {_block(c)} rows of weights, and "
-        f"{c.spec.tensor_parallel} ranks get {_split_width(c):,} rows each, which does not divide "
+        f"{c.spec.tensor_parallel} ranks get {split_width(c):,} rows each, which does not divide "
         "by that: vLLM refuses to start. Fewer ranks, or experts kept whole, would do."
     ),
     fix=Fix(
