@@ -8,6 +8,7 @@ from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.failures.crash_evidence import CrashEvidence
 from controlplane.domain.failures.matching import last_found
 from controlplane.domain.failures.pattern import Example, Fix, Pattern
+from controlplane.domain.runtimes.log_lines import bare
 
 LENGTH, BATCH, TOKENS = "max_seq_len", "max_batch_size", "max_num_tokens"
 SPECULATOR = "trt_llm.build.speculator"
@@ -23,7 +24,7 @@ def explain_log(
     patterns: Sequence[Pattern], log_tail: str, spec: Mapping[str, Any] | None
 ) -> Failure | None:
     """Return what the words that stand last mean, or None where none are known."""
-    tail = log_tail[-_TAIL_CHARACTERS:]
+    tail = bare(log_tail[-_TAIL_CHARACTERS:])
     found = last_found(patterns, tail)
     seen = CrashEvidence(subject="The engine", exit_code=1, log_tail=tail, spec=spec or {})
     return found.failure(seen) if found else None

@@ -134,4 +134,22 @@ PATTERNS = (
             checked=_CHECKED,
         ),
     ),
+    Pattern(
+        code="EHP-REMOTE-PACKAGE",
+        blame=Blame.MACHINE,
+        expression=re.compile(
+            r"modeling file requires the following packages that were not found in your "
+            r"environment: (?P<packages>[\w, .-]+?)\. Run"
+        ),
+        sentence="The code that {repo} brings imports {packages}, which this build worker does not "
+        "have.",
+        hint="Install it beside ModelOpt, or use a checkpoint whose class transformers has.",
+        field=fields.REPO,
+        example=Example(
+            text="ImportError: This modeling file requires the following packages that were not "
+            "found in your environment: flash_attn, einops. Run `pip install flash_attn einops`",
+            source=f"{_TRANSFORMERS}, dynamic_module_utils.py",
+            checked="2026-11-30",
+        ),
+    ),
 )

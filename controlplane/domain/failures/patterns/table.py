@@ -10,6 +10,7 @@ from controlplane.domain.failures.patterns.host_memory import PATTERNS as HOST_M
 from controlplane.domain.failures.patterns.hub import PATTERNS as HUB
 from controlplane.domain.failures.patterns.network import PATTERNS as NETWORK
 from controlplane.domain.failures.patterns.process import PATTERNS as PROCESS
+from controlplane.domain.failures.patterns.scales import PATTERNS as SCALES
 from controlplane.domain.failures.patterns.tokenizer import PATTERNS as TOKENIZER
 from controlplane.domain.failures.patterns.weights import PATTERNS as WEIGHTS
 
@@ -23,7 +24,7 @@ FAMILIES: dict[str, tuple[Pattern, ...]] = {
     "Architecture and remote code": ARCHITECTURE,
     "Tokenizer and chat template": TOKENIZER,
     "Calibration data": CALIBRATION_DATA,
-    "ModelOpt and export": EXPORT,
+    "ModelOpt and export": (*EXPORT, *SCALES),
     "Process and installation": PROCESS,
 }
 PATTERNS: tuple[Pattern, ...] = tuple(each for family in FAMILIES.values() for each in family)

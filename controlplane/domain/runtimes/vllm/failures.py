@@ -7,15 +7,27 @@ from controlplane.domain.failures import Failure
 from controlplane.domain.runtimes.engine_log import explain_log
 from controlplane.domain.runtimes.native import failures as shared
 from controlplane.domain.runtimes.vllm import (
+    failures_of_adapters,
+    failures_of_commands,
+    failures_of_formats,
+    failures_of_hosts,
     failures_of_models,
+    failures_of_quantization,
     failures_of_settings,
     failures_of_shapes,
+    failures_of_versions,
 )
 
 PATTERNS = (
     *failures_of_settings.PATTERNS,
     *failures_of_models.PATTERNS,
     *failures_of_shapes.PATTERNS,
+    *failures_of_commands.PATTERNS,
+    *failures_of_quantization.PATTERNS,
+    *failures_of_adapters.PATTERNS,
+    *failures_of_formats.PATTERNS,
+    *failures_of_hosts.PATTERNS,
+    *failures_of_versions.PATTERNS,
 )
 ECHOES = failures_of_settings.ECHOES
 """Words that follow an error which was printed before them."""

@@ -116,7 +116,7 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-WEIGHT-NAME", _CHECKPOINT,
-        r"KeyError: '(?P<name>(?:[\w]+\.)*layers\.\d+\.[\w.]+)'",
+        r"KeyError: '(?P<name>(?:\w+\.)*(?:layers|blocks|h)\.\d+\.[\w.]+)'",
         "vLLM's model has no place for the checkpoint's `{name}`.",
         "A newer vLLM may; or the quantization left this layer in a form that it does not read.",
         text="KeyError: 'layers.0.mlp.down_proj.weight_scale'",
@@ -147,7 +147,7 @@ PATTERNS = (
         source=f"{_V}#2847", field=_RANK,
     ),
     log_pattern(
-        "EVL-LORA-RANK-VALUE", _CONFIG, r"max_lora_rank\s+Input should be (?P<values>[\d, or]+)",
+        "EVL-LORA-RANK-VALUE", _CONFIG, r"max_lora_rank\s+Input should be (?P<values>[\d, or]*\d)",
         "vLLM takes {values} as max_lora_rank.", "Choose the next larger one.",
         text="pydantic_core._pydantic_core.ValidationError: 1 validation error for LoRAConfig\n"
         "max_lora_rank\n  Input should be 1, 8, 16, 32, 64, 128, 256, 320 or 512 "
@@ -164,13 +164,15 @@ PATTERNS = (
         source="vLLM 0.25.1, lora/lora_model.py", field=_ADAPTERS,
     ),
     log_pattern(
-        "EVL-LORA-UNSUPPORTED", _CONFIG, r"(?P<name>\w+) does not support LoRA yet",
+        "EVL-LORA-UNSUPPORTED", _CONFIG,
+        r"(?P<name>\w+) does not support LoRA(?: yet|, but LoRA is)",
         "vLLM serves no adapters on `{name}`.", "Merge the adapter into the weights.",
         text="ValueError: GPTJForCausalLM does not support LoRA yet.",
         source="vLLM 0.25.1, v1/worker/lora_model_runner_mixin.py", field=_ADAPTERS,
     ),
     log_pattern(
-        "EVL-KERNEL-IMAGE", _MACHINE, r"no kernel image is available for execution on the device",
+        "EVL-KERNEL-IMAGE", _MACHINE,
+        r"no kernel image is available for execution on the device|device kernel image is invalid",
         "This build of the engine has no kernels for the GPU.",
         "Install an engine that was built for the GPU's compute capability.",
         text="torch.AcceleratorError: CUDA error: no kernel image is available for execution on "

@@ -188,7 +188,8 @@ PATTERNS = (
 
 ECHOES = (
     log_pattern(
-        "EVL-ENGINE-ENDED", Blame.OURS, r"Engine core initialization failed|EngineDeadError",
+        "EVL-ENGINE-ENDED", Blame.OURS,
+        r"Engine core initialization failed|EngineDeadError|WorkerProc initialization failed",
         "vLLM's engine process ended, and what it printed before is no failure that is known here.",
         "Read the lines above it in the deployment's log.",
         text="RuntimeError: Engine core initialization failed. See root cause above. Failed core "
