@@ -65,7 +65,7 @@ def test_the_text_form_says_what_fits_and_what_would_change_it(
     status, out, _ = _run(capsys, files[0], "--facts", files[1], "--advise")
     assert status == 0
     assert "8.03 billion parameters" in out
-    assert "Each of 1 x H100, 80.00 GiB:" in out
+    assert "Each of 1 x H100, 79.65 GiB:" in out
     assert "Quantize to fp8" in out
     assert "B200:1" in out
     assert out.rstrip().endswith("It fits.")

@@ -1,8 +1,7 @@
 """Accelerators: memory, bandwidth, arithmetic and price, with source and date.
 
 Memory is what the driver reports, which a node measures for itself; of kinds that nobody has seen
-reported it is what a data sheet says. An H100 reports 79.6 GiB; the constants of plans were set on
-runs that call it 80.
+reported it is what a data sheet says.
 """
 
 from collections.abc import Mapping
@@ -103,7 +102,7 @@ _ALL = (
     _gpu("V100", 16 * GIB, (7, 0), _VENDOR, (0.9, 125, 0, 0), assumed=("memory_bytes",)),
     _gpu("A100", 80 * GIB, (8, 0), _REPORTED, (2.039, 312, 0, 0), price=0.06667),
     _gpu("A100_40GB", 40 * GIB, (8, 0), _REPORTED, (1.555, 312, 0, 0)),
-    _gpu("H100", 80 * GIB, (9, 0), _RESOURCES_PAGE, (3.35, 989, 1979, 0), price=0.10833),
+    _gpu("H100", 81_559 * MIB, (9, 0), _REPORTED, (3.35, 989, 1979, 0), price=0.10833),
     _gpu("H100_40GB", 40 * GIB, (9, 0), _RESOURCES_PAGE, (1.675, 424, 848, 0), price=0.0625),
     _gpu("H200", 143_771 * MIB, (9, 0), _MEASURED, (4.8, 989, 1979, 0), price=0.125),
     _gpu("B200", 180 * GIB, (10, 0), _RESOURCES_PAGE, (7.7, 2250, 4500, 9000), price=0.16633),

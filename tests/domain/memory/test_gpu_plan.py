@@ -3,7 +3,7 @@
 import pytest
 
 from controlplane.domain.facts import checkpoints
-from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.facts.gpus import MIB
 from controlplane.domain.memory import UnplannableError, plan
 from controlplane.domain.rules.examples import BERT, LLAMA_70B
 from controlplane.domain.runtimes import RUNTIMES
@@ -199,4 +199,4 @@ def test_a_device_of_one_request_more_than_planned_is_tight_on_an_h100() -> None
     tight = [found for found in plans if found.full_length_requests == 1]
     assert all(found.verdict == "tight" for found in tight)
     assert {found.verdict for found in plans} <= {"fits", "tight"}
-    assert plans[0].device_bytes == 80 * GIB
+    assert plans[0].device_bytes == 81_559 * MIB

@@ -81,7 +81,7 @@ def test_vllm_2418_the_longest_length_of_a_small_device_is_told() -> None:
          "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11_008,
          "vocab_size": 32_000, "max_position_embeddings": 4096, "dtype": "float16"}
     )  # fmt: skip
-    small = DeviceOffer(kind="T4", count=1, memory_bytes=int(18.4 * GIB))
+    small = DeviceOffer(kind="T4", count=1, memory_bytes=int(18.0 * GIB))
     found = plan(spec_for("T4", max_num_tokens=2048), llama2_7b, small, RUNTIMES["trtllm"].memory)
     assert 0 < found.kv_tokens < 4096
     assert found.verdict == "does_not_fit"
