@@ -45,7 +45,9 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     ),
     "dense_width": ("dense_intermediate_size", "intermediate_size_mlp"),
     "first_dense_layers": ("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"),
-    "sliding_window": ("sliding_window", "sliding_window_size", "local_attention"),
+    "sliding_window": (
+        "sliding_window", "sliding_window_size", "local_attention", "attention_window_size",
+    ),
     "kv_lora_rank": ("kv_lora_rank",),
     "q_lora_rank": ("q_lora_rank",),
     "qk_rope_head_dim": ("qk_rope_head_dim",),

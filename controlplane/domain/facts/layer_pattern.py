@@ -23,6 +23,8 @@ _BY_WORD: Mapping[str, Mixer] = MappingProxyType({
     "moe": Mixer.NONE, "mlp": Mixer.NONE,
 })  # fmt: skip
 _BY_LETTER = MappingProxyType({"M": Mixer.MAMBA, "*": Mixer.ATTENTION})
+_ALWAYS_LOCAL = frozenset({"recurrent_gemma"})
+"""Families whose attention sees a window only, whatever their words for it."""
 _WITHOUT_EXPERTS = frozenset({"dense", "mlp", "mamba", "attention"})
 
 
@@ -98,6 +100,8 @@ def _by_words(shape: Shape, count: int) -> Pattern | None:
     if len(words) != count:
         return None
     found = tuple(_BY_WORD.get(word, Mixer.UNKNOWN) for word in words)
+    if shape.model_type in _ALWAYS_LOCAL:
+        found = tuple(Mixer.SLIDING if each is Mixer.ATTENTION else each for each in found)
     return found if window_of(shape) else tuple(map(_seeing_everything, found))
 
 

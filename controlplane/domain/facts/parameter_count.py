@@ -128,13 +128,14 @@ def _layers(shape: Shape) -> list[_Layer]:
             for block in blocks
         ]
     pattern, sparse = mixers(shape), holds_experts(shape)
-    sized = {mixer: mixer_layer(shape, mixer) for mixer in {*pattern, *_beside(shape)}}
+    present = {each for mixer in pattern for each in (mixer, *_beside(shape, mixer))}
+    sized = {mixer: mixer_layer(shape, mixer) for mixer in present}
     found = []
     for number, mixer in enumerate(pattern):
         own = of_layer(shape, number)
         parts = [
             sized[each] if own is shape else mixer_layer(own, each)
-            for each in (mixer, *_beside(shape))
+            for each in (mixer, *_beside(shape, mixer))
         ]
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
@@ -149,9 +150,12 @@ def _layers(shape: Shape) -> list[_Layer]:
     return found
 
 
-def _beside(shape: Shape) -> tuple[Mixer, ...]:
-    """Return the mixers that run beside the main one in every layer."""
-    return (Mixer.MAMBA,) if shape.model_type == "falcon_h1" else ()
+def _beside(shape: Shape, mixer: Mixer) -> tuple[Mixer, ...]:
+    """Return the mixers that a layer has beside its main one."""
+    both = shape.model_type == "falcon_h1" or (
+        shape.model_type in ("zamba", "zamba2") and mixer is Mixer.ATTENTION
+    )
+    return (Mixer.MAMBA,) if both else ()
 
 
 def _summed(

@@ -11,6 +11,8 @@ from controlplane.domain.facts.layers import LayerGroup, Mixer
 from controlplane.domain.facts.shape import Shape
 
 _STATE_BYTES, _CONVOLUTION_BYTES = 4, 2
+_MLPS_BESIDE = frozenset({"jamba", "zamba"})
+"""Families whose `intermediate_size` is that of an MLP, and not of Mamba itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,7 @@ def state_layer(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
                 _delta_attention(shape, hidden)
                 or _gated_delta_net(shape, hidden)
                 or _mamba2(shape, hidden)
+                or (_mamba1(shape, hidden) if shape.extra("mamba_d_state") else None)
                 or _lightning(shape, hidden)
             )
         case Mixer.MAMBA:
@@ -39,6 +42,8 @@ def state_layer(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
             return _sized(mixer, parameters, state=0, convolution=hidden * (kernel - 1))
     if shape.model_type == "xlstm":
         return _matrix_memory(shape, hidden)
+    if shape.model_type == "recurrent_gemma":
+        return _gated_recurrence(shape, hidden)
     heads_state = hidden * (shape.extra("head_size") or shape.extra("head_dim", 64))
     return _sized(Mixer.RECURRENT, 5 * hidden * hidden, state=heads_state, convolution=2 * hidden)
 
@@ -53,6 +58,15 @@ def _matrix_memory(shape: Shape, hidden: int) -> Sized | None:
     state = keys * values // heads + keys + heads
     parameters = hidden * (2 * keys + 2 * values) + values * hidden
     return _sized(Mixer.RECURRENT, parameters, state=state, convolution=0)
+
+
+def _gated_recurrence(shape: Shape, hidden: int) -> Sized:
+    """RecurrentGemma: one number for each of its width, and a short convolution."""
+    kernel = shape.extra("conv1d_width", 4)
+    return _sized(
+        Mixer.RECURRENT, 5 * hidden * hidden, state=shape.extra("lru_width") or hidden,
+        convolution=hidden * (kernel - 1),
+    )  # fmt: skip
 
 
 def _gated_delta_net(shape: Shape, hidden: int) -> Sized | None:
@@ -72,10 +86,13 @@ def _gated_delta_net(shape: Shape, hidden: int) -> Sized | None:
 def _delta_attention(shape: Shape, hidden: int) -> Sized | None:
     """Kimi's delta attention; its parameters are not checked against a public count."""
     block = numbers.mapping(shape.config, "linear_attn_config")
-    heads, width = numbers.whole(block.get("num_heads")), numbers.whole(block.get("head_dim"))
+    heads = numbers.whole(block.get("num_heads")) or shape.extra("linear_num_heads")
+    width = numbers.whole(block.get("head_dim")) or shape.extra("linear_head_dim")
     if not heads or not width:
         return None
-    kernel = numbers.whole(block.get("short_conv_kernel_size")) or 4
+    kernel = numbers.whole(block.get("short_conv_kernel_size")) or shape.extra(
+        "linear_conv_kernel_dim", 4
+    )
     inner = heads * width
     gates = 2 * (hidden * width + width * inner) + hidden * heads
     return _sized(
@@ -98,11 +115,13 @@ def _mamba2(shape: Shape, hidden: int) -> Sized | None:
     width = numbers.first_number(shape.config, "mamba_head_dim", "mamba_d_head")
     if shape.model_type == "mamba2":
         heads, width = shape.attention_heads, shape.head_dim
+    if shape.model_type == "zamba2":
+        heads, width = numbers.first_number(shape.config, "n_mamba_heads") or 8, None
     if not heads:
         return None
     width = width or shape.extra("mamba_expand", 2) * hidden // heads
     states = numbers.first_number(shape.config, "ssm_state_size", "mamba_d_state", "state_size")
-    groups = numbers.first_number(shape.config, "n_groups", "mamba_n_groups") or 1
+    groups = numbers.first_number(shape.config, "n_groups", "mamba_n_groups", "mamba_ngroups") or 1
     kernel = numbers.first_number(shape.config, "conv_kernel", "mamba_d_conv") or 4
     inner, states = heads * width, states or 128
     mixed = inner + 2 * groups * states
@@ -116,8 +135,8 @@ def _mamba1(shape: Shape, hidden: int) -> Sized | None:
     states = numbers.first_number(config, "mamba_d_state", "state_size") or 16
     kernel = numbers.first_number(config, "mamba_d_conv", "conv_kernel") or 4
     rank = numbers.first_number(config, "mamba_dt_rank", "time_step_rank") or -(-hidden // 16)
-    inner = numbers.number(config, "intermediate_size") if shape.model_type != "jamba" else None
-    inner = inner or expand * hidden
+    is_own = shape.model_type not in _MLPS_BESIDE
+    inner = (is_own and numbers.number(config, "intermediate_size")) or expand * hidden
     parameters = (
         3 * hidden * inner + inner * (kernel + 1) + inner * (rank + 2 * states)
         + rank * inner + inner * (states + 2)

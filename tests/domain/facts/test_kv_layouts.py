@@ -100,3 +100,28 @@ def test_deepseek_v4_keeps_a_window_and_compressed_entries() -> None:
 def test_layers_that_share_or_double_their_cache(changes: dict[str, Any], layers: int) -> None:
     facts = checkpoints.read({**SHAPE, **changes})
     assert sum(group.count for group in facts.groups) == layers
+
+
+@pytest.mark.parametrize(
+    ("config", "kept"),
+    [
+        ({"model_type": "dbrx", "d_model": 6144, "n_heads": 48, "n_layers": 40,
+          "vocab_size": 100_352, "max_seq_len": 32_768,
+          "attn_config": {"kv_n_heads": 8}, "ffn_config": {"ffn_hidden_size": 10_752}},
+         40 * 2 * 8 * 128),
+        ({"model_type": "voxtral", "architectures": ["VoxtralForConditionalGeneration"],
+          "text_config": {**SHAPE, "model_type": "llama", "num_hidden_layers": 30,
+                          "num_key_value_heads": 8},
+          "audio_config": {"model_type": "voxtral_encoder", "num_hidden_layers": 32,
+                           "num_attention_heads": 20, "hidden_size": 1280}},
+         30 * 2 * 8 * 128),
+        ({**SHAPE, "model_type": "phi4_multimodal", "num_attention_heads": 24,
+          "num_key_value_heads": 8, "hidden_size": 3072, "num_hidden_layers": 32},
+         32 * 2 * 8 * 128),
+    ],
+    ids=["dbrx", "voxtral", "phi4_multimodal"],
+)  # fmt: skip
+def test_what_speaks_in_other_words_keeps_what_its_text_layers_keep(
+    config: dict[str, Any], kept: int
+) -> None:
+    assert kv_bytes_per_token(checkpoints.read(config), element_bytes=2) == 2 * kept
