@@ -12,6 +12,7 @@ Polynomial = dict[Monomial, Fraction]
 
 _COEFFICIENTS = (1, 2, -1, -2, 3, 4)
 _LARGEST = 64
+_MOST_FACTORS = 14
 _SPARE_ROWS = 2
 """By which a combination is proved beyond being solved."""
 ONE: Monomial = ()
@@ -33,7 +34,12 @@ class Finder:
         if not any(wanted):
             return {}
         near = [name for name in self._columns if name.split("=")[0].strip("!#+") in set(among)]
-        return self._alone(wanted) or self._solved(wanted, near) or self._sum_of_two(wanted)
+        return (
+            self._alone(wanted)
+            or self._solved(wanted, near)
+            or self._sum_of_two(wanted)
+            or self._product(wanted, near)
+        )
 
     def _alone(self, wanted: Column) -> Polynomial | None:
         found = self._by_shape.get(_normal(wanted))
@@ -67,6 +73,17 @@ class Finder:
                 left = tuple(a - factor * b for a, b in zip(wanted, column, strict=True))
                 if any(left) and (found := self._alone(left)):
                     return add({monomial: Fraction(factor)}, found)
+        return None
+
+    def _product(self, wanted: Column, near: Sequence[str]) -> Polynomial | None:
+        """Return the product of three of these names that it is, as of a patch's numbers."""
+        shape = _normal(wanted)
+        for names in combinations_with_replacement(near, 3) if len(near) <= _MOST_FACTORS else ():
+            column = tuple(map(_times, zip(*(self._columns[n] for n in names), strict=True)))
+            if any(column) and _normal(column) == shape:
+                ratio = next(Fraction(a, b) for a, b in zip(wanted, column, strict=True) if b)
+                if max(abs(ratio.numerator), ratio.denominator) <= _LARGEST:
+                    return {_powers(names): ratio}
         return None
 
     def _monomials(self, degree: int) -> dict[Monomial, Column]:

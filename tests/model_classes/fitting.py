@@ -74,7 +74,8 @@ _UNLIKE = (("embedding_size", "hidden_size"), ("word_embed_proj_dim", "hidden_si
 """Sizes between which a class projects where they differ."""
 _WHOLE_TIMES = (
     ("image_size", "patch_size"), ("input_size", "patch_size"),
-    ("hidden_size", "num_hash_functions"),
+    ("hidden_size", "num_hash_functions"), ("hidden_size", "channel_shrink_ratio"),
+    ("intermediate_size", "channel_shrink_ratio"),
 )  # fmt: skip
 """How often, rounded down, the second goes into the first."""
 _MORE_THAN_ONE = ("n_langs",)
