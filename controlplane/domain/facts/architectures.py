@@ -2,9 +2,6 @@
 
 from enum import StrEnum
 
-from controlplane.domain.facts.pooling import Pooling
-from controlplane.domain.facts.sources import Source, tensorrt_llm
-
 
 class Role(StrEnum):
     """What a checkpoint is made to do."""
@@ -67,7 +64,6 @@ RECURRENT_MODEL_TYPES = frozenset(
 TRANSPOSED_MODEL_TYPES = frozenset({"gpt2", "openai-gpt"})
 """Their matrices are kept transposed (`Conv1D`)."""
 GEMMA_MODEL_TYPES = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text", "gemma4", "gemma4_text"})
-GEMMA_SOURCE: Source = tensorrt_llm("support matrix, Gemma on the v1 stack: bf16")
 
 
 def role_of(

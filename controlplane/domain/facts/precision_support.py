@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controlplane.domain.facts.architectures import GEMMA_MODEL_TYPES
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
 from controlplane.domain.facts.gpus import Gpu
 from controlplane.domain.facts.quantization import (
@@ -21,7 +20,10 @@ class PrecisionSupport:
 
     expanded_from: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Label of a number -> compute capability from which on its weights are computed in 16 bits."""
-    quantizes_gemma: bool = False
+    stored_from: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Method of a checkpoint in FP8 -> the same, where it is not as for our own builds."""
+    unquantized: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Label of a number -> types of models whose weights it does not take in it."""
 
 
 def precision_refusal(
@@ -38,8 +40,8 @@ def precision_refusal(
     model_type = checkpoint.model_type or ""
     if precision.quantizes_kv_cache and model_type in KV_SENSITIVE_MODEL_TYPES:
         return f"`{model_type}` has a bias on keys, which an 8-bit KV cache does not survive"
-    if precision.is_quantized and model_type in GEMMA_MODEL_TYPES and not support.quantizes_gemma:
-        return f"`{model_type}` runs in 16 bits only on this stack"
+    if model_type in support.unquantized.get(precision.weights.label, ()):
+        return f"`{model_type}` in {precision.weights.label} is not among what this engine takes"
     return None
 
 
@@ -50,9 +52,18 @@ def stored_refusal(checkpoint: CheckpointFacts, gpu: Gpu, support: PrecisionSupp
         return None
     if existing.is_fp4:
         return _of_device(NVFP4, gpu, support, existing.algorithm or "FP4")
-    if existing.is_fp8:
-        return _of_device(FP8, gpu, support, existing.algorithm or "FP8")
-    return None
+    if not existing.is_fp8 or is_expanded_as_stored(checkpoint, gpu, support):
+        return None
+    return _of_device(FP8, gpu, support, existing.algorithm or "FP8")
+
+
+def is_expanded_as_stored(checkpoint: CheckpointFacts, gpu: Gpu, support: PrecisionSupport) -> bool:
+    """Return whether FP8 weights of another tool are computed in 16 bits on this GPU."""
+    existing = checkpoint.existing_quantization
+    if existing is None or not existing.is_fp8 or gpu.has_capability(*FP8.minimum_capability):
+        return False
+    needed = support.stored_from.get(existing.method)
+    return needed is not None and gpu.has_capability(*needed)
 
 
 def is_emulated(name: str, gpu: Gpu) -> bool:

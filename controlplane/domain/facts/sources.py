@@ -83,9 +83,9 @@ def tensorrt_llm(section: str) -> Source:
     return _seed("TensorRT-LLM 1.2", section)
 
 
-def vllm(section: str) -> Source:
+def vllm(section: str, *, checked: str = "2026-11-28") -> Source:
     """Return a dated reference into vLLM 0.25 to 0.33."""
-    return Source(document="vLLM 0.25 to 0.33", section=section, checked="2026-11-28")
+    return Source(document="vLLM 0.25 to 0.33", section=section, checked=checked)
 
 
 def enginehouse(section: str) -> Source:

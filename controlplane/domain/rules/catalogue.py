@@ -25,7 +25,7 @@ FAMILIES = {
     "EH8": "Checkpoint and secrets",
     "EH9": "Withdrawn settings",
 }
-WITHDRAWN_CODES: frozenset[str] = frozenset({"EH290", "EH610", "EH890"})
+WITHDRAWN_CODES: frozenset[str] = frozenset({"EH290", "EH407", "EH418", "EH610", "EH890"})
 """Codes of rules that are gone; never given again."""
 
 ALL_RULES: tuple[Rule, ...] = tuple(

@@ -12,9 +12,16 @@ from controlplane.domain.facts.gpus import CPU, GPUS, Gpu
 from controlplane.domain.facts.secret_expiries import SecretExpiry
 from controlplane.domain.failures import Failure
 from controlplane.domain.memory import MemoryPlan, UnplannableError, plan
+from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.sizing import DEVICES_PER_HOST
 from controlplane.domain.runtimes import RUNTIMES, Runtime
-from controlplane.domain.runtimes.choice import Chosen, choose_runtime, with_runtime
+from controlplane.domain.runtimes.capability import Capability, Feature
+from controlplane.domain.runtimes.choice import (
+    Chosen,
+    choose_runtime,
+    version_of,
+    with_runtime,
+)
 from controlplane.domain.spec import Spec
 
 Fact = TypeVar("Fact")
@@ -114,6 +121,20 @@ class Context:
         return RUNTIMES[self.runtime]
 
     @cached_property
+    def version(self) -> str:
+        """The runtime's, as its table names it: the oldest that hosts ran, else the one we ran."""
+        return version_of(self.engine, self.known.versions)
+
+    @property
+    def memory(self) -> RuntimeMemory:
+        """What a plan has to know of the runtime in its version."""
+        return self.engine.memory_in(self.version)
+
+    def can(self, feature: Feature) -> Capability:
+        """Return what the runtime makes of a feature on the GPU asked for, in its version."""
+        return self.engine.capabilities.capability(feature, self.gpu.kind, self.version)
+
+    @cached_property
     def gpu(self) -> Gpu:
         """The kind of GPU asked for; the CPU where none is."""
         return GPUS[self.spec.accelerator.kind if self.spec.accelerator else CPU]
@@ -158,7 +179,7 @@ class Context:
             return None
         try:
             return plan(
-                self.spec, self.known.checkpoint, self.device, self.engine.memory,
+                self.spec, self.known.checkpoint, self.device, self.memory,
                 computes_bfloat16=self.device.computes_bfloat16,
             )  # fmt: skip
         except UnplannableError:

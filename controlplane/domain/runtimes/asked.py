@@ -20,7 +20,7 @@ def untested_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> 
     kind = kind_of(spec)
     untested = (
         feature.value
-        for feature in _asked(spec, checkpoint)
+        for feature in asked_features(spec, checkpoint)
         if cell(spec.runtime_name, feature, kind).support is Support.UNTESTED
     )
     return (*untested, *_without_cell(spec))
@@ -31,13 +31,14 @@ def cell(runtime: str, feature: Feature, kind: str) -> Capability:
     return capability_of(RUNTIMES[runtime], feature, kind)
 
 
-def _asked(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Feature]:
+def asked_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> Iterator[Feature]:
+    """Yield what the config asks of its runtime, whatever a request may ask beside it."""
     if spec.accelerator is not None:
         yield Feature.ACCELERATOR
     yield Feature.POOLING if spec.base_model.is_encoder else Feature.CHAT
     if checkpoint is not None and checkpoint.role is Role.MULTIMODAL:
         yield Feature.MULTIMODAL
-    yield from _precision(spec)
+    yield from _precision(spec, checkpoint)
     yield from _division(spec)
     if spec.speculator is not None:
         yield Feature.LOOKAHEAD
@@ -46,13 +47,24 @@ def _asked(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Feature]:
     yield from _engine_settings(spec)
 
 
-def _precision(spec: Spec) -> Iterator[Feature]:
-    precision = spec.quantization_type.precision
-    weights = weights_feature(precision.weights)
+def _precision(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Feature]:
+    stored = checkpoint.existing_quantization if checkpoint else None
+    weights = weights_feature(spec.quantization_type.precision.weights)
+    if stored is not None and (stored.is_fp4 or stored.is_fp8):
+        weights = Feature.FP4_WEIGHTS if stored.is_fp4 else Feature.FP8_WEIGHTS
     if weights is not None:
         yield weights
-    if precision.quantizes_kv_cache:
+    if _quantizes_cache(spec) or (stored is not None and (stored.kv_cache or "").upper() == "FP8"):
         yield Feature.FP8_KV_CACHE
+
+
+def _quantizes_cache(spec: Spec) -> bool:
+    """Return whether keys and values are asked for in FP8, by type or by argument."""
+    by_type = spec.quantization_type.precision.quantizes_kv_cache
+    if by_type or not isinstance(spec.trt_llm, TrtLlmV2):
+        return by_type
+    cache = spec.trt_llm.runtime.patch_kwargs.get("kv_cache_config")
+    return isinstance(cache, dict) and str(cache.get("dtype")).lower() == "fp8"
 
 
 def _without_cell(spec: Spec) -> Iterator[str]:

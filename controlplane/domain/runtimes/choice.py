@@ -8,6 +8,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.runtimes import RUNTIMES, Runtime
 from controlplane.domain.runtimes.capability import Feature
+from controlplane.domain.runtimes.open_routes import nearest_version
 from controlplane.domain.runtimes.runtime import Task
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import RUNTIME_ON_CPU, RUNTIME_ON_GPU, RuntimeChoice
@@ -42,7 +43,16 @@ def with_runtime(spec: Spec, runtime: str) -> Spec:
     """Return the spec with the runtime named, where it said `auto` on a GPU."""
     if spec.settings.runtime is not RuntimeChoice.AUTO or spec.accelerator is None:
         return spec
-    named = spec.settings.model_copy(update={"runtime": RuntimeChoice(runtime)})
+    return _named(spec, RuntimeChoice(runtime))
+
+
+def left_open(spec: Spec) -> Spec:
+    """Return the spec with `auto` for a runtime that needs no GPU, as going to GPUs leaves it."""
+    return spec if RUNTIMES[spec.runtime_name].needs_gpu else _named(spec, RuntimeChoice.AUTO)
+
+
+def _named(spec: Spec, runtime: RuntimeChoice) -> Spec:
+    named = spec.settings.model_copy(update={"runtime": runtime})
     if spec.settings_path == "enginehouse":
         return spec.model_copy(update={"enginehouse": named})
     metadata = spec.model_metadata.model_copy(update={"enginehouse": named})
@@ -71,6 +81,17 @@ def able_runtimes(spec: Spec, checkpoint: CheckpointFacts | None = None) -> Iter
 def was_run(runtime: str) -> bool:
     """Return whether we have run this runtime on a GPU."""
     return RUNTIMES[runtime].was_run_on_gpus
+
+
+def version_of(runtime: Runtime, ran: Collection[tuple[str, str]] = ()) -> str:
+    """Return the oldest of its versions that hosts ran, as its table names it, else ours.
+
+    `ran` are runtimes with the version of what ran last.
+    """
+    table = runtime.capabilities
+    named = [nearest_version(table.VERSIONS, version) for name, version in ran
+             if name == runtime.name]  # fmt: skip
+    return min(filter(None, named), key=table.VERSIONS.index, default=table.SEEN_VERSION)
 
 
 def runtime_on(kind: str, spec: Spec) -> Runtime:

@@ -1,10 +1,12 @@
 """The capability tables -> docs/runtimes.md."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.runtimes import RUNTIMES, Runtime
 from controlplane.domain.runtimes.capability import Capability, Feature, Proof
+from controlplane.domain.runtimes.pairs import EVERYWHERE, Pair
 from controlplane.domain.runtimes.runtime import capability_of
 
 _DEVICES = ("T4", "V100", "A100", "L4", "H100", "B200", "RTX_PRO_6000")
@@ -52,6 +54,16 @@ _NEWER = """
 Other versions were not run: what is untested or native here is untested there. From vLLM 0.27 on
 FP8 weights are expanded on GPUs of compute capability 8.0 and 8.6 too.
 """
+_PAIRS = """
+## Two features together
+
+A pair that is not named here is as the weaker of its two features. What is refused here is an error
+of the checks (EH310, EH415, EH707), what is untested a warning (EH664); a feature that is refused
+by itself is an error with every other one (EH663, and those of GPUs and precisions).
+
+| Runtime | Versions | Feature | with | | How, or why not | Source |
+|---|---|---|---|---|---|---|
+"""
 
 
 def write_reference() -> str:
@@ -64,7 +76,18 @@ def write_reference() -> str:
     for runtime in RUNTIMES.values():
         if not runtime.needs_gpu:
             parts += [_title(runtime), *_table_with_cpu(runtime), *_proofs(runtime)]
+    parts += [_PAIRS, *map(_pair_row, EVERYWHERE, repeat("all"))]
+    parts += [_pair_row(pair, runtime.title, runtime.capabilities.VERSIONS)
+              for runtime in RUNTIMES.values() for pair in runtime.pairs]  # fmt: skip
     return "".join(parts)
+
+
+def _pair_row(pair: Pair, title: str, versions: Sequence[str] = ()) -> str:
+    one, other = pair.features
+    source = f"{pair.source.document}, {pair.source.section}, {pair.source.checked}"
+    held = [version for version in versions if pair.holds_in(version, versions)]
+    span = "all" if held == list(versions) else f"{held[0]} to {held[-1]}"
+    return f"| {title} | {span} | {one} | {other} | {pair.support} | {pair.how} | {source} |\n"
 
 
 def _row(runtime: Runtime) -> str:

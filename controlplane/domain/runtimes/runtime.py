@@ -24,6 +24,7 @@ from controlplane.domain.runtimes.argument_fault import ArgumentFault
 from controlplane.domain.runtimes.capability import Capability, Feature, Proof
 from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.launch import Launch, Start
+from controlplane.domain.runtimes.pairs import Pair
 from controlplane.domain.spec import Spec
 from controlplane.domain.wire.client_routes import Routes
 
@@ -142,6 +143,8 @@ class Runtime(Protocol):
     failures: Failures
     memory: RuntimeMemory
 
+    pairs: tuple[Pair, ...] = ()
+    """Two features that are less together than either alone."""
     ranks: Mapping[Task, int] = MappingProxyType({})
     """Its place where `auto` chooses, the lowest first; without a place it is never chosen."""
     run_by_us: str = "not yet run by us"
@@ -209,17 +212,13 @@ class Runtime(Protocol):
         """Return whether it makes vectors or scores with a checkpoint of this class."""
         return True
 
-    def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
-        """Return why requests with tools are refused though the template shows tools, if so."""
-        return None
+    def memory_in(self, version: str) -> RuntimeMemory:
+        """Return what a plan has to know of one of its versions."""
+        return self.memory
 
-    def unread_reasoning(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
-        """Return how answers set reasoning apart, in words, where it is left in them."""
-        return None
-
-    def argument_faults(self, spec: Spec, ran: Collection[str]) -> Iterable[ArgumentFault]:
-        """Return what is wrong with arguments by its own names, in the versions that hosts ran."""
-        return ()
+    def drafts_greedily(self, version: str) -> bool:
+        """Return whether lookahead takes the most likely token, whatever a request asks."""
+        return False
 
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the engine arguments that it has no counterpart for."""

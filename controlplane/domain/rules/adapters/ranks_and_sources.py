@@ -4,7 +4,7 @@ from controlplane.domain.facts import sources
 from controlplane.domain.facts.adapters import AdapterFacts
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example
-from controlplane.domain.rules.rule import Fix, Patch, Rule, Severity, at
+from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME, CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.engine_build import LoraConfiguration
@@ -252,14 +252,16 @@ EXPERTS_WITH_ADAPTERS = Rule(
     code="EH715",
     name="adapters-over-expert-ranks",
     severity=Severity.HINT,
+    runtimes=VLLM,
     fields=at(_ADAPTERS, "trt_llm.build.moe_expert_parallel_option"),
     concerns=lambda c: bool(_adapters(c)),
     when=lambda c: c.spec.engine_build.moe_expert_parallel_option > 1,
     message=lambda _: (
-        "Adapters beside expert parallelism are listed as untested by TensorRT-LLM; try them "
+        "vLLM takes adapters beside expert parallelism with its usual exchange between GPUs alone, "
+        "and we did not see the two run together; TensorRT-LLM lists them as untested. Try it "
         "before anyone depends on it."
     ),
-    source=sources.tensorrt_llm("feature combination matrix"),
+    source=sources.vllm("lora/layers/fused_moe.py", checked="2026-11-30"),
     bad=_example(
         **{
             "resources.accelerator": "L40S:2",

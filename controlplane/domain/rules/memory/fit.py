@@ -28,13 +28,13 @@ def _gib(size: int) -> str:
 
 
 def _devices_needed(c: Context) -> int | None:
-    return devices_that_fit(c.spec, c.checkpoint, c.device, c.engine.memory) if c.device else None
+    return devices_that_fit(c.spec, c.checkpoint, c.device, c.memory) if c.device else None
 
 
 def _what_would_fit(c: Context) -> str:
     if c.gpu.is_cpu:
         return "A smaller model, a shorter `max_num_tokens` or a host with more memory would fit."
-    if not c.engine.memory.divides:
+    if not c.memory.divides:
         return "The native engine computes on one GPU; vLLM divides a model over several."
     count = _devices_needed(c)
     if count is None:

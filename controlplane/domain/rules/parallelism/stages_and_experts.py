@@ -4,8 +4,10 @@ from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example, on_trtllm
 from controlplane.domain.rules.hardware.suitability import SMALL_PARAMETERS
-from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Patch, Rule, Severity, at
+from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at
 from controlplane.domain.rules.speculation.lookahead import RECOMMENDED, SPECULATOR
+from controlplane.domain.runtimes.capability import Capability, Feature
+from controlplane.domain.runtimes.together import together
 
 _ACCELERATOR = "resources.accelerator"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
@@ -37,17 +39,25 @@ def _one_device(c: Context) -> Patch:
     return {_ACCELERATOR: c.gpu.kind, c.spec.tensor_parallel_path: 1}
 
 
+def _drafts_in_stages(c: Context) -> Capability:
+    asked = (Feature.LOOKAHEAD, Feature.PIPELINE_PARALLEL)
+    return together(c.engine, *asked, c.gpu.kind, c.version)
+
+
 DRAFTS_OVER_STAGES = Rule(
     code="EH310",
     name="drafting-over-pipeline-stages",
     severity=Severity.ERROR,
-    runtimes=TRTLLM,
+    runtimes=GPU_RUNTIMES,
     fields=at(_STAGES, SPECULATOR),
-    concerns=lambda c: c.spec.speculator is not None,
-    when=lambda c: _stages(c) > 1,
+    concerns=lambda c: (
+        c.spec.speculator is not None and not c.can(Feature.PIPELINE_PARALLEL).is_refused
+    ),
+    when=lambda c: _stages(c) > 1 and _drafts_in_stages(c).is_refused,
     message=lambda c: (
-        f"`pipeline_parallel_count` is {_stages(c)}, and this engine drafts in one stage only. "
-        "Divide by tensor parallelism, or do without the speculator."
+        f"`pipeline_parallel_count` is {_stages(c)} beside a speculator, and {c.engine.title} does "
+        f"not take both: {_drafts_in_stages(c).how}. Divide by tensor parallelism, or do without "
+        "the speculator."
     ),
     fix=Fix(
         label="Divide by tensor parallelism",

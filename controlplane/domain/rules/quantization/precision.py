@@ -19,6 +19,7 @@ from controlplane.domain.rules.rule import (
     Severity,
     at,
 )
+from controlplane.domain.runtimes.capability import Capability, Feature
 from controlplane.domain.spec.choices import QuantizationType
 
 QUANTIZATION = "trt_llm.build.quantization_type"
@@ -46,16 +47,31 @@ def _next_lower_precision(c: Context) -> Patch:
     return {QUANTIZATION: older.name if has_it else NO_QUANT}
 
 
+def _lacking(c: Context) -> Capability | None:
+    """Return what of an FP8 type the runtime refuses on this GPU; None where it refuses nothing."""
+    kind = c.spec.quantization_type
+    if not kind.is_fp8 or c.gpu.compute_capability is None:
+        return None
+    asked = (Feature.FP8_WEIGHTS, *(Feature.FP8_KV_CACHE,) * kind.quantizes_kv_cache)
+    return next((found for found in map(c.can, asked) if found.is_refused), None)
+
+
+def _why_lacking(c: Context) -> str:
+    found = _lacking(c)
+    return found.how if found else ""
+
+
 FP8_ON_OLD_GPU = Rule(
     code="EH201",
     name="fp8-on-gpu-without-fp8",
     severity=Severity.ERROR,
     runtimes=GPU_RUNTIMES,
     fields=at(QUANTIZATION, _ACCELERATOR),
-    when=lambda c: c.spec.quantization_type.is_fp8 and _lacks(c, FP8_CAPABILITY),
+    when=lambda c: _lacking(c) is not None,
     message=lambda c: (
-        f"`{c.spec.quantization_type}` needs compute capability 8.9 or newer (L4, L40S, H100, "
-        f"H200, B200), and `{c.gpu.kind}` has {c.gpu.capability_text}."
+        f"`{c.spec.quantization_type}` does not run on `{c.gpu.kind}`, which has compute "
+        f"capability {c.gpu.capability_text}: {_why_lacking(c)}. L4, L40S, H100, H200 and B200 "
+        "have FP8."
         + (
             " The selection table lists A10G beside BEI's FP8; the GPU has none."
             if c.gpu.kind == "A10G" and c.spec.base_model.is_encoder

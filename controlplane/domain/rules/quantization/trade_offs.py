@@ -1,10 +1,10 @@
 """EH2: what a precision costs and brings, beyond whether the hardware has it."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.architectures import GEMMA_MODEL_TYPES
 from controlplane.domain.facts.quantization import (
     ESSENTIAL_PARAMETERS,
     FP4_CAPABILITY,
+    FP8,
     FP8_CAPABILITY,
 )
 from controlplane.domain.rules.context import Context
@@ -117,7 +117,7 @@ LARGE_IN_16_BITS = Rule(
     when=lambda c: (
         _parameters(c) > ESSENTIAL_PARAMETERS
         and c.checkpoint.existing_quantization is None
-        and c.checkpoint.model_type not in GEMMA_MODEL_TYPES
+        and c.checkpoint.model_type not in c.memory.precisions.unquantized.get(FP8.label, ())
     ),
     message=lambda c: (
         f"{_parameters(c) / 1e9:.0f} B parameters in 16 bits: above 15 B the guide calls "

@@ -1,7 +1,6 @@
 """EH2: models that quantization does not suit."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.architectures import GEMMA_MODEL_TYPES, GEMMA_SOURCE
 from controlplane.domain.facts.quantization import (
     KV_SENSITIVE_MODEL_TYPES,
     QWEN2_CALIBRATION_SAMPLES,
@@ -164,21 +163,29 @@ KV_ON_ENCODER = Rule(
 )
 
 
-GEMMA_ON_V1 = Rule(
+def _weights_that_it_takes_not(c: Context) -> str:
+    """Return the number in which the engine takes no weights of this family; empty else."""
+    label = c.spec.quantization_type.precision.weights.label
+    families = c.memory.precisions.unquantized.get(label, frozenset())
+    return label if c.checkpoint.model_type in families else ""
+
+
+UNLISTED_FAMILY = Rule(
     code="EH211",
     name="quantized-gemma-on-v1",
     severity=Severity.WARNING,
     runtimes=TRTLLM,
     needs=("checkpoint",),
     fields=at(QUANTIZATION),
-    concerns=lambda c: is_quantized(c) and not c.spec.is_v2 and not c.spec.base_model.is_encoder,
-    when=lambda c: c.checkpoint.model_type in GEMMA_MODEL_TYPES,
+    concerns=lambda c: is_quantized(c) and not c.spec.base_model.is_encoder,
+    when=lambda c: bool(_weights_that_it_takes_not(c)),
     message=lambda c: (
-        f"The v1 stack serves Gemma in bfloat16 only; `{c.spec.quantization_type}` is likely to "
-        "fail or to harm its answers."
+        f"TensorRT-LLM does not list `{c.checkpoint.model_type}` in "
+        f"{_weights_that_it_takes_not(c)}, of Gemma only Gemma 3 in FP8: "
+        f"`{c.spec.quantization_type}` is likely to fail or to harm its answers."
     ),
     fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),
-    source=GEMMA_SOURCE,
+    source=sources.tensorrt_llm("quantization, matrix of models and formats 1.2.1"),
     bad=on_trtllm(
         Example(
             config={_ACCELERATOR: "H100", QUANTIZATION: "fp8"},
@@ -187,8 +194,8 @@ GEMMA_ON_V1 = Rule(
     ),
     good=on_trtllm(
         Example(
-            config={_ACCELERATOR: "H100"},
-            checkpoint=facts(model_type="gemma2", architectures=["Gemma2ForCausalLM"]),
+            config={_ACCELERATOR: "H100", QUANTIZATION: "fp8"},
+            checkpoint=facts(model_type="gemma3_text", architectures=["Gemma3ForCausalLM"]),
         )
     ),
 )
@@ -200,5 +207,5 @@ RULES = (
     SMALL_MODEL,
     QUANTIZED_BERT,
     KV_ON_ENCODER,
-    GEMMA_ON_V1,
+    UNLISTED_FAMILY,
 )

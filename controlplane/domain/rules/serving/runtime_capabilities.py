@@ -3,21 +3,18 @@
 from typing import Any
 
 from controlplane.domain.facts import sources
+from controlplane.domain.facts.precision_support import is_expanded_as_stored
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, Config, Example, facts, on_trtllm
 from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import TRTLLM, VLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, arguments_of, v2_example
-from controlplane.domain.runtimes.capability import Capability, Feature
+from controlplane.domain.runtimes.capability import Feature, weights_feature
 
 _ACCELERATOR = "resources.accelerator"
 _BASE_MODEL = "trt_llm.build.base_model"
 _ON_VLLM: Config = {_ACCELERATOR: "H100", "enginehouse.runtime": "vllm"}
 _FP4 = facts(quantization_config={"quant_method": "modelopt", "quant_algo": "NVFP4"})
-
-
-def _can(c: Context, feature: Feature) -> Capability:
-    return c.engine.capabilities.capability(feature, c.gpu.kind)
 
 
 def _untranslated(c: Context) -> tuple[str, ...]:
@@ -28,21 +25,24 @@ def _leave_open(c: Context) -> Patch:
     return {f"{c.spec.settings_path}.runtime": None}
 
 
-def _stored_feature(c: Context) -> Feature | None:
+def _emulated_weights(c: Context) -> str:
+    """Return how vLLM expands the weights, stored or built; empty where it computes in them."""
     existing = c.checkpoint.existing_quantization
-    if existing is None or not (existing.is_fp4 or existing.is_fp8):
-        return None
-    return Feature.FP4_WEIGHTS if existing.is_fp4 else Feature.FP8_WEIGHTS
+    if existing is None:
+        feature = weights_feature(c.spec.quantization_type.precision.weights)
+        return _how_emulated(c, feature)
+    if is_expanded_as_stored(c.checkpoint, c.gpu, c.memory.precisions):
+        return (
+            "FP8 weights in memory, computed in 16 bits by Marlin: memory saved, no faster "
+            "arithmetic"
+        )
+    is_known = existing.is_fp4 or existing.is_fp8
+    feature = Feature.FP4_WEIGHTS if existing.is_fp4 else Feature.FP8_WEIGHTS
+    return _how_emulated(c, feature) if is_known else ""
 
 
-def _is_expanded(c: Context) -> bool:
-    feature = _stored_feature(c)
-    return feature is not None and _can(c, feature).is_emulated
-
-
-def _stored_how(c: Context) -> str:
-    feature = _stored_feature(c)
-    return _can(c, feature).how if feature else ""
+def _how_emulated(c: Context, feature: Feature | None) -> str:
+    return c.can(feature).how if feature and c.can(feature).is_emulated else ""
 
 
 def _unread(c: Context) -> list[str]:
@@ -61,14 +61,14 @@ def _gives(c: Context, path: str) -> bool:
 POOLING = Rule(
     code="EH655",
     name="encoder-on-tensorrt-llm",
-    severity=Severity.WARNING,
+    severity=Severity.ERROR,
     runtimes=TRTLLM,
     fields=at(_BASE_MODEL, "enginehouse.runtime"),
     concerns=lambda c: c.spec.accelerator is not None,
-    when=lambda c: c.spec.base_model.is_encoder and _can(c, Feature.POOLING).is_refused,
+    when=lambda c: c.spec.base_model.is_encoder and c.can(Feature.POOLING).is_refused,
     message=lambda c: (
         f"`base_model: {c.spec.base_model.value}` asks for vectors or scores, and TensorRT-LLM "
-        f"cannot give them: {_can(c, Feature.POOLING).how}. The native "
+        f"cannot give them: {c.can(Feature.POOLING).how}. The native "
         "engine does, and vLLM."
     ),
     fix=Fix(label="Leave the runtime open", patch=_leave_open, safe=False),
@@ -92,8 +92,8 @@ OLD_DEVICE = Rule(
     runtimes=VLLM,
     fields=at(_ACCELERATOR),
     concerns=lambda c: c.spec.accelerator is not None and c.gpu.compute_capability is not None,
-    when=lambda c: _can(c, Feature.ACCELERATOR).is_refused,
-    message=lambda c: f"vLLM does not run on `{c.gpu.kind}`: {_can(c, Feature.ACCELERATOR).how}.",
+    when=lambda c: c.can(Feature.ACCELERATOR).is_refused,
+    message=lambda c: f"vLLM does not run on `{c.gpu.kind}`: {c.can(Feature.ACCELERATOR).how}.",
     fix=Fix(
         label="Use an L4",
         patch=lambda c: {_ACCELERATOR: str(c.spec.accelerator).replace(c.gpu.kind, "L4")},
@@ -112,8 +112,8 @@ EXPANDED = Rule(
     needs=("checkpoint",),
     fields=at(_ACCELERATOR, "trt_llm.build.checkpoint_repository.repo"),
     concerns=lambda c: c.spec.accelerator is not None,
-    when=_is_expanded,
-    message=lambda c: f"On `{c.gpu.kind}` vLLM emulates this checkpoint: {_stored_how(c)}.",
+    when=lambda c: bool(_emulated_weights(c)),
+    message=lambda c: f"On `{c.gpu.kind}` vLLM emulates these weights: {_emulated_weights(c)}.",
     source=sources.measured("artifacts made on a CPU, loaded by vLLM 0.25.1 on an H100"),
     bad=Example(config=_ON_VLLM, checkpoint=_FP4),
     good=Example(config={**_ON_VLLM, _ACCELERATOR: "B200"}, checkpoint=_FP4),

@@ -81,7 +81,7 @@ NO_DRIVER = Rule(
 
 def _why_not_on_gpu(c: Context) -> str:
     """Return why the native engine does not take the GPUs asked for; empty where it does."""
-    found = c.engine.capabilities.capability(Feature.ACCELERATOR, c.gpu.kind)
+    found = c.can(Feature.ACCELERATOR)
     if found.is_refused:
         return f"does not run on `{c.gpu.kind}`: {found.how}"
     if c.spec.accelerator_count > 1:

@@ -10,7 +10,6 @@ from controlplane.domain.spec.engine_build import Speculator
 
 SPECULATOR = "trt_llm.build.speculator"
 _BATCH = "trt_llm.build.max_batch_size"
-_ADAPTERS = "trt_llm.build.lora_adapters"
 LARGEST_BATCH = 64
 LONG_DRAFT = 512
 LONGEST_DRAFT = 2048
@@ -203,28 +202,6 @@ DRAFT_BELOW_SIZES = Rule(
     good=draft_example({**RECOMMENDED, "num_draft_tokens": 41}),
 )
 
-WITH_ADAPTERS = Rule(
-    code="EH407",
-    name="lookahead-with-adapters",
-    severity=Severity.ERROR,
-    runtimes=TRTLLM,
-    fields=at(SPECULATOR, _ADAPTERS),
-    concerns=uses_lookahead,
-    when=lambda c: bool(c.spec.engine_build.lora_adapters),
-    message=lambda c: (
-        f"Lookahead decoding and LoRA adapters exclude each other in this engine "
-        f"({len(c.spec.engine_build.lora_adapters or {})} adapters are named)."
-    ),
-    fix=Fix(label="Remove lookahead", patch=lambda _: {SPECULATOR: None}, safe=False),
-    source=sources.tensorrt_llm("issue 12617, n-gram drafts with LoRA"),
-    bad=on_trtllm(
-        draft_example(
-            RECOMMENDED, **{_ADAPTERS: {"legal": {"source": "LOCAL", "repo": "/checkpoints/legal"}}}
-        )
-    ),
-    good=on_trtllm(draft_example(RECOMMENDED)),
-)
-
 ON_BLACKWELL = Rule(
     code="EH408",
     name="lookahead-on-blackwell",
@@ -280,7 +257,6 @@ RULES = (
     DRAFT_LONG,
     DRAFT_EMPTY,
     DRAFT_BELOW_SIZES,
-    WITH_ADAPTERS,
     ON_BLACKWELL,
     WITHOUT_PAGING,
 )

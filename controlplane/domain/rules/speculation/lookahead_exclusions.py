@@ -1,12 +1,10 @@
 """EH41: what lookahead excludes, and settings beside it that have no effect."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.quantization import FP4_CAPABILITY
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
-from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at, on_gpu
-from controlplane.domain.rules.serving.recognised_models import GEMMA_3
+from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at
 from controlplane.domain.rules.speculation.lookahead import (
     RECOMMENDED,
     SPECULATOR,
@@ -84,12 +82,12 @@ STRUCTURED = Rule(
     fields=at(SPECULATOR),
     when=uses_lookahead,
     message=lambda _: (
-        "With lookahead on, a request with `response_format` is refused with 400 and never "
-        "answered as free text, and sampling is off: temperature counts as 0. The guide calls both "
-        "inherent; vLLM's n-gram drafts allow them. Serve structured output from a deployment "
-        "without a speculator."
+        "The guide calls it inherent to lookahead that requests with `response_format` are refused "
+        "and that sampling is off. Here TensorRT-LLM drafts by n-grams, which its own matrix "
+        "combines with guided decoding, as vLLM does; a schema and a temperature count as without "
+        "drafts."
     ),
-    source=_GUIDE("Limitations"),
+    source=sources.tensorrt_llm("feature combination matrix"),
     bad=on_trtllm(draft_example(_WITH_B10)),
     good=on_trtllm(Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B)),
 )
@@ -102,16 +100,20 @@ SAMPLED = Rule(
     needs=("checkpoint",),
     fields=at(SPECULATOR),
     concerns=uses_lookahead,
-    when=lambda c: (c.checkpoint.default_temperature or 0) > 0,
+    when=lambda c: (
+        (c.checkpoint.default_temperature or 0) > 0 and c.engine.drafts_greedily(c.version)
+    ),
     message=lambda c: (
         f"The checkpoint asks to be sampled at temperature {c.checkpoint.default_temperature:g}, "
-        "and lookahead decodes at 0: answers are the most likely ones, the same each time."
+        f"and TensorRT-LLM {c.version} drafts with a suffix automaton, under which it takes the "
+        "most likely token: answers are the same each time."
     ),
-    source=_GUIDE("Limitations"),
+    source=sources.tensorrt_llm("speculative_config, allow_advanced_sampling"),
     bad=on_trtllm(
         Example(
             config={_ACCELERATOR: "H100", SPECULATOR: _WITH_B10},
             checkpoint=LLAMA_8B.model_copy(update={"default_temperature": 0.6}),
+            versions=frozenset({("trtllm", "1.3.0")}),
         )
     ),
     good=on_trtllm(draft_example(_WITH_B10)),
@@ -141,7 +143,7 @@ ON_ENCODER = Rule(
     name="lookahead-on-encoder",
     severity=Severity.ERROR,
     fields=at(SPECULATOR, _BASE),
-    concerns=on_gpu(lambda c: c.spec.base_model.is_encoder),
+    concerns=lambda c: c.spec.base_model.is_encoder,
     when=lambda c: c.spec.speculator is not None,
     message=lambda c: (
         f"`base_model: {c.spec.base_model}` generates no tokens, so there is nothing to draft; BEI "
@@ -193,26 +195,6 @@ PROMPT_TABLE = Rule(
     good=on_trtllm(draft_example(_WITH_B10)),
 )
 
-IMAGES = Rule(
-    code="EH418",
-    name="image-model-under-lookahead",
-    severity=Severity.WARNING,
-    runtimes=TRTLLM,
-    needs=("checkpoint",),
-    fields=at(SPECULATOR),
-    concerns=uses_lookahead,
-    when=lambda c: c.checkpoint.role is Role.MULTIMODAL,
-    message=lambda c: (
-        f"`{c.checkpoint.architecture}` takes images, and lookahead with image inputs is not "
-        "offered on v1; text alone is drafted."
-    ),
-    source=sources.tensorrt_llm("issue 6009, lookahead with a prompt table"),
-    bad=on_trtllm(
-        Example(config={_ACCELERATOR: "H100", SPECULATOR: _WITH_B10}, checkpoint=GEMMA_3)
-    ),
-    good=on_trtllm(draft_example(_WITH_B10)),
-)
-
 LOGITS = Rule(
     code="EH419",
     name="context-logits-under-lookahead",
@@ -248,5 +230,5 @@ FULL_FRACTION = Rule(
 
 RULES = (
     B10_IN_ANOTHER_MODE, WITHOUT_B10, STRUCTURED, SAMPLED, UNLISTED_DEVICE, ON_ENCODER, DRAFT_MODEL,
-    PROMPT_TABLE, IMAGES, LOGITS, FULL_FRACTION,
+    PROMPT_TABLE, LOGITS, FULL_FRACTION,
 )  # fmt: skip

@@ -21,6 +21,7 @@ from controlplane.domain.runtimes.trtllm import (
 )
 from controlplane.domain.runtimes.trtllm.effective import trtllm_values
 from controlplane.domain.runtimes.trtllm.memory import MEMORY
+from controlplane.domain.runtimes.trtllm.pairs import PAIRS
 from controlplane.domain.runtimes.trtllm.reasons import REASONS
 from controlplane.domain.spec import Spec
 
@@ -36,6 +37,7 @@ class TensorRtLlm(Runtime):
     metrics = metrics
     failures = failures
     memory = MEMORY
+    pairs = PAIRS
     # It gives no vectors and scores.
     ranks = MappingProxyType({Task.TEXT: 2})
     run_by_us = capabilities.RUN_BY_US or capabilities.NOT_YET_RUN
@@ -69,6 +71,10 @@ class TensorRtLlm(Runtime):
         """Yield what its command says otherwise than the config."""
         yield from gpu_values(spec, checkpoint, self)
         yield from trtllm_values(spec)
+
+    def drafts_greedily(self, version: str) -> bool:
+        """Return whether it drafts with its suffix automaton, which samples nothing by default."""
+        return capabilities.has_suffix_automaton(version)
 
     def adapter_choice(self, name: str, number: int, folder: str) -> Mapping[str, Any]:
         """Return the adapter's folder, which a request names here."""

@@ -119,7 +119,18 @@ def say_pooling(line: CommandWriter) -> None:
 
 def step_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:
     """Return the tokens of a step, raised to what vLLM insists on."""
-    return max(spec.max_num_tokens, spec.max_batch_size, whole_prompt_tokens(spec, checkpoint))
+    return max(
+        spec.max_num_tokens, spec.max_batch_size,
+        whole_prompt_tokens(spec, checkpoint), adapted_draft_tokens(spec),
+    )  # fmt: skip
+
+
+def adapted_draft_tokens(spec: Spec) -> int:
+    """Return a token and all drafts of every request, where drafts meet adapters; 0 elsewhere."""
+    drafted = drafted_by(spec.speculator) if spec.speculator else None
+    build = spec.engine_build
+    may_adapt = bool(build.lora_adapters) or build.lora_configuration is not None
+    return spec.max_batch_size * (drafted + 1) if drafted and may_adapt else 0
 
 
 def whole_prompt_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:

@@ -103,10 +103,15 @@ def capability(feature: Feature, device_kind: str = "H100", version: str = VERSI
     )  # fmt: skip
 
 
+def expands_fp8(version: str) -> bool:
+    """Return whether this version computes ModelOpt's FP8 weights in 16 bits on older GPUs."""
+    return VERSIONS.index(version) >= VERSIONS.index(EXPANDS_FP8_SINCE)
+
+
 def _by_device(feature: Feature, has: tuple[int, int], version: str) -> Capability | None:
     match feature:
         case Feature.FP8_WEIGHTS:
-            expands = EXPANDED_FP8_CAPABILITY if version >= EXPANDS_FP8_SINCE else FP8_CAPABILITY
+            expands = EXPANDED_FP8_CAPABILITY if expands_fp8(version) else FP8_CAPABILITY
             return _weights("FP8", has, FP8_CAPABILITY, expands, f" (from {EXPANDS_FP8_SINCE} on)")
         case Feature.FP4_WEIGHTS:
             return _weights("NVFP4", has, FP4_CAPABILITY, EXPANDED_FP4_CAPABILITY)

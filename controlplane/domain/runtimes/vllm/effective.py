@@ -23,8 +23,8 @@ def vllm_values(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Effe
             field=f"{spec.limits_path}.max_num_tokens",
             asked=spec.max_num_tokens,
             effective=step_tokens(spec, checkpoint),
-            reason="vLLM wants a step to hold a token of every request, and a whole prompt where "
-            "prompts do not enter in pieces.",
+            reason="vLLM wants a step to hold a token of every request (with adapters, all its "
+            "drafts too), and a whole prompt where prompts do not enter in pieces.",
         )
         yield EffectiveValue(
             field=f"{spec.limits_path}.max_seq_len",

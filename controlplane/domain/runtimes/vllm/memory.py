@@ -4,11 +4,13 @@ Its KV cache is what its share of the GPU leaves; CUDA context and graphs lie ou
 weights and planned activations it took 0.3 GiB with SmolLM2, 0.9 with Qwen3-8B. Checked 2026-11-28.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.facts.precision_support import PrecisionSupport
-from controlplane.domain.facts.quantization import NVFP4
+from controlplane.domain.facts.quantization import FP8, NVFP4
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 
 MOST_OF_A_DEVICE = 0.95
@@ -16,6 +18,13 @@ MOST_OF_A_DEVICE = 0.95
 EXPANDED_FP8_CAPABILITY = (8, 0)
 """It computes FP8 weights in 16 bits from here on; FP4 weights from compute capability 7.5."""
 EXPANDED_FP4_CAPABILITY = (7, 5)
+EXPANDED_STORED_FP8: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {"fp8": (7, 5), "compressed-tensors": (7, 5), "fbgemm_fp8": (8, 0)}
+)
+"""FP8 checkpoints of other tools than ModelOpt, which all versions known here expand.
+
+Source: `get_min_capability` of each loader in 0.25.1 and 0.33.0, read 2026-11-30.
+"""
 MEMORY = RuntimeMemory(
     name="vllm",
     context_bytes=GIB,
@@ -24,9 +33,19 @@ MEMORY = RuntimeMemory(
     counts_engine_tables=True,
     most_of_device=MOST_OF_A_DEVICE,
     profiled_drafts=1,
-    # FP8 is not among them: the version that we ran refuses it there, as EH201 does for all.
     precisions=PrecisionSupport(
         expanded_from=MappingProxyType({NVFP4.label: EXPANDED_FP4_CAPABILITY}),
-        quantizes_gemma=True,
+        stored_from=EXPANDED_STORED_FP8,
     ),
 )
+"""Of the version that we ran, which refuses ModelOpt's FP8 weights below compute capability 8.9."""
+MEMORY_OF_NEWER = replace(
+    MEMORY,
+    precisions=replace(
+        MEMORY.precisions,
+        expanded_from=MappingProxyType(
+            {NVFP4.label: EXPANDED_FP4_CAPABILITY, FP8.label: EXPANDED_FP8_CAPABILITY}
+        ),
+    ),
+)
+"""Of those that expand them."""

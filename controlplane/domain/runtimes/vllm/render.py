@@ -37,6 +37,9 @@ _LENGTH_REASON = (
     "vLLM would cut every answer at it; the gateway gives it to requests that name no length."
 )
 _BATCH_REASON = "vLLM wants a step to hold one token of every request."
+_DRAFTS_REASON = (
+    "vLLM wants a step to hold a token and all drafts of every request where there are adapters."
+)
 _SHARE_REASON = (
     "vLLM takes a share of the whole GPU for weights, activations and KV cache together; it is "
     "worked out from the memory plan so that the KV cache gets this share of what is left."
@@ -145,13 +148,18 @@ def _say_step(line: CommandWriter, checkpoint: CheckpointFacts) -> None:
     """Say the tokens of a step, raised to what vLLM insists on."""
     spec = line.spec
     field = f"{spec.limits_path}.max_num_tokens"
-    needed = arguments.whole_prompt_tokens(spec, checkpoint)
     tokens = arguments.step_tokens(spec, checkpoint)
     words = (arguments.FLAGS[field], tokens)
     if tokens == spec.max_num_tokens:
         line.say(field, *words)
     else:
-        line.change(field, words, _TOKENS_REASON if tokens == needed else _BATCH_REASON)
+        line.change(field, words, _why_raised(tokens, spec, checkpoint))
+
+
+def _why_raised(tokens: int, spec: Spec, checkpoint: CheckpointFacts) -> str:
+    if tokens == arguments.whole_prompt_tokens(spec, checkpoint):
+        return _TOKENS_REASON
+    return _DRAFTS_REASON if tokens == arguments.adapted_draft_tokens(spec) else _BATCH_REASON
 
 
 def _say_precision(line: CommandWriter, stored: ExistingQuantization | None) -> None:

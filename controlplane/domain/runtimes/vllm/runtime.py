@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.runtimes.argument_fault import ArgumentFault
+from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.gpu_values import gpu_values
 from controlplane.domain.runtimes.launch import Launch, Start
@@ -25,8 +25,9 @@ from controlplane.domain.runtimes.vllm.argument_faults import argument_faults
 from controlplane.domain.runtimes.vllm.chat_parsers import tool_refusal, unread_reasoning
 from controlplane.domain.runtimes.vllm.effective import vllm_values
 from controlplane.domain.runtimes.vllm.engine_keys import untranslated
-from controlplane.domain.runtimes.vllm.memory import MEMORY
-from controlplane.domain.runtimes.vllm.reasons import REASONS, TOLD_ALONE
+from controlplane.domain.runtimes.vllm.memory import MEMORY, MEMORY_OF_NEWER
+from controlplane.domain.runtimes.vllm.pairs import PAIRS
+from controlplane.domain.runtimes.vllm.reasons import REASONS
 from controlplane.domain.spec import Spec
 
 
@@ -41,6 +42,7 @@ class Vllm(Runtime):
     metrics = metrics
     failures = failures
     memory = MEMORY
+    pairs = PAIRS
     ranks = MappingProxyType({Task.TEXT: 0, Task.VECTORS: 1, Task.QUANTIZED_VECTORS: 0})
     run_by_us = capabilities.RUN_BY_US
     was_run_on_gpus = True
@@ -71,17 +73,9 @@ class Vllm(Runtime):
         version = start.version or capabilities.VERSION
         return render.render(spec, checkpoint, version=version, **start.shared())
 
-    def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
-        """Return why requests with tools are refused though the template shows tools, if so."""
-        return tool_refusal(spec, checkpoint)
-
-    def unread_reasoning(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
-        """Return how answers set reasoning apart, in words, where it is left in them."""
-        return unread_reasoning(spec, checkpoint)
-
-    def argument_faults(self, spec: Spec, ran: Collection[str]) -> Iterable[ArgumentFault]:
-        """Return what is wrong with arguments by its own names, in the versions that hosts ran."""
-        return argument_faults(spec, ran)
+    def memory_in(self, version: str) -> RuntimeMemory:
+        """Return its memory, with FP8 weights expanded where this version does."""
+        return MEMORY_OF_NEWER if capabilities.expands_fp8(version) else MEMORY
 
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the arguments of TensorRT-LLM that it has no flag for."""

@@ -1,0 +1,152 @@
+"""EH66: what the runtime refuses on this GPU, and pairs that were not seen to go together."""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from controlplane.domain.facts import sources
+from controlplane.domain.facts.precision_support import is_expanded_as_stored
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trtllm, on_vllm
+from controlplane.domain.rules.other_runtimes import other_engines
+from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity
+from controlplane.domain.rules.speculation.lookahead import RECOMMENDED, SPECULATOR
+from controlplane.domain.runtimes.asked import asked_features
+from controlplane.domain.runtimes.capability import Feature, Support
+from controlplane.domain.runtimes.pairs import Pair
+from controlplane.domain.runtimes.together import listed_pair
+
+_ADAPTERS = "trt_llm.build.lora_adapters"
+_STAGES = "trt_llm.build.pipeline_parallel_count"
+_REPO = "trt_llm.build.checkpoint_repository.repo"
+_PLACES = {
+    Feature.LOOKAHEAD: SPECULATOR,
+    Feature.ADAPTERS: _ADAPTERS,
+    Feature.PIPELINE_PARALLEL: _STAGES,
+    Feature.MULTIMODAL: _REPO,
+    Feature.FP8_WEIGHTS: _REPO,
+    Feature.FP8_KV_CACHE: "trt_llm.build.quantization_type",
+    Feature.HOST_KV_CACHE: "trt_llm.runtime.kv_cache_host_memory_bytes",
+    Feature.ENGINE_ARGUMENTS: "trt_llm.runtime.patch_kwargs",
+}
+"""Where a config asks for it, of those that have no path of their own in each stack."""
+_OF_OTHER_RULES = frozenset({Feature.ACCELERATOR, Feature.FP4_WEIGHTS, Feature.POOLING})
+_OF_REQUESTS = (Feature.STRUCTURED_OUTPUT, Feature.TOOLS)
+"""What any request for text may ask for."""
+_ONE: Config = {_ADAPTERS: {"legal": {"source": "LOCAL", "repo": "/checkpoints/legal"}}}
+_H100: Config = {"resources.accelerator": "H100", "trt_llm.build.max_batch_size": 32}
+
+
+def _asked(c: Context) -> tuple[Feature, ...]:
+    return tuple(asked_features(c.spec, c.known.checkpoint))
+
+
+def _refused(c: Context) -> list[Feature]:
+    """Return what is asked and refused, but for what other rules say of the GPU and the weights."""
+    if c.can(Feature.ACCELERATOR).is_refused:
+        return []
+    return [
+        feature
+        for feature in _asked(c)
+        if feature not in _OF_OTHER_RULES and c.can(feature).is_refused and not _is_said(c, feature)
+    ]
+
+
+def _is_said(c: Context, feature: Feature) -> bool:
+    asks_fp8 = c.spec.quantization_type.is_fp8
+    match feature:
+        case Feature.FP8_WEIGHTS:
+            stored = c.known.checkpoint
+            expands = stored is not None and is_expanded_as_stored(
+                stored, c.gpu, c.memory.precisions
+            )
+            return asks_fp8 or expands
+        case Feature.FP8_KV_CACHE:
+            return asks_fp8 and c.spec.quantization_type.quantizes_kv_cache
+    return False
+
+
+def _place(c: Context, feature: Feature) -> str:
+    return _PLACES.get(feature, c.spec.tensor_parallel_path)
+
+
+def _refusals(c: Context) -> str:
+    return "; ".join(f"{feature}: {c.can(feature).how}" for feature in _refused(c))
+
+
+def _without_adapters(c: Context) -> Patch | None:
+    return {_ADAPTERS: None} if _refused(c) == [Feature.ADAPTERS] else None
+
+
+REFUSED = Rule(
+    code="EH663",
+    name="feature-that-the-runtime-refuses",
+    severity=Severity.ERROR,
+    runtimes=GPU_RUNTIMES,
+    fields=lambda c: tuple(_place(c, each) for each in _refused(c)) or (_ADAPTERS,),
+    may_mark=tuple(sorted({*_PLACES.values()})),
+    when=lambda c: bool(_refused(c)),
+    message=lambda c: f"{c.engine.title} cannot serve this on `{c.gpu.kind}`: {_refusals(c)}.",
+    fix=Fix(label="Remove the adapters", patch=_without_adapters, safe=False),
+    otherwise=other_engines,
+    source=sources.enginehouse("runtimes, capabilities"),
+    bad=on_trtllm(Example(config={**_H100, **_ONE}, checkpoint=LLAMA_8B)),
+    good=on_vllm(Example(config={**_H100, **_ONE}, checkpoint=LLAMA_8B)),
+)
+
+
+def _untested_pairs(c: Context) -> list[Pair]:
+    """Return the pairs not seen to run, of what is asked and what requests may ask beside it."""
+    together = combinations((*_asked(c), *_beside(c)), 2)
+    found = (listed_pair(c.engine, *pair, c.version) for pair in together)
+    return [
+        pair
+        for pair in found
+        if pair is not None
+        and pair.support is Support.UNTESTED
+        and not any(c.can(feature).is_refused for feature in pair.features)
+    ]
+
+
+def _beside(c: Context) -> Iterator[Feature]:
+    if c.spec.base_model.is_encoder:
+        return
+    yield from _OF_REQUESTS
+    if getattr(c.spec.trt_llm.runtime, "enable_chunked_context", c.spec.chunks_prefill):
+        yield Feature.CHUNKED_PREFILL
+
+
+def _pair_places(c: Context) -> tuple[str, ...]:
+    asked = {feature for pair in _untested_pairs(c) for feature in pair.features} & {*_asked(c)}
+    return tuple(_place(c, feature) for feature in Feature if feature in asked)
+
+
+def _said(pair: Pair) -> str:
+    one, other = pair.features
+    return f"{one} with {other} ({pair.how}; {pair.source.document}, {pair.source.section})"
+
+
+def _without_lookahead(c: Context) -> Patch | None:
+    drafts = all(Feature.LOOKAHEAD in pair.features for pair in _untested_pairs(c))
+    return {SPECULATOR: None} if drafts else None
+
+
+UNTESTED = Rule(
+    code="EH664",
+    name="features-not-seen-together",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    fields=lambda c: _pair_places(c) or (SPECULATOR,),
+    may_mark=(SPECULATOR, _ADAPTERS, _STAGES, _REPO),
+    when=lambda c: bool(_untested_pairs(c)),
+    message=lambda c: (
+        f"{c.engine.title} {c.version} was not seen to run "
+        + "; nor ".join(map(_said, _untested_pairs(c)))
+        + ". Try it before anyone depends on it."
+    ),
+    fix=Fix(label="Remove lookahead", patch=_without_lookahead, safe=False),
+    source=sources.enginehouse("runtimes, pairs of features"),
+    bad=on_vllm(Example(config={**_H100, SPECULATOR: RECOMMENDED, **_ONE}, checkpoint=LLAMA_8B)),
+    good=on_vllm(Example(config={**_H100, **_ONE}, checkpoint=LLAMA_8B)),
+)
+
+RULES = (REFUSED, UNTESTED)
