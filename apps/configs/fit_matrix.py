@@ -6,12 +6,12 @@ from typing import Any
 
 from apps.accounts.models import Team
 from apps.configs.form_values import stack_of, value_at
-from apps.configs.selectors import facts_known, host_offers
+from apps.configs.selectors import HostOffers, facts_known, offers_of_hosts
 from controlplane.domain.facts.gpus import CPU, GPUS
 from controlplane.domain.facts.quantization import TRIED, quantizes
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
 from controlplane.domain.runtimes import RUNTIMES
-from controlplane.domain.runtimes.choice import on_gpus
+from controlplane.domain.runtimes.serving_memory import memory_by_choice
 from controlplane.domain.spec import Spec
 
 
@@ -54,8 +54,14 @@ def matrix_of(*, team: Team, spec: Spec | None, might_get: bool) -> Matrix:
     facts = facts_known(team=team, checkpoint=spec.checkpoint)
     if facts is None:
         return Matrix(waits="The checkpoint's files were not read yet.")
-    runtime = on_gpus(spec).memory
-    rows = fit(facts, _offers(might_get), spec=spec, runtime=runtime, with_refused=True)
+    hosts = offers_of_hosts()
+    memory_of = memory_by_choice(
+        spec, facts,
+        started=lambda kind: hosts.runtimes(kind=kind, pool=spec.pool),
+        ran=lambda kind: hosts.versions(kind=kind, pool=spec.pool),
+    )  # fmt: skip
+    offers = _offers(hosts, might_get)
+    rows = fit(facts, offers, spec=spec, runtime=memory_of, with_refused=True)
     return Matrix(precisions=_precisions(rows), lines=tuple(_lines(rows)))
 
 
@@ -83,9 +89,9 @@ def cell_patch(data: Mapping[str, Any], taken: str) -> Mapping[str, Any]:
     return {path: value for path, value in patch.items() if value != value_at(data, path)}
 
 
-def _offers(might_get: bool) -> Sequence[GpuOffer]:
+def _offers(hosts: HostOffers, might_get: bool) -> Sequence[GpuOffer]:
     owned: dict[str, GpuOffer] = {}
-    for each in host_offers():
+    for each in hosts.devices:
         offer = GpuOffer(kind=each.kind, count=each.count, memory_bytes=each.memory_bytes)
         owned[each.kind] = max(owned.get(each.kind, offer), offer, key=lambda one: one.count)
     others = every_offer() if might_get else ()

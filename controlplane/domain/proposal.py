@@ -13,6 +13,7 @@ from controlplane.domain.facts.gpus import CPU, GIB, GPUS
 from controlplane.domain.facts.quantization import PROPOSED, quantizes
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
 from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.serving_memory import memory_by_choice
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
 from controlplane.domain.spec.choices import RUNTIME_ON_CPU, RUNTIME_ON_GPU
@@ -79,7 +80,7 @@ def best_rows(
     kinds = {offer.kind for offer in owned}
     others = (offer for offer in every_offer() if offer.kind not in kinds)
     offers = [offer for offer in (*owned, *others) if offer.kind in GPUS and offer.kind != CPU]
-    return fit(checkpoint, offers, spec=spec, runtime=RUNTIMES[RUNTIME_ON_GPU].memory)
+    return fit(checkpoint, offers, spec=spec, runtime=memory_by_choice(spec, checkpoint))
 
 
 def _on_cpu(checkpoint: CheckpointFacts, named: Named) -> Proposal:

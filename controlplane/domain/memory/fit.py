@@ -1,6 +1,6 @@
 """Which GPUs a model runs on: every kind, precision and division over GPUs, best first."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,16 @@ from controlplane.domain.memory.plan import UnplannableError, plan
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.sizing import DEVICE_COUNTS, DEVICES_PER_HOST, divides_heads
 from controlplane.domain.spec import Spec
+from controlplane.domain.spec.choices import BaseModelKind
 
 _USD_PER_BYTE_A_MINUTE = 0.10833 / 3.35e12
 """An H100's price for its bandwidth, to place kinds that the hosted product does not sell."""
 _MOST_TOGETHER = 64
 """Requests at once that throughput is stated for, where so many fit."""
+
+
+MemoryOf = Callable[[str, str, int], RuntimeMemory]
+"""Kind, type of quantization and number of GPUs -> what is known of the runtime that serves it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,20 +117,22 @@ def fit(
     offers: Sequence[GpuOffer],
     *,
     spec: Spec,
-    runtime: RuntimeMemory,
+    runtime: RuntimeMemory | MemoryOf,
     with_refused: bool = False,
 ) -> tuple[FitRow, ...]:
     """Return what the model runs on, best first: it fits, it is owned, it costs least a token.
 
     Of each kind and precision the fewest GPUs that hold a full-length request, and all larger
-    divisions. Limits (length, batch, fraction) are those of `spec`. With `with_refused` also the
-    rows that are not to be had, with the reason, last.
+    divisions. Limits (length, batch, fraction) are those of `spec`. `runtime` is one for all rows,
+    or says which serves a row. With `with_refused` also the rows that are not to be had, with the
+    reason, last.
     """
+    memory_of: MemoryOf = runtime if callable(runtime) else lambda *_: runtime
     rows = [
         row
         for offer in offers
         if offer.kind in PLANNABLE_GPUS
-        for row in _rows_of(offer, checkpoint, spec, runtime)
+        for row in _rows_of(offer, checkpoint, spec, memory_of)
         if with_refused or row.fits
     ]
     return tuple(sorted(rows, key=_rank))
@@ -146,25 +153,42 @@ def _rank(row: FitRow) -> tuple[Any, ...]:
 
 
 def _rows_of(
-    offer: GpuOffer, checkpoint: CheckpointFacts, spec: Spec, runtime: RuntimeMemory
+    offer: GpuOffer, checkpoint: CheckpointFacts, spec: Spec, memory_of: MemoryOf
 ) -> Iterator[FitRow]:
     gpu = PLANNABLE_GPUS[offer.kind]
     quantized = checkpoint.existing_quantization is not None
     for name in TRIED[:1] if quantized else TRIED:
-        refused = stored_refusal(checkpoint, gpu, runtime.precisions) if quantized else None
-        refused = refused or precision_refusal(name, gpu, checkpoint, runtime.precisions)
+        support = memory_of(offer.kind, name, 1).precisions
+        refused = stored_refusal(checkpoint, gpu, support) if quantized else None
+        refused = refused or precision_refusal(name, gpu, checkpoint, support)
+        refused = refused or _encoder_refusal(name, spec)
         if refused:
             yield _row(offer, name, (1, 1), None, (refused,))
             continue
-        for division in _divisions(offer, checkpoint):
-            yield _planned(offer, checkpoint, spec, runtime, name, division)
+        for division in _divisions(offer, checkpoint, spec):
+            memory = memory_of(offer.kind, name, division[0] * division[1])
+            yield _planned(offer, checkpoint, spec, memory, name, division)
 
 
-def _divisions(offer: GpuOffer, checkpoint: CheckpointFacts) -> Iterator[tuple[int, int]]:
+def _encoder_refusal(name: str, spec: Spec) -> str | None:
+    precision = PRECISIONS[name]
+    if spec.base_model is BaseModelKind.ENCODER_BERT and precision.is_quantized:
+        return "`encoder_bert` runs in 16 bits only"
+    if spec.base_model.is_encoder and precision.quantizes_kv_cache:
+        return "an encoder keeps no KV cache"
+    return None
+
+
+def _divisions(
+    offer: GpuOffer, checkpoint: CheckpointFacts, spec: Spec
+) -> Iterator[tuple[int, int]]:
+    if spec.base_model.is_encoder:
+        yield 1, 1
+        return
     ranks = [n for n in DEVICE_COUNTS if n <= offer.count and divides_heads(checkpoint, n)]
     yield from ((n, 1) for n in ranks)
     widest = max(ranks, default=1)
-    if offer.count // widest > 1:
+    if offer.count // widest > 1 and not spec.is_v2:
         yield widest, offer.count // widest
 
 
@@ -198,11 +222,7 @@ def _reasons(
     planned: MemoryPlan, checkpoint: CheckpointFacts, gpu: Gpu, name: str
 ) -> Iterator[str]:
     if planned.verdict == "does_not_fit":
-        yield (
-            f"needs {planned.fixed_bytes / 2**30:,.1f} GiB a GPU before the first token"
-            if not planned.weights_fit
-            else f"holds {planned.longest_sequence_tokens:,} of {planned.sequence_tokens:,} tokens"
-        )
+        yield _why_not(planned)
     if planned.verdict == "tight":
         yield "fits without the margin that runs on this kind have needed"
     if is_emulated(name, gpu):
@@ -213,6 +233,18 @@ def _reasons(
         yield precision.weights.loss
     elif precision.is_quantized and parameters < SMALL_MODEL_PARAMETERS:
         yield "a model of this size gains little from quantization"
+
+
+def _why_not(planned: MemoryPlan) -> str:
+    if planned.weights_fit:
+        return f"holds {planned.longest_sequence_tokens:,} of {planned.sequence_tokens:,} tokens"
+    if planned.binding == "activations":
+        taken = planned.activations_bytes / 2**30
+        return (
+            f"steps of {planned.step_tokens:,} tokens take {taken:,.1f} GiB a GPU: lower "
+            "`max_num_tokens`"
+        )
+    return f"needs {planned.fixed_bytes / 2**30:,.1f} GiB a GPU before the first token"
 
 
 def _row(

@@ -87,6 +87,7 @@ def _parts(inputs: PlanInputs) -> _Parts:
     layout = _layout(spec, checkpoint, element_bytes, divided)
     if weights is None or layout is None:
         raise unplannable(checkpoint)
+    length = spec.max_seq_len or checkpoint.max_positions or FALLBACK_SEQUENCE_TOKENS
     return _Parts(
         weights=weights,
         layout=layout,
@@ -94,8 +95,8 @@ def _parts(inputs: PlanInputs) -> _Parts:
         divided=divided,
         drafting=drafting,
         adapters_bytes=-(-adapter_bytes(spec, checkpoint) // divided.devices),
-        step_tokens=_step_tokens(spec, drafting),
-        length=spec.max_seq_len or checkpoint.max_positions or FALLBACK_SEQUENCE_TOKENS,
+        step_tokens=_step_tokens(spec, drafting, length),
+        length=length,
     )
 
 
@@ -189,7 +190,8 @@ def _layout(
     )
 
 
-def _step_tokens(spec: Spec, drafting: Drafting) -> int:
-    """Drafts raise the tokens of a step to a full batch with all its drafts."""
+def _step_tokens(spec: Spec, drafting: Drafting, length: int) -> int:
+    """Drafts raise a step to a full batch with all of them, an encoder to the longest input."""
     drafted = spec.max_batch_size * (drafting.tokens + 1) if drafting.tokens else 0
-    return max(spec.max_num_tokens, drafted)
+    whole = length if spec.base_model.is_encoder else 0
+    return max(spec.max_num_tokens, drafted, whole)

@@ -1,9 +1,16 @@
 """Where a draft fits, what a taken cell changes, and what may be planned without owning it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from apps.configs.fit_matrix import cell_patch, matrix_of
 from controlplane import clock
+from controlplane.domain.facts.architectures import Role
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.existing_quantization import ExistingQuantization
+from controlplane.domain.facts.gpus import GPUS
 from controlplane.domain.memory import every_offer, fit
 from controlplane.domain.rules import examples
 from controlplane.domain.rules.context import Known, every_kind
@@ -11,7 +18,8 @@ from controlplane.domain.rules.examine import examine
 from controlplane.domain.rules.examples import LLAMA_70B
 from controlplane.domain.rules.rule import Severity
 from controlplane.domain.runtimes import RUNTIMES
-from controlplane.domain.spec import edit_yaml, parse_mapping, parse_text
+from controlplane.domain.runtimes.serving_memory import memory_by_choice
+from controlplane.domain.spec import Spec, edit_yaml, parse_mapping, parse_text
 from controlplane.domain.spec.patch import patched
 from tests.apps.pages import signed_in
 from tests.factories import Cast, make_cast, make_checkpoint_record, make_device, make_node
@@ -119,19 +127,57 @@ def test_only_the_build_is_off_for_a_device_one_might_get() -> None:
     assert "H100 (not here)" in owned
 
 
-@pytest.mark.parametrize("runtime", ["vllm", "trtllm"])
-@pytest.mark.parametrize("name", ["LLAMA_8B", "LLAMA_70B", "QWEN2_7B"])
-def test_no_cell_offers_what_a_check_then_blocks(name: str, runtime: str) -> None:
-    checkpoint = getattr(examples, name)
-    text = f"enginehouse: {{runtime: {runtime}}}\n{TEXT}"
-    data, spec = parse_text(text).data, parse_text(text).spec
-    assert spec is not None
+EMBEDDER_8B = examples.facts(
+    architectures=["Qwen3Model"], model_type="qwen3", hidden_size=4096, num_hidden_layers=36,
+    num_attention_heads=32, num_key_value_heads=8, head_dim=128, intermediate_size=12_288,
+    vocab_size=151_665, max_position_embeddings=40_960, tie_word_embeddings=False,
+    chat_template=None,
+)  # fmt: skip
+GEMMA = examples.facts(
+    architectures=["Gemma3ForCausalLM"], model_type="gemma3_text", hidden_size=2560,
+    num_hidden_layers=34, num_attention_heads=8, num_key_value_heads=4, head_dim=256,
+    intermediate_size=10_240, vocab_size=262_208, max_position_embeddings=131_072,
+)  # fmt: skip
+FP8 = examples.LLAMA_8B.model_copy(
+    update={"existing_quantization": ExistingQuantization(method="modelopt", algorithm="FP8")}
+)
+FP8_OF_OTHERS = examples.LLAMA_8B.model_copy(
+    update={"existing_quantization": ExistingQuantization(method="fp8", algorithm="FP8")}
+)
+MODELS = {
+    "8B": examples.LLAMA_8B, "70B": examples.LLAMA_70B, "Qwen2": examples.QWEN2_7B,
+    "Gemma": GEMMA, "FP8": FP8, "FP8 of others": FP8_OF_OTHERS,
+}  # fmt: skip
+EMBEDDERS = {"8B embedder": EMBEDDER_8B, "BERT": examples.BERT}
+
+
+def drafted(checkpoint: CheckpointFacts, runtime: str) -> tuple[Mapping[str, Any], Spec]:
+    """Return a draft for the model, its runtime named or left open."""
+    kind = "encoder" if checkpoint.role is not Role.CAUSAL else "decoder"
+    base = "encoder_bert" if checkpoint.model_type == "bert" else kind
+    length = f"    {'max_seq_len' if base == 'decoder' else 'max_num_tokens'}: 8192\n"
+    text = (
+        f"enginehouse: {{runtime: {runtime}}}\ntrt_llm:\n  build:\n    base_model: {base}\n"
+        f"{length}    checkpoint_repository: {{source: LOCAL, repo: /checkpoints/tiny}}\n"
+    )
+    parsed = parse_text(text)
+    assert parsed.spec is not None
+    return parsed.data, parsed.spec
+
+
+def blocked_cells(
+    checkpoint: CheckpointFacts, runtime: str, ran: frozenset[tuple[str, str]] = frozenset()
+) -> tuple[set[str], dict[str, list[str]]]:
+    """Return the kinds that the matrix offers, and what the checks say against its cells."""
+    data, spec = drafted(checkpoint, runtime)
+    started = frozenset(RUNTIMES)
     known = Known(
-        checkpoint=checkpoint, secret_names=frozenset(), runtimes=frozenset({runtime}),
+        checkpoint=checkpoint, secret_names=frozenset(), runtimes=started, versions=ran,
         devices=every_kind(cpu_memory_bytes=GIB),
     )  # fmt: skip
-    rows = fit(checkpoint, every_offer(), spec=spec, runtime=RUNTIMES[runtime].memory)
-    assert len({row.offer.kind for row in rows}) > 8
+    memory = memory_by_choice(spec, checkpoint, started=lambda _: started, ran=lambda _: ran)
+    offers = [offer for offer in every_offer() if offer.kind in GPUS]
+    rows = fit(checkpoint, offers, spec=spec, runtime=memory)
     blocked = {}
     for row in rows:
         ranks = f"{row.tensor_parallel} {row.pipeline_parallel}"
@@ -140,4 +186,57 @@ def test_no_cell_offers_what_a_check_then_blocks(name: str, runtime: str) -> Non
         errors = [each.code for each in report.findings if each.severity is Severity.ERROR]
         if errors:
             blocked[cell] = errors
+    return {row.offer.kind for row in rows}, blocked
+
+
+@pytest.mark.parametrize("runtime", ["vllm", "trtllm", "auto"])
+@pytest.mark.parametrize("name", MODELS)
+def test_no_cell_offers_what_a_check_then_blocks(name: str, runtime: str) -> None:
+    kinds, blocked = blocked_cells(MODELS[name], runtime)
+    assert {"H100", "H200", "B200", "L40S"} <= kinds
     assert blocked == {}
+
+
+@pytest.mark.parametrize("runtime", ["vllm", "native", "auto"])
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_no_cell_offers_an_embedder_what_a_check_then_blocks(name: str, runtime: str) -> None:
+    kinds, blocked = blocked_cells(EMBEDDERS[name], runtime)
+    assert {"H100", "H200", "B200", "L40S"} <= kinds
+    assert blocked == {}
+
+
+@pytest.mark.parametrize("runtime", ["vllm", "native", "auto"])
+@pytest.mark.parametrize("tokens", [8192, 16_384])
+def test_what_the_matrix_does_not_hold_the_checks_do_not_pass_in_silence(
+    runtime: str, tokens: int
+) -> None:
+    data, spec = drafted(EMBEDDER_8B, runtime)
+    data = patched(data, {"trt_llm.build.max_num_tokens": tokens})
+    spec = parse_mapping(data).spec
+    assert spec is not None
+    known = Known(
+        checkpoint=EMBEDDER_8B, secret_names=frozenset(), runtimes=frozenset(RUNTIMES),
+        devices=every_kind(cpu_memory_bytes=GIB),
+    )  # fmt: skip
+    memory = memory_by_choice(spec, EMBEDDER_8B, started=lambda _: frozenset(RUNTIMES))
+    for offer in (offer for offer in every_offer() if offer.kind in GPUS):
+        rows = fit(EMBEDDER_8B, [offer], spec=spec, runtime=memory)
+        taken = patched(data, cell_patch(data, f"{offer.kind} no_quant 1 1"))
+        findings = examine(parse_mapping(taken), known).report.findings
+        told = {each.code for each in findings if each.severity is Severity.ERROR}
+        told |= {each.code for each in findings if each.code == "EH512"}
+        holds = any(row.quantization_type == "no_quant" for row in rows)
+        assert holds == (not told), (offer.kind, told)
+
+
+def test_an_a100_is_offered_fp8_where_its_hosts_run_a_version_that_expands_it() -> None:
+    older = {"no_quant", "fp4", "fp4_mlp_only"}
+    newer = older | {"fp8"}
+    for version, types in (("0.25.1", older), ("0.33.0", newer)):
+        ran = frozenset({("vllm", version)})
+        _, spec = drafted(examples.LLAMA_8B, "vllm")
+        memory = memory_by_choice(spec, examples.LLAMA_8B, ran=lambda _, ran=ran: ran)
+        a100 = [each for each in every_offer() if each.kind == "A100"]
+        rows = fit(examples.LLAMA_8B, a100, spec=spec, runtime=memory)
+        assert {row.quantization_type for row in rows} == types
+        assert blocked_cells(examples.LLAMA_8B, "vllm", ran)[1] == {}

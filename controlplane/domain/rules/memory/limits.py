@@ -161,12 +161,11 @@ STEP_IN_THE_WAY = Rule(
     code="EH512",
     name="step-that-does-not-fit",
     severity=Severity.WARNING,
-    runtimes=GPU_RUNTIMES,
     needs=("plan",),
     fields=limit("max_num_tokens", "trt_llm.build.max_batch_size"),
     when=lambda c: (
         c.plan.verdict == "does_not_fit"
-        and c.spec.max_seq_len is not None
+        and (c.spec.max_seq_len is not None or c.spec.base_model.is_encoder)
         and would_fit_in_smaller_steps(c)
     ),
     message=lambda c: (
