@@ -9,7 +9,7 @@ from controlplane.domain.facts.precision_support import precision_refusal
 from controlplane.domain.facts.quantization import QWEN2_CALIBRATION_SAMPLES
 from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan
-from controlplane.domain.memory.sizing import DEVICE_COUNTS, divides_heads, longest_sequence
+from controlplane.domain.memory.sizing import DEVICE_COUNTS, divides, longest_sequence
 from controlplane.domain.spec import Spec
 
 Patch = Mapping[str, Any]
@@ -92,7 +92,8 @@ def _candidates(planned: MemoryPlan) -> Iterator[tuple[str, str, Patch]]:
 
 def _more_devices(planned: MemoryPlan) -> Iterator[tuple[str, str, Patch]]:
     spec, ranks = planned.inputs.spec, planned.parallelism.tensor
-    more = [n for n in DEVICE_COUNTS if n > ranks and divides_heads(planned.inputs.checkpoint, n)]
+    checkpoint, runtime = planned.inputs.checkpoint, planned.inputs.runtime
+    more = [n for n in DEVICE_COUNTS if n > ranks and divides(checkpoint, n, runtime, spec)]
     if not more or spec.base_model.is_encoder:
         return
     kind, count = planned.device_kind, more[0] * planned.parallelism.pipeline

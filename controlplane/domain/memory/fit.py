@@ -12,11 +12,12 @@ from controlplane.domain.facts.precision_support import (
     stored_refusal,
 )
 from controlplane.domain.facts.quantization import PRECISIONS, SMALL_MODEL_PARAMETERS, TRIED
+from controlplane.domain.facts.rank_shares import divides_heads
 from controlplane.domain.memory.changes import patched
 from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
-from controlplane.domain.memory.sizing import DEVICE_COUNTS, DEVICES_PER_HOST, divides_heads
+from controlplane.domain.memory.sizing import DEVICE_COUNTS, DEVICES_PER_HOST, divides
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import BaseModelKind
 
@@ -167,7 +168,8 @@ def _rows_of(
             continue
         for division in _divisions(offer, checkpoint, spec):
             memory = memory_of(offer.kind, name, division[0] * division[1])
-            yield _planned(offer, checkpoint, spec, memory, name, division)
+            if divides(checkpoint, division[0], memory, spec):
+                yield _planned(offer, checkpoint, spec, memory, name, division)
 
 
 def _encoder_refusal(name: str, spec: Spec) -> str | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.rank_shares import divides_heads, divides_whole
 from controlplane.domain.memory.plan import Device, MemoryPlan, UnplannableError, plan
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES
@@ -23,7 +24,7 @@ def devices_that_fit(
     if not runtime.divides:
         return None
     for count in DEVICE_COUNTS:
-        if not divides_heads(checkpoint, count):
+        if not divides(checkpoint, count, runtime, spec):
             continue
         try:
             planned = plan(spec, checkpoint, device, runtime, tensor_parallel=count)
@@ -34,13 +35,12 @@ def devices_that_fit(
     return None
 
 
-def divides_heads(checkpoint: CheckpointFacts, ranks: int) -> bool:
-    """Return whether attention can be divided over so many GPUs."""
-    heads, kv_heads = checkpoint.attention_heads, checkpoint.kv_heads
-    if heads is None:
-        return True
-    kv_heads = kv_heads or heads
-    return heads % ranks == 0 and (kv_heads % ranks == 0 or ranks % kv_heads == 0)
+def divides(checkpoint: CheckpointFacts, ranks: int, runtime: RuntimeMemory, spec: Spec) -> bool:
+    """Return whether this runtime divides the model over so many ranks."""
+    if not runtime.wants_whole_shares:
+        return divides_heads(checkpoint, ranks)
+    experts = spec.engine_build.moe_expert_parallel_option
+    return divides_whole(checkpoint, ranks, expert_ranks=experts)
 
 
 def longest_sequence(planned: MemoryPlan) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.memory import devices_that_fit
-from controlplane.domain.memory.sizing import DEVICES_PER_HOST, divides_heads
+from controlplane.domain.memory.sizing import DEVICES_PER_HOST, divides
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.rule import Fix, Patch
 from controlplane.domain.runtimes.choice import runtime_on
@@ -79,7 +79,7 @@ def _other_kind(c: Context, kind: str, count: int) -> Fix:
 
 
 def _divides(c: Context, count: int) -> bool:
-    return not c.has("checkpoint") or divides_heads(c.checkpoint, count)
+    return not c.has("checkpoint") or divides(c.checkpoint, count, c.memory, c.spec)
 
 
 def _fewest_that_hold(c: Context, offer: DeviceOffer | None) -> int | None:

@@ -144,6 +144,13 @@ FP8 = examples.LLAMA_8B.model_copy(
 FP8_OF_OTHERS = examples.LLAMA_8B.model_copy(
     update={"existing_quantization": ExistingQuantization(method="fp8", algorithm="FP8")}
 )
+IN_BLOCKS = examples.facts(
+    architectures=["Qwen3MoeForCausalLM"], model_type="qwen3_moe", hidden_size=4096,
+    num_hidden_layers=94, num_attention_heads=64, num_key_value_heads=4, head_dim=128,
+    num_experts=128, num_experts_per_tok=8, moe_intermediate_size=1536, intermediate_size=12_288,
+    vocab_size=151_936, max_position_embeddings=40_960, tie_word_embeddings=False,
+    quantization_config={"quant_method": "fp8", "weight_block_size": [128, 128]},
+)  # fmt: skip
 MODELS = {
     "8B": examples.LLAMA_8B, "70B": examples.LLAMA_70B, "Qwen2": examples.QWEN2_7B,
     "Gemma": GEMMA, "FP8": FP8, "FP8 of others": FP8_OF_OTHERS,
@@ -194,6 +201,12 @@ def blocked_cells(
 def test_no_cell_offers_what_a_check_then_blocks(name: str, runtime: str) -> None:
     kinds, blocked = blocked_cells(MODELS[name], runtime)
     assert {"H100", "H200", "B200", "L40S"} <= kinds
+    assert blocked == {}
+
+
+def test_no_cell_divides_blocks_of_scales() -> None:
+    kinds, blocked = blocked_cells(IN_BLOCKS, "vllm")
+    assert {"H100", "H200", "B200"} <= kinds
     assert blocked == {}
 
 

@@ -9,6 +9,7 @@ from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB, GPUS
 from controlplane.domain.facts.precision_support import stored_refusal
+from controlplane.domain.facts.rank_shares import divides_heads
 from controlplane.domain.memory import (
     GpuOffer,
     builder_devices,
@@ -16,7 +17,6 @@ from controlplane.domain.memory import (
     longest_sequence,
     plan,
 )
-from controlplane.domain.memory.sizing import divides_heads
 from controlplane.domain.rules import DeviceOffer
 from controlplane.domain.rules.examples import LLAMA_70B
 from controlplane.domain.runtimes import RUNTIMES

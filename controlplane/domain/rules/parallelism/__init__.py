@@ -6,6 +6,7 @@ from controlplane.domain.rules.parallelism import (
     quantized_shares,
     share_of_a_rank,
     stages_and_experts,
+    whole_shares,
 )
 
 RULES = (
@@ -14,4 +15,5 @@ RULES = (
     *quantized_shares.RULES,
     *share_of_a_rank.RULES,
     *stages_and_experts.RULES,
+    *whole_shares.RULES,
 )

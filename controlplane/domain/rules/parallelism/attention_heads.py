@@ -1,7 +1,7 @@
 """EH3: attention heads and the GPUs that share them."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.memory.sizing import divides_heads
+from controlplane.domain.facts.rank_shares import divides_heads
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.division import accelerator, divisions
 from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M, Example

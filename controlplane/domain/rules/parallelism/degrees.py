@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from controlplane.domain.facts import sources
-from controlplane.domain.memory.sizing import divides_heads
+from controlplane.domain.memory.sizing import divides
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.division import accelerator, divisions, named
 from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M, Example
@@ -40,7 +40,7 @@ def _divide_over_all(c: Context) -> Patch | None:
     others = build.pipeline_parallel_count * build.sequence_parallel_count
     ranks = count // others
     fits = count % others == 0 and (
-        not c.has("checkpoint") or divides_heads(c.checkpoint, max(ranks, 1))
+        not c.has("checkpoint") or divides(c.checkpoint, max(ranks, 1), c.memory, c.spec)
     )
     if fits:
         return {_TENSOR: ranks}
@@ -58,8 +58,8 @@ def _agreement(c: Context) -> str:
 
 def _ranks_for_all(c: Context) -> Patch | None:
     count = c.spec.accelerator_count
-    divides = not c.has("checkpoint") or divides_heads(c.checkpoint, count)
-    return {_TENSOR_V2: count} if divides else None
+    is_even = not c.has("checkpoint") or divides(c.checkpoint, count, c.memory, c.spec)
+    return {_TENSOR_V2: count} if is_even else None
 
 
 def _devices_for_ranks(c: Context) -> Iterator[Fix]:

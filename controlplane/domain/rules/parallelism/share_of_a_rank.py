@@ -2,8 +2,8 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts
-from controlplane.domain.rules.rule import GPU_RUNTIMES, VLLM, Fix, Rule, Severity
+from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_trtllm
+from controlplane.domain.rules.rule import TRTLLM, VLLM, Fix, Rule, Severity
 
 _ACCELERATOR = "resources.accelerator"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
@@ -26,7 +26,7 @@ UNEVEN_MLP = Rule(
     code="EH319",
     name="ranks-that-do-not-divide-the-mlp",
     severity=Severity.WARNING,
-    runtimes=GPU_RUNTIMES,
+    runtimes=TRTLLM,
     needs=("checkpoint",),
     fields=_fields,
     concerns=lambda c: c.spec.tensor_parallel > 1,
@@ -36,8 +36,10 @@ UNEVEN_MLP = Rule(
         f"{c.spec.tensor_parallel} GPUs; the engine may refuse to share it out."
     ),
     source=sources.tensorrt_llm("tensor_parallel_size, weight sharding"),
-    bad=Example(config=_TWO, checkpoint=LLAMA_8B.model_copy(update={"intermediate_size": 14_335})),
-    good=Example(config=_TWO, checkpoint=LLAMA_8B),
+    bad=on_trtllm(
+        Example(config=_TWO, checkpoint=LLAMA_8B.model_copy(update={"intermediate_size": 14_335}))
+    ),
+    good=on_trtllm(Example(config=_TWO, checkpoint=LLAMA_8B)),
 )
 
 

@@ -54,7 +54,8 @@ _WITHOUT_DEVICES: Mapping[Feature, Capability] = MappingProxyType(
             sources.vllm("tool_parsers/__init__.py"),
         ),
         Feature.LOOKAHEAD: emulated(
-            "its own n-gram drafts of the same length; where matches are looked up differs",
+            "its own n-gram drafts of the same length; where matches are looked up differs. Up to "
+            "0.29 on its older model runner, without async scheduling",
             _SPECULATION,
         ),
         Feature.ADAPTERS: native(

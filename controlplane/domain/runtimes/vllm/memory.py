@@ -33,6 +33,7 @@ MEMORY = RuntimeMemory(
     counts_engine_tables=True,
     most_of_device=MOST_OF_A_DEVICE,
     profiled_drafts=1,
+    wants_whole_shares=True,
     precisions=PrecisionSupport(
         expanded_from=MappingProxyType({NVFP4.label: EXPANDED_FP4_CAPABILITY}),
         stored_from=EXPANDED_STORED_FP8,

@@ -43,8 +43,8 @@ PAIRS = (
         features=(Feature.STRUCTURED_OUTPUT, Feature.PIPELINE_PARALLEL),
         support=Support.UNTESTED,
         how="where its older model runner serves, as it does mixtures of experts in 0.25 and 0.26, "
-        "a request with a schema may end with 500; 0.32 runs such engines one step at a time",
+        "a request with a schema may end with 500; 0.31 runs such engines one step at a time",
         source=_read("issue 45014; config/vllm.py, use_v2_model_runner"),
-        before="0.32",
+        before="0.31",
     ),
 )
