@@ -37,11 +37,12 @@ def read(request: HttpRequest) -> HttpResponse:
         reading = reading_of(team=person(request).team, asked=request.GET.dict())
     except InvalidInput as error:
         return _start(request, error=error.message)
-    facts = reading.facts
+    facts, proposal = reading.facts, reading.proposal({})
+    proposed = proposal.sequence_tokens if proposal else None
     context = {
         "reading": reading,
-        "found": found_lines(facts, reading.named) if facts else (),
-        "proposal": reading.proposal({}),
+        "found": found_lines(facts, reading.named, proposed_tokens=proposed) if facts else (),
+        "proposal": proposal,
         "editor_url": _editor(reading),
         "rows": [FitLine(row=row, url=_editor(reading, row)) for row in reading.choices],
     }

@@ -22,7 +22,7 @@ _LONGEST_ON_GPU = 32_768
 _LONGEST_ON_CPU = 8_192
 _CPU_PARAMETERS = 2_000_000_000
 """More than that answers too slowly on a CPU to be worth a proposal."""
-_OPEN = "which runtime serves it is left to what the hosts start, and planned for vLLM."
+_OPEN = "which runtime serves it is left to what the hosts start, and planned for {}."
 _WEIGHTS_AND_ROOM = 4
 """Host memory by the bytes of the weights: they are loaded in 32 bits, and the cache is beside."""
 
@@ -46,6 +46,8 @@ class Proposal:
     reason: str
     row: FitRow | None = None
     """What it runs on; None on a CPU."""
+    sequence_tokens: int | None = None
+    """The length that the config writes; None where it writes none."""
 
     @property
     def is_on_cpu(self) -> bool:
@@ -84,7 +86,8 @@ def best_rows(
 
 
 def _on_cpu(checkpoint: CheckpointFacts, named: Named) -> Proposal:
-    content = _content(checkpoint, named, _length(checkpoint, _LONGEST_ON_CPU))
+    length = _length(checkpoint, _LONGEST_ON_CPU)
+    content = _content(checkpoint, named, length)
     memory = max(4, ceil((checkpoint.weight_bytes or 0) * _WEIGHTS_AND_ROOM / GIB) + 2)
     content["resources"] = {"cpu": "2", "memory": f"{memory}Gi"}
     if "max_seq_len" in content["trt_llm"]["build"]:
@@ -93,11 +96,13 @@ def _on_cpu(checkpoint: CheckpointFacts, named: Named) -> Proposal:
         text=_written(content),
         runtime=RUNTIME_ON_CPU,
         reason="No host has a GPU, and a model of this size answers on a CPU with our own engine.",
+        sequence_tokens=length,
     )
 
 
 def _on_devices(checkpoint: CheckpointFacts, named: Named, row: FitRow | None) -> Proposal:
-    content = _content(checkpoint, named, _length(checkpoint, _LONGEST_ON_GPU))
+    length = _length(checkpoint, _LONGEST_ON_GPU)
+    content = _content(checkpoint, named, length)
     if row is not None:
         count = "" if row.devices == 1 else f":{row.devices}"
         content["resources"] = {"accelerator": f"{row.offer.kind}{count}"}
@@ -105,8 +110,13 @@ def _on_devices(checkpoint: CheckpointFacts, named: Named, row: FitRow | None) -
         if quantizes(row.quantization_type):
             build["quantization_type"] = row.quantization_type
         _divide(content, row)
+    runtime = row.plan.runtime_name if row and row.plan else RUNTIME_ON_GPU
     return Proposal(
-        text=_written(content), runtime=RUNTIME_ON_GPU, reason=_reason(checkpoint), row=row
+        text=_written(content),
+        runtime=runtime,
+        reason=_reason(checkpoint, runtime),
+        row=row,
+        sequence_tokens=None if _is_encoder(checkpoint) else length,
     )
 
 
@@ -129,8 +139,8 @@ def _content(checkpoint: CheckpointFacts, named: Named, length: int | None) -> d
         trt_llm = {"inference_stack": "v2", **trt_llm}
     else:
         build["base_model"] = engine.base_model or "decoder"
-    if (engine.base_model or "").startswith("encoder"):
-        runtime["webserver_default_route"] = default_route(checkpoint)
+    if _is_encoder(checkpoint):
+        runtime["webserver_default_route"] = default_route(checkpoint.role)
     elif length:
         (runtime if engine.stack == "v2" else build)["max_seq_len"] = length
     secrets = {named.secret_name: None} if named.secret_name else {}
@@ -144,11 +154,15 @@ def _repository(named: Named) -> dict[str, str]:
     return repository
 
 
-def _reason(checkpoint: CheckpointFacts) -> str:
-    engine = checkpoint.engine
-    if (engine.base_model or "").startswith("encoder"):
-        return f"{engine.reason} TensorRT-LLM gives no vectors and scores; {_OPEN}"
-    return f"{engine.reason} {_OPEN[0].upper()}{_OPEN[1:]}"
+def _reason(checkpoint: CheckpointFacts, runtime: str) -> str:
+    reason, is_open = checkpoint.engine.reason, _OPEN.format(RUNTIMES[runtime].title)
+    if _is_encoder(checkpoint):
+        return f"{reason} TensorRT-LLM gives no vectors and scores; {is_open}"
+    return f"{reason} {is_open[0].upper()}{is_open[1:]}"
+
+
+def _is_encoder(checkpoint: CheckpointFacts) -> bool:
+    return (checkpoint.engine.base_model or "").startswith("encoder")
 
 
 def _length(checkpoint: CheckpointFacts, longest: int) -> int | None:

@@ -39,8 +39,8 @@ def _model(planned: MemoryPlan) -> Iterator[str]:
     )
     if unknown := checkpoint.unknown_kv_layers:
         yield (
-            f"{unknown} layers are of a kind that is not known here and count as plain attention: "
-            f"a token keeps {planned.least_kv_bytes_per_token:,} to "
+            f"{counted(unknown, 'layer')} of a kind that is not known here, taken for plain "
+            f"attention: a token keeps {planned.least_kv_bytes_per_token:,} to "
             f"{planned.kv_bytes_per_token:,} bytes."
         )
     yield f"Engine: {engine.engine.value}. {engine.reason}"
@@ -115,7 +115,7 @@ def _build(planned: MemoryPlan) -> str:
     builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.device)
     devices = builder.need.devices if builder.need else builder.leased_devices
     short = f", {builder.leased_devices} leased" if builder.verdict != "fits" else ""
-    return f"The build {told}, on {devices} device(s){short}."
+    return f"The build {told}, on {counted(devices, 'GPU')}{short}."
 
 
 def build_forecast(planned: MemoryPlan) -> BuildForecast:

@@ -42,6 +42,7 @@ class Change:
             "patch": dict(self.patch),
             "verdict": self.plan.verdict,
             "kv_tokens": self.plan.kv_tokens,
+            "sequence_tokens": self.plan.sequence_tokens,
             "full_length_requests": self.plan.full_length_requests,
             "more_tokens": self.more_tokens,
         }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from controlplane.domain.counted import counted
 from controlplane.domain.facts.architectures import RECURRENT_MODEL_TYPES
 from controlplane.domain.facts.class_counts import COUNTED_WITHIN
 from controlplane.domain.facts.layers import Mixer
@@ -44,7 +45,8 @@ def _found(
     }
     yield from (word for mixer, word in words.items() if mixer in mixers)
     if unknown := checkpoint.unknown_kv_layers:
-        yield f"the KV cache: {unknown} layers of a kind not known here count as plain attention"
+        layers = counted(unknown, "layer")
+        yield f"the KV cache: {layers} of a kind not known here, taken for plain attention"
     if checkpoint.keeps_state:
         yield "the states of layers without a KV cache"
     elif checkpoint.model_type in RECURRENT_MODEL_TYPES:

@@ -96,6 +96,7 @@ class FitRow:
             "pipeline_parallel": self.pipeline_parallel,
             "verdict": planned.verdict if planned else "refused",
             "kv_tokens": planned.kv_tokens if planned else 0,
+            "sequence_tokens": planned.sequence_tokens if planned else 0,
             "full_length_requests": planned.full_length_requests if planned else 0,
             "longest_sequence_tokens": planned.longest_sequence_tokens if planned else 0,
             "tokens_per_second": round(speed) if speed else None,

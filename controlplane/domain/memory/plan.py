@@ -1,6 +1,7 @@
 """The memory plan of a config, a checkpoint and a GPU."""
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.overrides import overridden
 from controlplane.domain.memory.gpu_plan import FALLBACK_SEQUENCE_TOKENS, plan_gpu
 from controlplane.domain.memory.memory_plan import (
     Device,
@@ -29,7 +30,7 @@ def plan(
     """
     inputs = PlanInputs(
         spec=spec,
-        checkpoint=checkpoint,
+        checkpoint=overridden(checkpoint, spec.model_kwargs),
         device=device,
         runtime=runtime,
         tensor_parallel=tensor_parallel,

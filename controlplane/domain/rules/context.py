@@ -9,6 +9,7 @@ from controlplane.domain.facts.calibration_sets import CalibrationSet
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU, GPUS, Gpu
+from controlplane.domain.facts.overrides import overridden
 from controlplane.domain.facts.secret_expiries import SecretExpiry
 from controlplane.domain.failures import Failure
 from controlplane.domain.memory import MemoryPlan, UnplannableError, plan
@@ -198,6 +199,8 @@ class Context:
 
 def context_of(spec: Spec, known: Known) -> Context:
     """Return the config before the rules, its runtime chosen by what is known."""
+    if known.checkpoint is not None and spec.model_kwargs:
+        known = replace(known, checkpoint=overridden(known.checkpoint, spec.model_kwargs))
     chosen = choose_runtime(spec, known.runtimes, known.checkpoint)
     if chosen is None:
         return Context(spec=spec, known=known)

@@ -265,6 +265,14 @@ class Spec(Section):
         return self.trt_llm.build.effective_max_num_tokens
 
     @property
+    def model_kwargs(self) -> dict[str, Any]:
+        """Keys that the engine lays over the checkpoint's config.json."""
+        if not isinstance(self.trt_llm, TrtLlmV2):
+            return {}
+        given = self.trt_llm.runtime.patch_kwargs.get("model_kwargs")
+        return given if isinstance(given, dict) else {}
+
+    @property
     def served_model_name(self) -> str | None:
         return self.trt_llm.runtime.served_model_name
 

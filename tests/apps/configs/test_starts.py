@@ -46,6 +46,18 @@ def test_a_model_waits_for_its_files_and_then_says_what_it_is() -> None:
     assert not Config.objects.exists()
 
 
+def test_the_context_of_a_model_stands_beside_the_length_that_its_counts_are_of() -> None:
+    cast = make_cast()
+    client = signed_in(cast.owner)
+    client.get(MODEL)
+    CheckpointRecord.objects.filter(team=cast.team, repo="maker/llama").update(
+        state="ready", facts=LLAMA_8B.model_dump(mode="json"), fetched_at=clock.now()
+    )
+    page = client.get(MODEL).content.decode().replace("\u2009", ",")
+    assert "up to 131,072 tokens; 32,768 proposed" in page
+    assert ">131,072 tokens<" not in page
+
+
 @pytest.mark.parametrize(
     "repo", ["Qwen 3", "https://huggingface.co/Qwen/Qwen3-8B", "-1", "a/../b", "s3://bucket/folder"]
 )

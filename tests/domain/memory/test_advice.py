@@ -152,7 +152,8 @@ def test_a_row_is_stable_data() -> None:
     row = _fit(LLAMA_8B)[0].to_json()
     assert set(row) == {
         "gpu", "count", "owned", "quantization_type", "tensor_parallel", "pipeline_parallel",
-        "verdict", "kv_tokens", "full_length_requests", "longest_sequence_tokens",
+        "verdict", "kv_tokens", "sequence_tokens", "full_length_requests",
+        "longest_sequence_tokens",
         "tokens_per_second", "usd_per_million_tokens", "reasons",
     }  # fmt: skip
 

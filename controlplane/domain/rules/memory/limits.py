@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from controlplane.domain.counted import counted
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.gpus import GIB, MIB
+from controlplane.domain.facts.overrides import uncounted_sizes
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
 from controlplane.domain.rules.memory.fit import USUAL_STEP, would_fit_in_smaller_steps
@@ -18,6 +19,7 @@ from controlplane.domain.rules.rule import (
     at,
     limit,
 )
+from controlplane.domain.rules.serving.engine_arguments import v2_example
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
 _RUNTIME = "trt_llm.runtime"
@@ -249,7 +251,36 @@ TIGHT = Rule(
     good=Example(config=_H100, checkpoint=LLAMA_8B),
 )  # fmt: skip
 
+_KWARGS = "trt_llm.runtime.patch_kwargs.model_kwargs"
+
+
+def _uncounted(c: Context) -> tuple[str, ...]:
+    return uncounted_sizes(c.spec.model_kwargs)
+
+
+UNCOUNTED = Rule(
+    code="EH522",
+    name="overrides-that-the-plan-does-not-count",
+    severity=Severity.WARNING,
+    fields=lambda c: tuple(f"{_KWARGS}.{name}" for name in _uncounted(c)) or (_KWARGS,),
+    when=lambda c: bool(_uncounted(c)),
+    message=lambda c: (
+        "The engine lays "
+        + ", ".join(f"`{name}`" for name in _uncounted(c))
+        + " of `model_kwargs` over the checkpoint's own; the memory plan counts the checkpoint as "
+        "it is. A length and its rope scaling are counted."
+    ),
+    fix=Fix(
+        label="Remove them",
+        patch=lambda c: {f"{_KWARGS}.{name}": None for name in _uncounted(c)},
+        safe=False,
+    ),
+    source=sources.enginehouse("memory plan, overrides of config.json"),
+    bad=v2_example({"model_kwargs": {"num_hidden_layers": 16}}),
+    good=v2_example({"model_kwargs": {"max_position_embeddings": 65_536}}),
+)
+
 RULES = (
     TAKES_ALL, TAKES_LITTLE, BATCH_BEYOND_CACHE, BATCH_BEYOND_STEP, LARGE_STEP, STEP_IN_THE_WAY,
-    HOST_CACHE, TINY_HOST_CACHE, TIGHT,
+    HOST_CACHE, TINY_HOST_CACHE, TIGHT, UNCOUNTED,
 )  # fmt: skip

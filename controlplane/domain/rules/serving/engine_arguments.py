@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from controlplane.domain.counted import counted
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.engine_argument_names import (
     BUILT_FROM_ELSEWHERE,
@@ -144,8 +145,8 @@ PREVIEW = Rule(
     fields=at(ARGUMENTS),
     when=lambda c: bool(arguments_of(c)),
     message=lambda c: (
-        f"{len(arguments_of(c))} engine arguments are passed on as written: names are checked, "
-        "their values mostly are not. The hosted product calls them a preview."
+        f"Passed on as written: {counted(len(arguments_of(c)), 'engine argument')}. Names are "
+        "checked, their values mostly are not. The hosted product calls them a preview."
     ),
     source=sources.truss("trt_llm_config.py, patch_kwargs"),
     bad=v2_example({"enable_iter_perf_stats": True}),

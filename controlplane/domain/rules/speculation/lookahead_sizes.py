@@ -94,10 +94,10 @@ SHORT_PATTERN = Rule(
     concerns=_is_dynamic,
     when=lambda c: _ngram(c) < _LONG_NGRAM,
     message=lambda c: (
-        f"With n-grams of {_ngram(c)} a step accepts {_ngram(c)} tokens or so at best. The pages "
-        "promise up to 2 times, 2 to 4 times, and for prompt lookup 10 times the speed and 4,000 "
-        "tokens a second, which takes about 18 accepted tokens a step on an H100: 32 gets there on "
-        "edited code, 8 does not."
+        f"With n-grams of {_ngram(c)} a step accepts {counted(_ngram(c), 'token')} or so at best. "
+        "The pages promise up to 2 times, 2 to 4 times, and for prompt lookup 10 times the speed "
+        "and 4,000 tokens a second, which takes about 18 accepted tokens a step on an H100: 32 "
+        "gets there on edited code, 8 does not."
     ),
     fix=Fix(label="Use 32", patch=lambda _: {_NGRAM: _LONG_NGRAM}, safe=True),
     source=sources.measured("step time of Qwen3-8B on one H100"),
