@@ -216,6 +216,10 @@ class Runtime(Protocol):
         """Return what a plan has to know of one of its versions."""
         return self.memory
 
+    def ignored_in(self, spec: Spec) -> Mapping[str, str]:
+        """Return the settings that have no effect on it in this config, and why."""
+        return self.ignored_settings
+
     def drafts_greedily(self, version: str) -> bool:
         """Return whether lookahead takes the most likely token, whatever a request asks."""
         return False

@@ -60,7 +60,7 @@ def of_cases(draw: st.DrawFn) -> dict[str, Any]:
     return config
 
 
-_known = st.builds(
+any_known = st.builds(
     Known,
     checkpoint=st.one_of(
         st.sampled_from([SMOLLM2_135M, LLAMA_8B, LLAMA_70B, QWEN2_7B, BERT]),
@@ -71,7 +71,7 @@ _known = st.builds(
     runtimes=st.sampled_from([None, frozenset({"native"}), frozenset({"native", "vllm"})]),
 )
 _PARTS = 25
-_any_config = st.one_of(of_cases(), configs())
+any_config = st.one_of(of_cases(), configs())
 
 
 def _check(config: dict[str, Any], known: Known, number: int) -> None:
@@ -84,7 +84,7 @@ def _check(config: dict[str, Any], known: Known, number: int) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(_any_config, _known, st.integers(0, 100))
+@given(any_config, any_known, st.integers(0, 100))
 def test_every_shown_fix_keeps_its_promise_and_pressing_comes_to_an_end(
     config: dict[str, Any], known: Known, number: int
 ) -> None:
@@ -94,7 +94,7 @@ def test_every_shown_fix_keeps_its_promise_and_pressing_comes_to_an_end(
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_ten_thousand_configs_find_no_fix_that_breaks_its_promise(part: int) -> None:
-    search = given(_any_config, _known, st.integers(0, 100))(_check)
+    search = given(any_config, any_known, st.integers(0, 100))(_check)
     seed(part)(settings(max_examples=10_000 // _PARTS, deadline=None)(search))()
 
 

@@ -2,8 +2,8 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Example
-from controlplane.domain.rules.rule import ALL_RUNTIMES, Fix, Rule, Severity, at
+from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
+from controlplane.domain.rules.rule import ALL_RUNTIMES, TRTLLM, Fix, Rule, Severity, at
 from controlplane.domain.spec.engine_build import LoraConfiguration
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
@@ -62,6 +62,7 @@ RANK_ABOVE_CACHE = Rule(
     code="EH702",
     name="adapter-rank-above-the-cache",
     severity=Severity.ERROR,
+    runtimes=TRTLLM,
     fields=at(_CACHE_RANK, _RANK),
     concerns=lambda c: bool(_adapters(c)),
     when=lambda c: _configuration(c).max_lora_rank > (_cache_rank(c) or 2**31),
@@ -75,8 +76,8 @@ RANK_ABOVE_CACHE = Rule(
         safe=True,
     ),
     source=sources.truss("trt_llm_config.py, lora_cache settings"),
-    bad=_example(**{_RANK: 64, _CACHE_RANK: 32}),
-    good=_example(**{_RANK: 32, _CACHE_RANK: 32}),
+    bad=on_trtllm(_example(**{_RANK: 64, _CACHE_RANK: 32})),
+    good=on_trtllm(_example(**{_RANK: 32, _CACHE_RANK: 32})),
 )
 
 UNKNOWN_MODULES = Rule(

@@ -51,6 +51,11 @@ def _next_rank(c: Context) -> int:
     return next((rank for rank in _USUAL_RANKS if rank >= _rank(c)), _USUAL_RANKS[-1])
 
 
+def _is_beyond_model(c: Context) -> bool:
+    width = c.known.checkpoint.hidden_size if c.known.checkpoint else None
+    return 0 < (width or 0) < _rank(c)
+
+
 def _unlisted(c: Context) -> list[str]:
     named = {each.runtime_secret_name for each in _adapters(c).values()}
     return sorted(named - {DEFAULT_SECRET_NAME} - c.spec.secret_names)
@@ -134,7 +139,7 @@ ODD_RANK = Rule(
     severity=Severity.WARNING,
     fields=at(_RANK),
     concerns=lambda c: bool(_adapters(c)),
-    when=lambda c: _rank(c) > 8 and _rank(c) not in _USUAL_RANKS,
+    when=lambda c: _rank(c) > 8 and _rank(c) not in _USUAL_RANKS and not _is_beyond_model(c),
     message=lambda c: (
         f"`max_lora_rank` {_rank(c)} is none of {', '.join(map(str, _USUAL_RANKS))}: vLLM takes "
         "these only."
@@ -152,7 +157,7 @@ RANK_BEYOND_MODEL = Rule(
     needs=("checkpoint",),
     fields=at(_RANK),
     concerns=lambda c: bool(_adapters(c)),
-    when=lambda c: 0 < (c.checkpoint.hidden_size or 0) < _rank(c),
+    when=_is_beyond_model,
     message=lambda c: (
         f"`max_lora_rank` is {_rank(c):,}, and the model is {c.checkpoint.hidden_size or 0:,} "
         "wide: no adapter of it has a higher rank than that."

@@ -51,7 +51,10 @@ def _usual_step(c: Context) -> Patch:
     return {f"{c.spec.limits_path}.max_num_tokens": USUAL_STEP}
 
 
-def _usual_step_in_pieces(c: Context) -> Iterator[Fix]:
+def _usual_step_otherwise(c: Context) -> Iterator[Fix]:
+    if c.spec.base_model.is_encoder:
+        shorter = {**_usual_step(c), f"{c.spec.limits_path}.max_seq_len": USUAL_STEP}
+        yield Fix(label="Use steps and inputs of 8192", patch=lambda _: shorter, safe=False)
     if c.spec.speculator is None and not c.spec.base_model.is_encoder:
         patch = {**_usual_step(c), c.spec.chunked_prefill_path: True}
         yield Fix(label="Use steps of 8192 and chunked prefill", patch=lambda _: patch, safe=False)
@@ -159,6 +162,14 @@ LARGE_STEP = Rule(
     good=Example(config=_L4),
 )
 
+
+def _what_to_lower(c: Context) -> str:
+    if c.spec.base_model.is_encoder:
+        return "Lower `max_num_tokens`, and `max_seq_len` with it: an input is read in one step."
+    batch = f"{c.spec.max_batch_size:,}"
+    return f"Lower `max_num_tokens` first, then `max_batch_size` ({batch})."
+
+
 STEP_IN_THE_WAY = Rule(
     code="EH512",
     name="step-that-does-not-fit",
@@ -173,11 +184,10 @@ STEP_IN_THE_WAY = Rule(
     message=lambda c: (
         f"Weights and a whole sequence fit beside a usual step; what does not are about "
         f"{c.plan.activations_bytes / GIB:.1f} GiB of activations for steps of "
-        f"{c.plan.step_tokens:,} tokens. Lower `max_num_tokens` first, "
-        f"then `max_batch_size` ({c.spec.max_batch_size:,})."
+        f"{c.plan.step_tokens:,} tokens. {_what_to_lower(c)}"
     ),
     fix=Fix(label="Use steps of 8192", patch=_usual_step, safe=False),
-    otherwise=_usual_step_in_pieces,
+    otherwise=_usual_step_otherwise,
     source=sources.tensorrt_llm("issue 2043, memory of a build"),
     bad=Example(config={**_L4, "trt_llm.build.max_num_tokens": 262_144}, checkpoint=LLAMA_8B),
     good=Example(config=_L4, checkpoint=LLAMA_8B),

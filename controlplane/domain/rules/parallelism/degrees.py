@@ -145,6 +145,7 @@ IDLE_DEVICES = Rule(
     code="EH303",
     name="idle-accelerators-on-v2",
     severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
     fields=_fields,
     concerns=lambda c: c.spec.is_v2,
     when=lambda c: c.spec.tensor_parallel < c.spec.accelerator_count,

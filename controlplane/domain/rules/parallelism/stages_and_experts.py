@@ -108,6 +108,15 @@ UNEVEN_STAGES = Rule(
     good=Example(config=_TWO_STAGES, checkpoint=LLAMA_8B),
 )
 
+
+def _why_not(c: Context) -> str:
+    if why := c.engine.ignored_settings.get(_SEQUENCES):
+        return f"{why.rstrip('.')}, and the GPUs that it is for would stand idle"
+    return (
+        "the engine then sizes its KV cache without measuring, and the plan here does not count it"
+    )
+
+
 SEQUENCE_PARALLEL = Rule(
     code="EH313",
     name="sequence-parallel",
@@ -117,8 +126,8 @@ SEQUENCE_PARALLEL = Rule(
     concerns=lambda c: not c.spec.base_model.is_encoder,
     when=lambda c: c.spec.engine_build.sequence_parallel_count > 1,
     message=lambda c: (
-        f"`sequence_parallel_count` is {c.spec.engine_build.sequence_parallel_count}: the engine "
-        "then sizes its KV cache without measuring, and the plan here does not count it."
+        f"`sequence_parallel_count` is {c.spec.engine_build.sequence_parallel_count}: "
+        f"{_why_not(c)}."
     ),
     fix=Fix(
         label="Divide by tensor parallelism",

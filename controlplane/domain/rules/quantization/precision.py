@@ -36,6 +36,12 @@ def is_quantized(c: Context) -> bool:
     return not c.spec.quantization_type.is_none
 
 
+def quantizes_all_to_four_bits(c: Context) -> bool:
+    """Return whether attention is in 4 bits too."""
+    kind = c.spec.quantization_type
+    return kind.is_fp4 and not kind.precision.mlp_only
+
+
 def use_no_quant(_: Context) -> Patch:
     """Return the patch that leaves the weights as they are."""
     return {QUANTIZATION: NO_QUANT}

@@ -9,7 +9,11 @@ from controlplane.domain.facts.quantization import (
 )
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, LLAMA_70B, Example, facts, on_trtllm
-from controlplane.domain.rules.quantization.precision import QUANTIZATION, is_quantized
+from controlplane.domain.rules.quantization.precision import (
+    QUANTIZATION,
+    is_quantized,
+    quantizes_all_to_four_bits,
+)
 from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at, on_gpu
 from controlplane.domain.rules.serving.engine_arguments import (
     quantizes_kv_cache,
@@ -33,11 +37,6 @@ def _kind(c: Context) -> QuantizationType:
 
 def _is_decoder(c: Context) -> bool:
     return not c.spec.base_model.is_encoder
-
-
-def _is_full_fp4(c: Context) -> bool:
-    """Return whether attention is in 4 bits too."""
-    return _kind(c).is_fp4 and not _kind(c).precision.mlp_only
 
 
 def _promised(c: Context) -> tuple[float, ...]:
@@ -71,9 +70,10 @@ FP4_ON_SMALL = Rule(
     code="EH214",
     name="four-bits-on-a-small-model",
     severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(QUANTIZATION),
-    concerns=_is_full_fp4,
+    concerns=lambda c: quantizes_all_to_four_bits(c) and _is_decoder(c),
     when=lambda c: 0 < _parameters(c) < ESSENTIAL_PARAMETERS,
     message=lambda c: (
         f"A model of {_parameters(c) / 1e9:.1f} B loses 3 to 5 points on benchmarks with "
@@ -92,8 +92,9 @@ LLAMA_ON_B200 = Rule(
     severity=Severity.HINT,
     needs=("checkpoint",),
     fields=at(QUANTIZATION),
-    concerns=_is_full_fp4,
-    when=lambda c: c.checkpoint.model_type == "llama",
+    concerns=quantizes_all_to_four_bits,
+    # Below that size EH214 advises against four bits altogether.
+    when=lambda c: c.checkpoint.model_type == "llama" and _parameters(c) >= ESSENTIAL_PARAMETERS,
     message=lambda c: (
         "For Llama on B200 the guide names `fp4_mlp_only` as the best balance of speed and "
         f"quality; `{_kind(c)}` also quantizes attention."
@@ -210,7 +211,7 @@ FP4_ENCODER = Rule(
     severity=Severity.HINT,
     fields=at(QUANTIZATION),
     concerns=on_gpu(lambda c: c.spec.base_model is BaseModelKind.ENCODER),
-    when=_is_full_fp4,
+    when=quantizes_all_to_four_bits,
     message=lambda c: (
         f"The guide gives BEI `{_kind(c)}` only in part and `fp4_mlp_only` in full, while the "
         "engines page lists FP4 for it without a limit."

@@ -15,6 +15,7 @@ from controlplane.domain.rules.quantization.calibration_data import (
 from controlplane.domain.rules.quantization.precision import (
     QUANTIZATION,
     is_quantized,
+    quantizes_all_to_four_bits,
     use_no_quant,
 )
 from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at
@@ -94,7 +95,8 @@ SMALL_MODEL = Rule(
     severity=Severity.HINT,
     needs=("checkpoint",),
     fields=at(QUANTIZATION),
-    concerns=is_quantized,
+    # What four bits cost a small model is said by EH214 and, of an encoder, by EH222.
+    concerns=lambda c: is_quantized(c) and not quantizes_all_to_four_bits(c),
     when=lambda c: 0 < (c.checkpoint.parameters or 0) < SMALL_MODEL_PARAMETERS,
     message=lambda c: (
         f"A model of {(c.checkpoint.parameters or 0) / 1e9:.1f} B parameters gains little from "

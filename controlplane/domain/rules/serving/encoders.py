@@ -5,9 +5,20 @@ from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import RERANK_ROUTE, fitting_routes
 from controlplane.domain.facts.pooling import Pooling
+from controlplane.domain.memory import plan
+from controlplane.domain.memory.changes import patched
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import BERT, Config, Example, facts, on_vllm
-from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at, on_gpu
+from controlplane.domain.rules.examples import BERT, Config, Example, facts
+from controlplane.domain.rules.rule import (
+    GPU_RUNTIMES,
+    NATIVE,
+    Fix,
+    Patch,
+    Rule,
+    Severity,
+    at,
+    on_gpu,
+)
 from controlplane.domain.spec.choices import BaseModelKind
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
@@ -64,12 +75,33 @@ def _missing_pooling(c: Context) -> tuple[str, ...]:
     return pooling.missing if pooling else ("modules.json", "1_Pooling/config.json")
 
 
+def _suits_bei(c: Context) -> bool:
+    """Return whether `encoder` serves what the checkpoint does, and pools as it does."""
+    if c.checkpoint.role is Role.TOKEN_CLASSIFICATION:
+        return False
+    return c.checkpoint.role in _FITTING and not _pools_otherwise(c)
+
+
+def _pools_otherwise(c: Context) -> bool:
+    return bool({*_modes(c)} - {"last", "lasttoken", "cls"})
+
+
 def _use_bert(_: Context) -> Patch:
     return {_BASE: "encoder_bert"}
 
 
 def _longest(c: Context) -> int:
     return c.checkpoint.max_input_tokens or 0
+
+
+def _holds_longest(c: Context) -> bool:
+    if c.device is None:
+        return True
+    try:
+        whole = plan(patched(c.spec, {_TOKENS: _longest(c)}), c.checkpoint, c.device, c.memory)
+    except ValueError:
+        return False
+    return whole.verdict != "does_not_fit"
 
 
 BERT_ON_BEI = Rule(
@@ -99,7 +131,7 @@ CAUSAL_ON_BERT = Rule(
     needs=("checkpoint",),
     fields=at(_BASE, _REPO),
     concerns=on_gpu(_is_bei_bert),
-    when=lambda c: bool(fitting_routes(c.checkpoint)) and not c.checkpoint.is_bidirectional,
+    when=lambda c: not c.checkpoint.is_bidirectional and _suits_bei(c),
     message=lambda c: (
         f"`{c.checkpoint.architecture}` is read as a causal model, for which `base_model: encoder` "
         "(BEI) has more throughput and FP8. Keep `encoder_bert` for a model that was trained to "
@@ -229,7 +261,7 @@ POOLING_MODE = Rule(
     needs=("checkpoint",),
     fields=at(_BASE, _REPO),
     concerns=on_gpu(_is_bei),
-    when=lambda c: bool({*_modes(c)} - {"last", "lasttoken", "cls"}),
+    when=_pools_otherwise,
     message=lambda c: (
         f"The checkpoint pools by `{'`, `'.join(_modes(c))}`; `encoder` (BEI) takes the first or "
         "the last token, and `encoder_bert` also the mean."
@@ -266,7 +298,7 @@ SHORT_STEP = Rule(
     code="EH639",
     name="encoder-step-shorter-than-its-inputs",
     severity=Severity.WARNING,
-    runtimes=GPU_RUNTIMES,
+    runtimes=NATIVE,
     needs=("checkpoint",),
     fields=at(_TOKENS),
     concerns=_is_encoder,
@@ -277,12 +309,12 @@ SHORT_STEP = Rule(
     ),
     fix=Fix(
         label="Let one step take the longest input",
-        patch=lambda c: {_TOKENS: _longest(c)},
+        patch=lambda c: {_TOKENS: _longest(c)} if _holds_longest(c) else None,
         safe=True,
     ),
     source=sources.bei_guide("max_num_tokens"),
-    bad=on_vllm(Example(config={**_BERT_ON_L4, _TOKENS: 256}, checkpoint=BERT)),
-    good=on_vllm(Example(config={**_BERT_ON_L4, _TOKENS: 8192}, checkpoint=BERT)),
+    bad=Example(config={**_BERT_ON_L4, _TOKENS: 256}, checkpoint=BERT),
+    good=Example(config={**_BERT_ON_L4, _TOKENS: 8192}, checkpoint=BERT),
 )
 
 RULES = (

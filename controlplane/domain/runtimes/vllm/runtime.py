@@ -27,6 +27,7 @@ from controlplane.domain.runtimes.vllm.effective import vllm_values
 from controlplane.domain.runtimes.vllm.engine_keys import untranslated
 from controlplane.domain.runtimes.vllm.memory import MEMORY, MEMORY_OF_NEWER
 from controlplane.domain.runtimes.vllm.pairs import PAIRS
+from controlplane.domain.runtimes.vllm.parse import EXPERTS
 from controlplane.domain.runtimes.vllm.reasons import REASONS
 from controlplane.domain.spec import Spec
 
@@ -72,6 +73,12 @@ class Vllm(Runtime):
         """Return the launch of `vllm serve`."""
         version = start.version or capabilities.VERSION
         return render.render(spec, checkpoint, version=version, **start.shared())
+
+    def ignored_in(self, spec: Spec) -> Mapping[str, str]:
+        """Return what it does not read; experts it keeps whole over all of the ranks."""
+        experts = spec.engine_build.moe_expert_parallel_option
+        reads = EXPERTS if experts == spec.tensor_parallel else ""
+        return {path: why for path, why in REASONS.items() if path != reads}
 
     def memory_in(self, version: str) -> RuntimeMemory:
         """Return its memory, with FP8 weights expanded where this version does."""
