@@ -38,8 +38,8 @@ FINDING: dict[str, Any] = {
     "code": "EH201",
     "name": "fp8-on-gpu-without-fp8",
     "severity": "error",
-    "message": "`fp8` needs compute capability 8.9 or newer (L4, L40S, H100, H200, B200), and "
-    "`A100` has 8.0.",
+    "message": "`fp8` does not run on `A100`, which has compute capability 8.0: FP8 weights need "
+    "compute capability 8.9. L4, L40S, H100, H200 and B200 have FP8.",
     "fields": ["trt_llm.build.quantization_type", "resources.accelerator"],
     "line": 10,
     "column": 5,
