@@ -5,9 +5,11 @@ import logging
 from typing import Any
 
 import torch
+from torch import nn
 from transformers.pytorch_utils import Conv1D
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.facts.quantization import Number
 from controlplane.domain.failures import fields
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import QuantizationType
@@ -28,10 +30,12 @@ from workers.build_steps.quantization.checkpoint import (
 )
 from workers.build_steps.quantization.export import export
 from workers.build_steps.quantization.exported import Exported
+from workers.build_steps.quantization.groups import choose_group
 from workers.build_steps.quantization.loading import (
     Device,
     choose_dtype,
     device_of,
+    export_dtype,
     load_model,
     load_tokenizer,
 )
@@ -49,6 +53,7 @@ from workers.build_steps.quantization.recipes import (
     modelopt_config,
 )
 from workers.build_steps.quantization.renaming import class_names
+from workers.build_steps.quantization.smoothing import Smoothing, move_smoothing
 from workers.build_steps.step import StepResult
 from workers.build_steps.versions import tool_versions
 
@@ -82,11 +87,14 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
         has_kv_cache=checkpoint.has_kv_cache,
         is_encoder=checkpoint.is_encoder,
     )
-    exported = _quantize(job, checkpoint, config, samples, device, dtype, events, clock)
+    exported, smoothing = _quantize(
+        job, checkpoint, recipe.number, config, samples, device, dtype, events, clock
+    )
     _check_export(spec, recipe, checkpoint, exported)
     return StepResult(
         values={
             **_effective(spec.quantization_type, recipe, config, checkpoint, exported),
+            **(smoothing.to_json() if smoothing else {}),
             "calibration": told,
             "samples": shown_samples(samples.calibration, tokenizer),
             "device": device.describe(),
@@ -155,18 +163,21 @@ def _draw(
 def _quantize(
     job: Job,
     checkpoint: Checkpoint,
+    number: Number,
     config: ModelOptConfig,
     samples: SampleSet,
     device: Device,
     dtype: torch.dtype,
     events: Events,
     clock: Clock,
-) -> Exported:
+) -> tuple[Exported, Smoothing | None]:
     torch.manual_seed(SEED)
     log.info("loading %s as %s on %s", checkpoint.architecture, dtype, device.describe())
     model = load_model(checkpoint, device=device, dtype=dtype)
     if any(isinstance(each, Conv1D) for each in model.modules()):
         raise failures.transposed_layers(checkpoint.architecture)
+    if number.groups:
+        config = _with_group(job, model, config, number)
     try:
         quantized = calibrate(
             model,
@@ -176,17 +187,33 @@ def _quantize(
             on_samples=lambda done, total, left: events.progress(
                 done, total, "samples", seconds_left=left
             ),
+            passes=number.modelopt_passes,
             clock=clock,
         )
     except NothingToQuantizeError as error:
         wanted = job.spec["trt_llm"]["build"]["quantization_type"]
         raise failures.nothing_quantized(wanted, checkpoint.architecture) from error
+    smoothing = None
+    if number.is_packed:
+        smoothing = move_smoothing(
+            quantized, samples.calibration[0].tokens, export_dtype(checkpoint)
+        )
     log.info("exporting")
     seen, named = largest_seen(quantized), class_names(quantized)
-    exported = export(quantized, checkpoint, job.output / MODEL_FOLDER)
+    exported = export(quantized, checkpoint, job.output / MODEL_FOLDER, number=number)
     write_amax(job.output, by_scale(seen, job.output / MODEL_FOLDER, named))
     carry_adapters(job.input("fetch") / MODEL_FOLDER, job.output / MODEL_FOLDER)
-    return exported
+    return exported, smoothing
+
+
+def _with_group(
+    job: Job, model: nn.Module, config: ModelOptConfig, number: Number
+) -> ModelOptConfig:
+    """Return the config with the group that fits; raises StepFailure for weights on the host."""
+    if any(each.is_meta for each in model.parameters()):
+        raise failures.no_device_memory("INT4 needs all weights on the GPUs at once", 1)
+    ranks = Spec.model_validate(job.spec).tensor_parallel
+    return config.with_group(choose_group(model, config, number.groups, ranks=ranks))
 
 
 def _check_export(spec: Spec, recipe: Recipe, checkpoint: Checkpoint, exported: Exported) -> None:

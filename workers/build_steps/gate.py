@@ -21,9 +21,13 @@ from workers.build_steps.calibration.dataset import OpenDataset, Places
 from workers.build_steps.calibration.samples import SAMPLES_FILE, draw_unseen
 from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
-from workers.build_steps.gating import encoding, failures, generation, verdicts
+from workers.build_steps.gating import encoding, failures, generation, packed, verdicts
 from workers.build_steps.gating.as_served import load_as_served
-from workers.build_steps.gating.calibrated import compare_with_calibration, expected_scales
+from workers.build_steps.gating.calibrated import (
+    Expected,
+    compare_with_calibration,
+    expected_scales,
+)
 from workers.build_steps.gating.declaration import check_declaration
 from workers.build_steps.gating.descriptions import check_descriptions
 from workers.build_steps.gating.heads import find_heads
@@ -82,12 +86,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     told["content_digest"] = note_measured(hash_again(job, "calibrate", events), job.output)
     found = read_export(exported)
     expected = expected_scales(job.input("calibrate"), calibrated["quant_algo"])
-    scales = check_scales(exported, found.quant_config, expected)
-    told["scales"] = scales.counts
-    check_declaration(exported, found, calibrated)
-    check_descriptions(original, exported)
-    told["calibrated"] = compare_with_calibration(scales.values, expected).to_json()
-    told["weights"] = compare_with_original(original.folder, exported).to_json()
+    told |= _check_files(original, exported, found, calibrated, expected)
     if reason := _why_unmeasured(gate, found):
         log.info("gate unmeasured: %s", reason)
         return StepResult(values={"state": "unmeasured", "reason": reason, **told})
@@ -105,6 +104,30 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
             "peak_device_bytes": peak_device_bytes(),
         }
     )
+
+
+def _check_files(
+    original: Checkpoint,
+    exported: Path,
+    found: Exported,
+    calibrated: Mapping[str, Any],
+    expected: Expected | None,
+) -> dict[str, Any]:
+    """Return what was counted; raises StepFailure for files that no engine should load."""
+    if found.is_packed:
+        counts = packed.check_scales(exported)
+        packed.check_declaration(exported, found, calibrated)
+        check_descriptions(original, exported)
+        return {"scales": counts, "weights": packed.compare_with_original(
+            original.folder, exported).to_json()}  # fmt: skip
+    scales = check_scales(exported, found.quant_config, expected)
+    check_declaration(exported, found, calibrated)
+    check_descriptions(original, exported)
+    return {
+        "scales": scales.counts,
+        "calibrated": compare_with_calibration(scales.values, expected).to_json(),
+        "weights": compare_with_original(original.folder, exported).to_json(),
+    }
 
 
 def _why_unmeasured(gate: Gate, found: Exported) -> str:
@@ -137,8 +160,8 @@ def _who_ran_it(calibrated: Mapping[str, Any]) -> dict[str, Any]:
         "runs_here": is_computed,
         "note": None
         if is_computed
-        else "No GPU here computes in FP4: the figures are emulated, and nothing here has run "
-        "this artifact.",
+        else f"No GPU here has run {number.label if number else 'these'} weights: the figures are "
+        "emulated, and nothing here has run this artifact.",
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from workers.engine.packed_integers import dequantize_integers
 from workers.engine.rounding import NVFP4_BLOCK, FixedRounding, Rounding
 
 _E2M1_VALUES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
@@ -34,7 +35,7 @@ class PlainCheckpoint:
 
 
 def dequantize(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> PlainCheckpoint:
-    """Return the tensors of a ModelOpt FP8 or NVFP4 export as `dtype`, with their scales."""
+    """Return the tensors of an FP8, NVFP4 or packed INT4 export as `dtype`, with their scales."""
     plain = PlainCheckpoint()
     for name, tensor in tensors.items():
         module, _, kind = name.rpartition(".")
@@ -46,8 +47,11 @@ def dequantize(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> PlainCheckp
                 # It lies at the projection that fills the cache; the cache is the attention's.
                 scales = plain.key_scales if kind == "k_scale" else plain.value_scales
                 scales[module.rpartition(".")[0]] = tensor
-            case "weight_scale" | "weight_scale_2":
+            case "weight_scale" | "weight_scale_2" | "weight_shape":
                 pass  # applied with its weight
+            case "weight_packed":
+                scale = _needed(tensors, name, f"{module}.weight_scale")
+                plain.weights[f"{module}.weight"] = dequantize_integers(tensor, scale).to(dtype)
             case "weight" if tensor.dtype in (torch.float8_e4m3fn, torch.uint8):
                 plain.weights[name] = _weight(tensors, module, tensor).to(dtype)
             case _:
@@ -73,16 +77,19 @@ def emulate_inputs(model: nn.Module, plain: PlainCheckpoint) -> list[str]:
 
 
 def _weight(tensors: Mapping[str, Tensor], module: str, weight: Tensor) -> Tensor:
-    def needed(kind: str) -> Tensor:
-        if (scale := tensors.get(f"{module}.{kind}")) is None:
-            raise BrokenQuantization(f"`{module}.weight` is quantized and has no `{kind}`.")
-        return scale
-
-    scale = needed("weight_scale")
+    name = f"{module}.weight"
+    scale = _needed(tensors, name, f"{name}_scale")
     if weight.dtype is torch.uint8:
-        return dequantize_nvfp4(weight, scale, needed("weight_scale_2"))
+        return dequantize_nvfp4(weight, scale, _needed(tensors, name, f"{name}_scale_2"))
     is_one = scale.numel() == 1  # else one per row
     return weight.float() * scale.float().reshape(() if is_one else (-1, 1))
+
+
+def _needed(tensors: Mapping[str, Tensor], weight: str, scale: str) -> Tensor:
+    if (found := tensors.get(scale)) is None:
+        kind = scale.rpartition(".")[2]
+        raise BrokenQuantization(f"`{weight}` is quantized and has no `{kind}`.")
+    return found
 
 
 def _rounding_hook(rounding: Rounding) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Any, ...]]:

@@ -129,6 +129,7 @@ def _words(scheme: Scheme, layers: int, dtype: torch.dtype) -> Iterator[str]:
     if scheme.inputs is not Inputs.UNTOUCHED:
         blocks = " in blocks of 16" if scheme.number is Number.NVFP4 else ""
         source = "exported" if scheme.inputs is Inputs.EXPORTED else "each token's own"
-        yield f"inputs of these layers are rounded to {scheme.number}{blocks} with {source} scales"
+        number = Number.FP8 if scheme.number is Number.INT4 else scheme.number
+        yield f"inputs of these layers are rounded to {number}{blocks} with {source} scales"
     if scheme.has_fp8_cache:
         yield f"keys and values are rounded to FP8 with exported scales and kept in {kept}"

@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 
 from workers.engine.errors import CheckpointRefused
+from workers.engine.packed_integers import PER_WORD
 from workers.engine.rounding import NVFP4_BLOCK
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors
 
-_STORED_AS = {Number.FP8: "F8_E4M3", Number.NVFP4: "U8"}
+_STORED_AS = {Number.FP8: "F8_E4M3", Number.NVFP4: "U8", Number.INT4: "I32"}
+_WEIGHTS = {"weight": ("F8_E4M3", "U8"), "weight_packed": ("I32",)}
+"""Name of a quantized weight -> what it may be stored as."""
 _CACHE = ("k_scale", "v_scale")
 _NUMBERS = ("weight_scale_2", "input_scale", *_CACHE)
 """One for a whole tensor."""
@@ -46,7 +49,7 @@ def _quantized_modules(stored: StoredTensors, scheme: Scheme) -> Iterator[str]:
     for name in stored:
         module, _, kind = name.rpartition(".")
         dtype, _ = stored.header(name)
-        if kind != "weight" or dtype not in _STORED_AS.values():
+        if dtype not in _WEIGHTS.get(kind, ()):
             continue
         if dtype != _STORED_AS[scheme.number]:
             raise Torn(
@@ -56,9 +59,12 @@ def _quantized_modules(stored: StoredTensors, scheme: Scheme) -> Iterator[str]:
 
 
 def _check_shape(stored: StoredTensors, module: str, scheme: Scheme) -> None:
-    """Refuse scales that are not one number, one per row (FP8) or one per block (NVFP4)."""
-    _, (rows, columns) = stored.header(f"{module}.weight")
+    """Refuse scales that are not one number, one per row (FP8) or one per block."""
     _, found = stored.header(f"{module}.weight_scale")
+    if scheme.number is Number.INT4:
+        _check_groups(stored, module, found)
+        return
+    _, (rows, columns) = stored.header(f"{module}.weight")
     fitting = [(), (1,), (1, 1), (rows,), (rows, 1)]
     if scheme.number is Number.NVFP4:
         fitting = [(rows, columns * 2 // NVFP4_BLOCK)]  # two numbers a byte
@@ -67,6 +73,22 @@ def _check_shape(stored: StoredTensors, module: str, scheme: Scheme) -> None:
             f"`{module}.weight_scale` is {list(found)}, which the native engine cannot apply to a "
             f"{scheme.number} weight stored as {[rows, columns]}."
         )
+
+
+def _check_groups(stored: StoredTensors, module: str, found: tuple[int, ...]) -> None:
+    """Refuse scales that are not one for each of equal parts of a row."""
+    _, (rows, words) = stored.header(f"{module}.weight_packed")
+    if len(found) != 2 or found[0] != rows or (words * PER_WORD) % max(found[1], 1):
+        raise Torn(
+            f"`{module}.weight_scale` is {list(found)}, which the native engine cannot apply to "
+            f"{rows} rows of {words * PER_WORD} packed integers."
+        )
+    scale = stored[f"{module}.weight_scale"].float()
+    if not bool((scale.isfinite() & (scale >= 0)).all()):
+        raise Torn(f"`{module}.weight_scale` holds what is no scale.")
+    shape = f"{module}.weight_shape"
+    if shape in stored and stored[shape].tolist() != [rows, words * PER_WORD]:
+        raise Torn(f"`{shape}` is {stored[shape].tolist()}, not {[rows, words * PER_WORD]}.")
 
 
 def _check_one(stored: StoredTensors, name: str, quantized: frozenset[str]) -> None:

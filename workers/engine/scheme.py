@@ -18,6 +18,7 @@ from workers.engine.errors import CheckpointRefused
 
 QUANT_CONFIG_FILE = "hf_quant_config.json"
 COMPRESSED = "compressed-tensors"
+PACKED = "pack-quantized"
 
 _OTHER_METHODS: Mapping[str, str] = {
     "gptq": "GPTQ's packed integers",
@@ -35,6 +36,10 @@ class Number(StrEnum):
 
     FP8 = "FP8"
     NVFP4 = "NVFP4"
+    INT4 = "INT4"
+
+
+_OF_MODELOPT = (Number.FP8, Number.NVFP4)
 
 
 class Inputs(StrEnum):
@@ -106,7 +111,7 @@ def _read_export(folder: Path) -> dict[str, Any]:
 
 def _modelopt(exported: Mapping[str, Any]) -> Scheme:
     algorithm, cache = exported.get("quant_algo"), exported.get("kv_cache_quant_algo")
-    if algorithm not in tuple(Number):
+    if algorithm not in _OF_MODELOPT:
         raise _refused("modelopt", f"its quant_algo `{algorithm}`")
     if cache not in (None, "FP8"):
         raise _refused("modelopt", f"its kv_cache_quant_algo `{cache}`")
@@ -126,18 +131,38 @@ def _compressed_tensors(block: Mapping[str, Any]) -> Scheme:
             COMPRESSED, "more than one group of layers, or one that is not all of `Linear`"
         )
     weights, cache = groups[0].get("weights") or {}, block.get("kv_cache_scheme")
-    if not _is_fp8(weights) or weights.get("strategy") not in ("tensor", "channel"):
-        raise _refused(COMPRESSED, f"weights in {_words(weights)}")
+    number = _number(block, groups[0], weights)
     if (block.get("sparsity_config") or {}).get("format", "dense") != "dense":
         raise _refused(COMPRESSED, "sparse weights")
     if cache and (_named(cache) != "FP8" or cache.get("strategy", "tensor") != "tensor"):
         raise _refused(COMPRESSED, f"a KV cache in {_words(cache)}")
     return Scheme(
         method=COMPRESSED,
-        number=Number.FP8,
+        number=number,
         inputs=_inputs(groups[0].get("input_activations")),
         has_fp8_cache=bool(cache),
         excluded=tuple(block.get("ignore") or ()),
+    )
+
+
+def _number(
+    block: Mapping[str, Any], group: Mapping[str, Any], weights: Mapping[str, Any]
+) -> Number:
+    if _is_fp8(weights) and weights.get("strategy") in ("tensor", "channel"):
+        return Number.FP8
+    is_packed = (group.get("format") or block.get("format")) == PACKED
+    if is_packed and symmetric_integers(weights):
+        return Number.INT4
+    raise _refused(COMPRESSED, f"weights in {_words(weights)}")
+
+
+def symmetric_integers(weights: Mapping[str, Any]) -> bool:
+    """Return whether weights are integers of four bits around zero, in the order of the layer."""
+    return (
+        (weights.get("type"), weights.get("num_bits")) == ("int", 4)
+        and weights.get("symmetric") is True
+        and weights.get("strategy") in ("group", "channel")
+        and weights.get("actorder") in (None, False, "weight", "static")
     )
 
 
@@ -170,8 +195,8 @@ def _words(block: Mapping[str, Any]) -> str:
 def _refused(method: str, what: str) -> CheckpointRefused:
     return CheckpointRefused(
         f"The checkpoint is quantized with {method}, and the native engine does not read {what}. "
-        "It emulates ModelOpt's FP8 and NVFP4 and compressed-tensors' FP8. Build from the original "
-        "checkpoint, or serve this one with `vllm` or `trtllm` on a GPU."
+        "It emulates ModelOpt's FP8 and NVFP4, and compressed-tensors' FP8 and symmetric INT4. "
+        "Build from the original checkpoint, or serve this one with `vllm` or `trtllm` on a GPU."
     )
 
 

@@ -20,7 +20,7 @@ from apps.builds.values import value_words
 from controlplane.domain.facts.quantization import NO_QUANT, exported_number
 from controlplane.domain.spec import Spec, write_yaml
 
-_NOT_RUN = "No GPU here computes in FP4, so nothing here has run this artifact."
+_NOT_RUN = "No GPU here has run such weights, so nothing here has run this artifact."
 
 
 @dataclass(frozen=True, kw_only=True)

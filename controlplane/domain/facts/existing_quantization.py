@@ -135,13 +135,19 @@ def _algorithm(block: Config) -> str | None:
 
 def _by_groups(block: Config) -> str | None:
     """Return `FP8`, `FP4`, `INT4` … by the bit widths of a compressed-tensors block."""
-    return next(filter(None, map(_kind, _group_weights(block))), None)
+    for weights in _group_weights(block):
+        bits = numbers.whole(weights.get("num_bits")) or 0
+        kind = "FP" if weights.get("type") == "float" else "INT"
+        if bits in (4, 8):
+            return f"{kind}{bits}{_odd_integers(weights) if kind == 'INT' else ''}"
+    return None
 
 
-def _kind(weights: Mapping[str, Any]) -> str | None:
-    bits = numbers.whole(weights.get("num_bits")) or 0
-    kind = "FP" if weights.get("type") == "float" else "INT"
-    return f"{kind}{bits}" if bits in (4, 8) else None
+def _odd_integers(weights: Mapping[str, Any]) -> str:
+    """Return what sets integers apart from those around zero in the order of the layer."""
+    if weights.get("symmetric") is False:
+        return "_ASYMMETRIC"
+    return "_REORDERED" if weights.get("actorder") in ("group", True) else ""
 
 
 def _group_weights(block: Config) -> Iterator[Mapping[str, Any]]:

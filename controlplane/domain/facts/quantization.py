@@ -13,6 +13,9 @@ from controlplane.domain.facts.sources import Source, quantization_guide
 FP8_CAPABILITY = (8, 9)
 FP4_CAPABILITY = (10, 0)
 BFLOAT16_CAPABILITY = (8, 0)
+HOPPER_CAPABILITY = (9, 0)
+AWQ_EFFORT = 6.0
+"""The search tries eleven strengths in the second of two passes."""
 SMALL_MODEL_PARAMETERS = 8_000_000_000
 """Below this the guide sees minimal benefit from quantization."""
 ESSENTIAL_PARAMETERS = 15_000_000_000
@@ -46,6 +49,18 @@ class Number:
     """What they lose, in words."""
     is_computed_here: bool = True
     """Whether a GPU that computes in it has run what was made here."""
+    groups: tuple[int, ...] = ()
+    """Numbers of a row that share a scale, largest first: the first that divides every layer's
+    width is taken. Empty where a number has one form only."""
+    modelopt_passes: int = 1
+    """How often calibration runs the samples."""
+    calibration_effort: float = 1.0
+    """Work of calibration per pass over the samples without a search for scales."""
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether artifacts are in compressed-tensors' packed integers instead of ModelOpt's."""
+        return bool(self.groups)
 
 
 NVFP4_BYTES = 0.5625
@@ -72,7 +87,31 @@ NVFP4 = Number(
     is_computed_here=False,
 )
 INT8 = Number(label="INT8", bytes=1.0)
-INT4 = Number(label="INT4", bytes=0.5)
+WITHDRAWN_INT4 = Number(label="INT4 of engine builds", bytes=0.5)
+INT4_GROUPS = (128, 64, 32)
+INT4_AWQ_BYTES = 0.515625
+"""4 bits and one 16-bit scale per 128 numbers."""
+INT4_AWQ = Number(
+    label="INT4",
+    bytes=INT4_AWQ_BYTES,
+    modelopt_name="W4A16_AWQ",
+    modelopt_config="INT4_AWQ_CFG",
+    is_computed_here=False,
+    groups=INT4_GROUPS,
+    modelopt_passes=2,
+    calibration_effort=AWQ_EFFORT,
+)
+INT4_AWQ_FP8 = Number(
+    label="INT4 with FP8 inputs",
+    bytes=INT4_AWQ_BYTES,
+    minimum_capability=HOPPER_CAPABILITY,
+    modelopt_name="W4A8_AWQ",
+    modelopt_config="INT4_AWQ_CFG",
+    is_computed_here=False,
+    groups=INT4_GROUPS[:1],
+    modelopt_passes=2,
+    calibration_effort=AWQ_EFFORT,
+)
 _GUIDE = quantization_guide("GPU support")
 NO_QUANT = "no_quant"
 """The type that leaves a checkpoint as it is."""
@@ -186,10 +225,17 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
                 trial_rank=3,
                 is_proposed=True,
             ),
+            Precision(name="int4_awq", weights=INT4_AWQ),
+            Precision(name="w4a8_awq", weights=INT4_AWQ_FP8, on_older_gpus="int4_awq"),
             Precision(name="weights_int8", weights=INT8, is_withdrawn=True),
             Precision(name="weights_kv_int8", weights=INT8, kv_cache=INT8, is_withdrawn=True),
-            Precision(name="weights_int4", weights=INT4, is_withdrawn=True),
-            Precision(name="weights_int4_kv_int8", weights=INT4, kv_cache=INT8, is_withdrawn=True),
+            Precision(name="weights_int4", weights=WITHDRAWN_INT4, is_withdrawn=True),
+            Precision(
+                name="weights_int4_kv_int8",
+                weights=WITHDRAWN_INT4,
+                kv_cache=INT8,
+                is_withdrawn=True,
+            ),
             Precision(name="smooth_quant", weights=INT8, is_withdrawn=True),
         )
     }

@@ -104,15 +104,22 @@ def _speed(device: Device) -> tuple[float, float]:
 
 
 def _calibration_operations(spec: Spec, facts: CheckpointFacts) -> int:
-    """Return the arithmetic of one pass over the calibration tokens, 0 where there is none."""
+    """Return the arithmetic of calibration's passes over its tokens, 0 where there are none."""
     if spec.quantization_type.is_none or facts.existing_quantization is not None:
         return 0
     length = spec.engine_build.quantization_config.calib_max_seq_length
     active = facts.counts.active if facts.counts else facts.parameters or 0
-    return 2 * active * spec.calibration_samples * length
+    return round(2 * active * spec.calibration_samples * length * _effort(spec))
 
 
 def _gate_operations(spec: Spec, calibration: int) -> float:
     """Return the arithmetic of two models over the held-out samples."""
     samples = spec.calibration_samples
-    return 2 * calibration * min(GATE_SAMPLES, samples) / samples if samples else 0.0
+    passes = 2 * min(GATE_SAMPLES, samples)
+    return passes * calibration / samples / _effort(spec) if samples else 0.0
+
+
+def _effort(spec: Spec) -> float:
+    """Return the work of calibration as times that of one pass."""
+    weights = spec.quantization_type.precision.weights
+    return weights.modelopt_passes * weights.calibration_effort

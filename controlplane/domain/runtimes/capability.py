@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from controlplane.domain.facts.quantization import FP8, NVFP4, Number
+from controlplane.domain.facts.quantization import FP8, INT4_AWQ, INT4_AWQ_FP8, NVFP4, Number
 from controlplane.domain.facts.sources import Source
 
 
@@ -37,12 +37,19 @@ class Feature(StrEnum):
     FP8_WEIGHTS = "FP8 weights"
     FP8_KV_CACHE = "FP8 KV cache"
     FP4_WEIGHTS = "FP4 weights"
+    INT4_WEIGHTS = "INT4 weights"
+    INT4_WEIGHTS_FP8_INPUTS = "INT4 weights with FP8 inputs"
     ACCELERATOR = "accelerators"
     HOST_KV_CACHE = "KV cache in host memory"
     ENGINE_ARGUMENTS = "arguments passed to the engine as given"
 
 
-_WEIGHTS = {FP8.label: Feature.FP8_WEIGHTS, NVFP4.label: Feature.FP4_WEIGHTS}
+_WEIGHTS = {
+    FP8.label: Feature.FP8_WEIGHTS,
+    NVFP4.label: Feature.FP4_WEIGHTS,
+    INT4_AWQ.label: Feature.INT4_WEIGHTS,
+    INT4_AWQ_FP8.label: Feature.INT4_WEIGHTS_FP8_INPUTS,
+}
 
 
 def weights_feature(number: Number) -> Feature | None:

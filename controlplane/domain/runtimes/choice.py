@@ -7,8 +7,7 @@ from typing import Any
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.runtimes import RUNTIMES, Runtime
-from controlplane.domain.runtimes.capability import Feature
-from controlplane.domain.runtimes.open_routes import nearest_version
+from controlplane.domain.runtimes.capability import Feature, weights_feature
 from controlplane.domain.runtimes.runtime import Task
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import RUNTIME_ON_CPU, RUNTIME_ON_GPU, RuntimeChoice
@@ -126,7 +125,16 @@ def _task(spec: Spec, checkpoint: CheckpointFacts | None) -> Task:
 def _takes(name: str, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
     runtime = RUNTIMES[name]
     on_gpu = runtime.capabilities.capability(Feature.ACCELERATOR, kind_of(spec))
-    return not on_gpu.is_refused and runtime.takes(spec, checkpoint)
+    if on_gpu.is_refused or _refuses_integers(runtime, spec):
+        return False
+    return runtime.takes(spec, checkpoint)
+
+
+def _refuses_integers(runtime: Runtime, spec: Spec) -> bool:
+    """Return whether it has no kernel for the packed integers that the config asks for."""
+    weights = spec.quantization_type.precision.weights
+    feature = weights_feature(weights) if weights.is_packed else None
+    return bool(feature and runtime.capabilities.capability(feature, kind_of(spec)).is_refused)
 
 
 def _reason(spec: Spec, runtime: str, here: list[str], started: Collection[str] | None) -> str:

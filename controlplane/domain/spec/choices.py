@@ -37,6 +37,8 @@ class QuantizationType(StrEnum):
     FP4 = "fp4"
     FP4_KV = "fp4_kv"
     FP4_MLP_ONLY = "fp4_mlp_only"
+    INT4_AWQ = "int4_awq"
+    W4A8_AWQ = "w4a8_awq"
     WEIGHTS_INT8 = "weights_int8"
     WEIGHTS_KV_INT8 = "weights_kv_int8"
     WEIGHTS_INT4 = "weights_int4"

@@ -18,8 +18,10 @@ STACKED_MOE = "moe with stacked experts"
 class Quantized:
     """A checkpoint and its quantized form, to be measured and to be damaged."""
 
-    def __init__(self, family: str, kind: str, root: Path, **build: Any) -> None:
-        self.original = make_original(family, root / "original")
+    def __init__(
+        self, family: str, kind: str, root: Path, *, original: Path | None = None, **build: Any
+    ) -> None:
+        self.original = original or make_original(family, root / "original")
         self.root, self.spec = root, quantized_spec(self.original, kind, **build)
         self.fetch = fetched(self.original, root / "fetch")
         self.calibrate = root / "calibrate"

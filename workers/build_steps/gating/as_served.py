@@ -21,14 +21,15 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from controlplane.domain.failures import Blame
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
-from workers.build_steps.gating.declaration import check_layers
+from workers.build_steps.gating.declaration import check_layers, read_declared
 from workers.build_steps.gating.experts import emulate_experts
 from workers.build_steps.quantization.checkpoint import Checkpoint
-from workers.build_steps.quantization.exported import headers
+from workers.build_steps.quantization.exported import PACKED_WEIGHT, headers
 from workers.build_steps.quantization.loading import Device, load_model
 from workers.build_steps.quantization.renaming import class_names
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
-from workers.engine.rounding import round_to_fp8
+from workers.engine.rounding import round_rows_to_fp8, round_to_fp8
+from workers.engine.scheme import Inputs
 
 _ROUNDED_CACHE = "enginehouse_rounded_cache"
 _ROUNDED_CACHE_EAGER = "enginehouse_rounded_cache_eager"
@@ -43,7 +44,7 @@ def load_as_served(
     Raises StepFailure when a scale belongs to nothing, a tensor is missing, or a layer is not what
     the files declare. The original has been loaded before: what fails here is the export's fault.
     """
-    plain = dequantize(_read(folder), dtype)
+    plain = _with_inputs(dequantize(_read(folder), dtype), folder)
     choices: dict[str, Any] = {}
     if plain.key_scales:
         choices["attn_implementation"] = _attention(original)
@@ -59,6 +60,16 @@ def load_as_served(
         raise failures.unused_scale(left[0])
     _emulate_cache(model, plain)
     return model
+
+
+def _with_inputs(plain: PlainCheckpoint, folder: Path) -> PlainCheckpoint:
+    """Return the checkpoint with the inputs that engines round by a scale per token."""
+    scheme = read_declared(folder)
+    if scheme.inputs is not Inputs.PER_TOKEN:
+        return plain
+    names = (name for name, _, _ in headers(folder) if name.endswith(f".{PACKED_WEIGHT}"))
+    modules = (name.removesuffix(f".{PACKED_WEIGHT}") for name in names)
+    return replace(plain, roundings=dict.fromkeys(modules, round_rows_to_fp8))
 
 
 def _load(original: Checkpoint, **choices: Any) -> nn.Module:

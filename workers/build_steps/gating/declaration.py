@@ -8,12 +8,13 @@ from typing import Any
 from torch import nn
 
 from workers.build_steps.gating import failures
-from workers.build_steps.quantization.exported import Exported, headers
+from workers.build_steps.quantization.exported import PACKED_WEIGHT, Exported, headers
 from workers.engine.errors import CheckpointRefused
 from workers.engine.rounding import NVFP4_BLOCK
 from workers.engine.scheme import Scheme, read_scheme
 
 _STORED_AS = {"FP8": "F8_E4M3", "NVFP4": "U8"}
+_PACKED = "I32"
 _FP8 = {"dynamic": False, "num_bits": 8, "type": "float"}
 _NUMBERS: Mapping[str, Mapping[str, Any]] = {
     "FP8": _FP8,
@@ -47,9 +48,10 @@ def check_layers(model: nn.Module, folder: Path, named: Callable[[str], str]) ->
 
     `named` gives the class's name of a module that older files call otherwise.
     """
-    scheme = _scheme(folder)
-    stored = {named(module): module for module, _ in _weights(folder)}
-    quantized = {module for module, dtype in _weights(folder) if dtype in _STORED_AS.values()}
+    scheme = read_declared(folder)
+    weights = [*_weights(folder), *_packed(folder)]
+    stored = {named(module): module for module, _ in weights}
+    quantized = {module for module, dtype in weights if dtype in (*_STORED_AS.values(), _PACKED)}
     tables = {id(each.weight) for each in model.modules() if isinstance(each, nn.Embedding)}
     for name, layer in model.named_modules():
         if not isinstance(layer, nn.Linear) or id(layer.weight) in tables:
@@ -101,7 +103,7 @@ def _check_groups(block: Mapping[str, Any], algorithm: str) -> None:
 
 
 def _check_excluded(folder: Path, found: Exported) -> None:
-    scheme = _scheme(folder)
+    scheme = read_declared(folder)
     for module, dtype in _weights(folder):
         if dtype in _STORED_AS.values() and scheme.excludes(module):
             raise failures.declared_otherwise(
@@ -110,7 +112,7 @@ def _check_excluded(folder: Path, found: Exported) -> None:
             )  # fmt: skip
 
 
-def _scheme(folder: Path) -> Scheme:
+def read_declared(folder: Path) -> Scheme:
     """Return the declaration as our own engine reads it."""
     try:
         scheme = read_scheme(folder, json.loads((folder / _CONFIG).read_bytes()))
@@ -126,6 +128,14 @@ def _weights(folder: Path) -> list[tuple[str, str]]:
         (name.removesuffix(".weight"), dtype)
         for name, dtype, _ in headers(folder)
         if name.endswith(".weight")
+    ]
+
+
+def _packed(folder: Path) -> list[tuple[str, str]]:
+    return [
+        (name.removesuffix(f".{PACKED_WEIGHT}"), _PACKED)
+        for name, _, _ in headers(folder)
+        if name.endswith(f".{PACKED_WEIGHT}")
     ]
 
 

@@ -50,7 +50,9 @@ def _is_output(projection: str) -> bool:
 def _widest(roundings: list[Rounding]) -> Rounding | None:
     """Return the rounding of the largest scale: engines share one among a layer's experts."""
     fixed = [each for each in roundings if isinstance(each, FixedRounding)]
-    return max(fixed, key=lambda each: float(each.scale)) if fixed else None
+    if not fixed:
+        return next(iter(roundings), None)
+    return max(fixed, key=lambda each: float(each.scale))
 
 
 class _RoundedProducts(TorchFunctionMode):  # type: ignore[misc]

@@ -40,13 +40,14 @@ def calibrate(
     *,
     device: Device,
     on_samples: OnSamples,
+    passes: int = 1,
     clock: Clock = SYSTEM,
 ) -> nn.Module:
-    """Return the model with quantizers whose scales come from the samples.
+    """Return the model with quantizers whose scales come from the samples, in so many passes.
 
     Raises NothingToQuantizeError, and StepFailure for numbers or widths that cannot be.
     """
-    forward = _Forward(samples, device, on_samples, clock)
+    forward = _Forward(samples, device, on_samples, passes, clock)
     try:
         with logged_warnings(), torch.inference_mode():
             quantized: nn.Module = quantize(model, config.config, forward)
@@ -80,8 +81,11 @@ class _Forward:
         samples: Sequence[Sequence[int]],
         device: Device,
         on_samples: OnSamples,
+        passes: int,
         clock: Clock,
     ) -> None:
+        self._total, self._done = len(samples) * passes, 0
+        self._pace: Pace | None = None
         self._samples, self._device, self._on_samples = samples, device, on_samples
         self._clock = clock
         self._tokens = device.batch_tokens
@@ -90,13 +94,13 @@ class _Forward:
     def __call__(self, model: nn.Module) -> None:
         _refuse_odd_widths(model)
         self._choices = without_logits(model)
-        pace = Pace(len(self._samples), clock=self._clock)
-        self._on_samples(0, len(self._samples), None)
-        done = 0
+        if self._pace is None:
+            self._pace = Pace(self._total, clock=self._clock)
+            self._on_samples(0, self._total, None)
         for batch in batches(self._samples, self._tokens):
             self._run(model, batch)
-            done += len(batch)
-            self._on_samples(done, len(self._samples), pace.seconds_left(done))
+            self._done += len(batch)
+            self._on_samples(self._done, self._total, self._pace.seconds_left(self._done))
             pass_gate(SAMPLES_GATE)
 
     def _run(self, model: nn.Module, batch: Sequence[Sequence[int]]) -> None:

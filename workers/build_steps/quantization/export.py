@@ -9,6 +9,7 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
+from controlplane.domain.facts.quantization import Number
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.descriptions import (
@@ -19,17 +20,21 @@ from workers.build_steps.quantization.descriptions import (
 from workers.build_steps.quantization.exported import Exported, read_export
 from workers.build_steps.quantization.loading import export_dtype
 from workers.build_steps.quantization.modelopt import export_hf_checkpoint, logged_warnings
+from workers.build_steps.quantization.packing import write_packed
 from workers.imports import without_compiler
 
 _OS_ERROR = re.compile(r"os error (?P<number>\d+)")
 _SHARD_SIZE = "5GB"
 
 
-def export(model: nn.Module, checkpoint: Checkpoint, folder: Path) -> Exported:
+def export(
+    model: nn.Module, checkpoint: Checkpoint, folder: Path, *, number: Number | None = None
+) -> Exported:
     """Write the folder and return what it holds.
 
     Everything that describes the model is the original's own word, so that an engine with an
     older Transformers reads the settings that it knows; ModelOpt adds weights and scales.
+    Where `number` has a packed form, the folder gets that.
     """
     _keep_in(export_dtype(checkpoint), model)
     try:
@@ -49,6 +54,8 @@ def export(model: nn.Module, checkpoint: Checkpoint, folder: Path) -> Exported:
     except (AssertionError, NotImplementedError, RuntimeError, ValueError, KeyError) as error:
         raise failures.not_exported(f"ModelOpt gave up ({error})") from error
     _restore_descriptions(checkpoint, folder)
+    if number is not None and number.is_packed:
+        write_packed(folder, str(number.modelopt_name), export_dtype(checkpoint))
     return read_export(folder)
 
 

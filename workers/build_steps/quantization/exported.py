@@ -1,6 +1,5 @@
 """What lies in an exported folder, by its headers; ModelOpt is not needed for it."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,9 +8,15 @@ from typing import Any
 
 from safetensors import safe_open
 
+from controlplane.domain.json_text import read_json
 from workers.build_steps.quantization import failures
+from workers.build_steps.quantization.packed_declaration import algorithm_of
+from workers.engine.scheme import COMPRESSED
 
+CONFIG = "config.json"
+EXPORT = "hf_quant_config.json"
 _QUANTIZED_DTYPES = frozenset({"F8_E4M3", "U8"})
+PACKED_WEIGHT = "weight_packed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +32,9 @@ class Exported:
     kv_layers: int
     """Layers whose cache has a scale for keys and one for values."""
     quant_config: dict[str, Any]
-    """What hf_quant_config.json says under `quantization`."""
+    """What hf_quant_config.json says under `quantization`, or the same of packed integers."""
+    is_packed: bool = False
+    """Whether it is compressed-tensors' packed integers, which only config.json declares."""
 
     @property
     def quantized_count(self) -> int:
@@ -36,16 +43,14 @@ class Exported:
 
 def read_export(folder: Path) -> Exported:
     """Return what an exported folder holds, from its headers; raises StepFailure when broken."""
-    try:
-        stored = json.loads((folder / "hf_quant_config.json").read_bytes())["quantization"]
-    except (OSError, ValueError, KeyError) as error:
-        raise failures.not_exported("hf_quant_config.json is missing or unreadable") from error
+    block = _packed_declaration(folder)
+    stored = _told_of_packed(block) if block else _told_by_modelopt(folder)
     quantized, left = Counter[str](), Counter[str]()
     stacked: list[str] = []
     keys, values = set[str](), set[str]()
     for name, dtype, shape in headers(folder):
         module, _, kind = name.rpartition(".")
-        if kind == "weight" and dtype in _QUANTIZED_DTYPES:
+        if kind == PACKED_WEIGHT or (kind == "weight" and dtype in _QUANTIZED_DTYPES):
             quantized[kind_of(module)] += 1
         elif dtype in _QUANTIZED_DTYPES and "scale" not in kind:
             stacked.append(name)
@@ -60,7 +65,36 @@ def read_export(folder: Path) -> Exported:
         stacked=tuple(stacked),
         kv_layers=len(keys & values),
         quant_config=stored,
+        is_packed=bool(block),
     )
+
+
+def _told_by_modelopt(folder: Path) -> dict[str, Any]:
+    try:
+        stored: dict[str, Any] = read_object(folder / EXPORT)["quantization"]
+    except (OSError, ValueError, KeyError) as error:
+        raise failures.not_exported(f"{EXPORT} is missing or unreadable") from error
+    return stored
+
+
+def _packed_declaration(folder: Path) -> dict[str, Any]:
+    """Return `quantization_config` of packed integers; empty for other exports."""
+    try:
+        block = read_object(folder / CONFIG).get("quantization_config")
+    except (OSError, ValueError):
+        return {}
+    is_packed = isinstance(block, dict) and block.get("quant_method") == COMPRESSED
+    return block if is_packed and isinstance(block, dict) else {}
+
+
+def _told_of_packed(block: dict[str, Any]) -> dict[str, Any]:
+    group = (block.get("config_groups") or {}).get("group_0") or {}
+    return {
+        "quant_algo": algorithm_of(block),
+        "kv_cache_quant_algo": None,
+        "group_size": (group.get("weights") or {}).get("group_size"),
+        "exclude_modules": block.get("ignore"),
+    }
 
 
 def headers(folder: Path) -> Iterable[tuple[str, str, tuple[int, ...]]]:
@@ -70,6 +104,14 @@ def headers(folder: Path) -> Iterable[tuple[str, str, tuple[int, ...]]]:
             for name in file.keys():  # noqa: SIM118  # not a mapping
                 part = file.get_slice(name)
                 yield name, part.get_dtype(), tuple(part.get_shape())
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return a file's JSON object; raises ValueError for anything else."""
+    content = read_json(path.read_bytes())
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} is not a JSON object")
+    return content
 
 
 def kind_of(module: str) -> str:

@@ -25,6 +25,13 @@ def odd_width(layers: Sequence[str], block: int) -> StepFailure:
     return step_failure(quantization.BLOCKS, block=block, layers=_listed(layers))
 
 
+def odd_groups(layers: Sequence[str], groups: Sequence[int], ranks: int) -> StepFailure:
+    """Return the failure for widths that no number of integers with one scale divides."""
+    words = " or ".join(str(each) for each in groups)
+    cut = f", cut for {ranks} GPUs," if ranks > 1 else ""
+    return step_failure(quantization.GROUPS, groups=words, layers=_listed(layers), cut=cut)
+
+
 def unknown_architecture(architecture: str | None, transformers_version: str) -> StepFailure:
     named = f"architecture is `{architecture}`" if architecture else "config names no architecture"
     return step_failure(quantization.ARCHITECTURE, named=named, version=transformers_version)
@@ -86,6 +93,11 @@ def no_device() -> StepFailure:
 
 def not_finite(layers: Sequence[str]) -> StepFailure:
     return step_failure(quantization.NOT_FINITE, layers=_listed(layers))
+
+
+def stacked_integers(name: str) -> StepFailure:
+    """Return the failure for experts of which a layer's are one tensor."""
+    return step_failure(quantization.STACKED_INTEGERS, name=name)
 
 
 def not_exported(reason: str) -> StepFailure:

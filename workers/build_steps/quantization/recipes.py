@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Any
 
@@ -66,6 +67,25 @@ class ModelOptConfig:
     config: dict[str, Any]
     names: tuple[str, ...]
 
+    def weight_pattern_matches(self, module: str) -> bool:
+        """Return whether the weight of a module is quantized, by the entry that is last to say."""
+        found = False
+        for entry in self.config["quant_cfg"]:
+            if "parent_class" not in entry and fnmatchcase(
+                f"{module}.weight_quantizer", entry["quantizer_name"]
+            ):
+                found = bool(entry.get("enable", True))
+        return found
+
+    def with_group(self, group: int) -> "ModelOptConfig":
+        """Return the config with so many numbers of a row to a scale."""
+        config = deepcopy(self.config)
+        for entry in config["quant_cfg"]:
+            for each in _cells(entry.get("cfg")):
+                if each.get("block_sizes"):
+                    each["block_sizes"] = {**each["block_sizes"], -1: group}
+        return ModelOptConfig(config=config, names=self.names)
+
 
 def find_recipe(wanted: QuantizationType) -> Recipe:
     """Return the recipe of a type; raises StepFailure for one that is not built."""
@@ -92,6 +112,10 @@ def modelopt_config(
         names.append(_KV_CONFIG)
         entries += deepcopy(getattr(presets, _KV_CONFIG)["quant_cfg"])
     return ModelOptConfig(config=config, names=tuple(names))
+
+
+def _cells(cfg: Any) -> list[Entry]:
+    return cfg if isinstance(cfg, list) else [cfg] if cfg else []
 
 
 def _in_number(entry: Entry, number: Number) -> Entry:

@@ -31,6 +31,19 @@ BLOCKS = configuration(
     "Use an FP8 type, which has no blocks.",
     field=fields.QUANTIZATION, fix=_FP8,
 )  # fmt: skip
+GROUPS = configuration(
+    "EHQ-BLOCKS",
+    "A scale of INT4 is for {groups} numbers of a row, and the input of {layers}{cut} does not "
+    "divide into them.",
+    "Use an FP8 type, which has no groups.",
+    field=fields.QUANTIZATION, fix=_FP8,
+)  # fmt: skip
+STACKED_INTEGERS = checkpoint(
+    "EHQ-ARCHITECTURE",
+    "`{name}` holds a layer's experts in one module, which ModelOpt does not export in integers.",
+    "Use an FP8 type.",
+    field=fields.QUANTIZATION, fix=_FP8,
+)  # fmt: skip
 ARCHITECTURE = checkpoint(
     "EHQ-ARCHITECTURE",
     "The checkpoint's {named}, which Transformers {version} does not have.",

@@ -15,7 +15,10 @@ _SOURCE = sources.enginehouse("native engine, capabilities")
 _RUNTIME = "trt_llm.runtime"
 _BUILD = "trt_llm.build"
 _SPECULATOR = f"{_BUILD}.speculator"
-_READABLE = frozenset({("modelopt", "FP8"), ("modelopt", "NVFP4"), ("compressed-tensors", "FP8")})
+_READABLE = frozenset({
+    ("modelopt", "FP8"), ("modelopt", "NVFP4"), ("compressed-tensors", "FP8"),
+    ("compressed-tensors", "INT4"),
+})  # fmt: skip
 """Ways in which a checkpoint may be quantized, which the loader of the engine emulates."""
 
 
@@ -216,8 +219,8 @@ UNREADABLE_QUANTIZATION = Rule(
     when=_is_unreadable,
     message=lambda c: (
         f"The checkpoint is quantized with {_existing(c)}. The native engine emulates ModelOpt's "
-        "FP8 and NVFP4 and FP8 of compressed-tensors; build from the original checkpoint, or name "
-        "an accelerator."
+        "FP8 and NVFP4, and FP8 and symmetric INT4 of compressed-tensors; build from the original "
+        "checkpoint, or name an accelerator."
     ),
     otherwise=other_engines,
     source=_SOURCE,

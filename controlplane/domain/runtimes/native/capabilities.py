@@ -67,6 +67,10 @@ ON_CPU: Mapping[Feature, Capability] = MappingProxyType(
             "keys and values are rounded to FP8 and kept in what the engine computes in"
         ),
         Feature.FP4_WEIGHTS: emulated("NVFP4 weights are expanded, inputs rounded by blocks"),
+        Feature.INT4_WEIGHTS: emulated("INT4 weights are expanded"),
+        Feature.INT4_WEIGHTS_FP8_INPUTS: emulated(
+            "INT4 weights are expanded, inputs rounded to FP8 by token"
+        ),
         Feature.ACCELERATOR: native("none is needed; in bfloat16 where the processor has it"),
         Feature.HOST_KV_CACHE: native("all of the KV cache is in host memory"),
         Feature.ENGINE_ARGUMENTS: refused("it has no further arguments"),

@@ -68,6 +68,15 @@ PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
                 _CUDA_TESTS,
             ),
         ),
+        **dict.fromkeys(
+            (Feature.INT4_WEIGHTS, Feature.INT4_WEIGHTS_FP8_INPUTS),
+            (
+                _test(
+                    "engine/test_packed_integers.py::"
+                    "test_an_artifact_of_packed_integers_answers_as_the_gate_measured_it"
+                ),
+            ),
+        ),
         Feature.ACCELERATOR: (
             _test("runtimes/native/test_openai_client.py::test_chat_answers"),
             _run(_BEHIND_GATEWAY, "smoke_test.answer"),

@@ -7,6 +7,7 @@ from controlplane.domain.facts import sources
 from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
 from controlplane.domain.facts.quantization import FP4_CAPABILITY, FP8_CAPABILITY
 from controlplane.domain.runtimes.capability import (
+    HOPPER,
     Capability,
     Feature,
     emulated,
@@ -36,6 +37,9 @@ _DOCS = sources.vllm("installation, GPU requirements")
 _SPECULATION = sources.vllm("features, speculative decoding")
 _KERNELS = sources.measured("artifacts made on a CPU, loaded by vLLM 0.25.1 on an H100")
 _LOADERS = sources.vllm("model_executor/layers/quantization/modelopt.py, get_min_capability")
+_PACKED = sources.vllm(
+    "compressed_tensors/schemes/compressed_tensors_wNa16.py and compressed_tensors_w4a8_fp8.py"
+)
 _CACHES = sources.vllm("v1/attention/backends/{flashinfer,triton_attn}.py")
 _WITHOUT_DEVICES: Mapping[Feature, Capability] = MappingProxyType(
     {
@@ -116,6 +120,13 @@ def _by_device(feature: Feature, has: tuple[int, int], version: str) -> Capabili
             return _weights("FP8", has, FP8_CAPABILITY, expands, f" (from {EXPANDS_FP8_SINCE} on)")
         case Feature.FP4_WEIGHTS:
             return _weights("NVFP4", has, FP4_CAPABILITY, EXPANDED_FP4_CAPABILITY)
+        case Feature.INT4_WEIGHTS:
+            return native(
+                "packed integers of compressed-tensors, computed in 16 bits by Marlin: memory "
+                "saved, no faster arithmetic", _PACKED,
+            )  # fmt: skip
+        case Feature.INT4_WEIGHTS_FP8_INPUTS:
+            return _int4_with_fp8_inputs(has)
         case Feature.FP8_KV_CACHE:
             return _fp8_cache(has)
     return None
@@ -138,6 +149,16 @@ def _weights(
         )
     return refused(f"{name} weights need compute capability {'.'.join(map(str, expanded))}",
                    _LOADERS)  # fmt: skip
+
+
+def _int4_with_fp8_inputs(has: tuple[int, int]) -> Capability:
+    if has == HOPPER:
+        return native("packed integers times FP8 inputs, by CUTLASS", _PACKED)
+    return refused(
+        "its kernel for INT4 weights with FP8 inputs is for compute capability 9.0 alone (H100, "
+        "H200)",
+        _PACKED,
+    )
 
 
 def _fp8_cache(has: tuple[int, int]) -> Capability:
