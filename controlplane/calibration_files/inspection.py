@@ -9,12 +9,19 @@ from typing import Any, TextIO
 from controlplane.calibration_files import problems
 from controlplane.calibration_files.found import Inspection
 from controlplane.calibration_files.rows import PlacedRow, is_kept_as_it_is, read_rows
+from controlplane.domain.calibration_rows import (
+    CONVERSATIONS,
+    KNOWN_BY,
+    PAIRS,
+    TEXT,
+    OddPair,
+    columns_of,
+    pair_of,
+)
 from controlplane.domain.facts.calibration_sets import FEWEST_ROWS
 
 SHORTEST_CHARACTERS = 32
 """Less can hardly be the 16 tokens that a sample has at least; a build counts them exactly."""
-_CONVERSATIONS = ("messages", "conversations")
-_TEXT = "text"
 _SHOWN_ROWS = 10
 _SHOWN_CHARACTERS = 1_500
 
@@ -34,17 +41,22 @@ def inspect_rows(path: Path, ending: str, *, rewritten: Path, limit_bytes: int) 
             found.column = found.column or column
             _count(found, _text_of(row, column))
             if copy is not None:
-                copy.write(json.dumps({column: row.content[column]}, ensure_ascii=False) + "\n")
+                copy.write(json.dumps(_kept(row, column), ensure_ascii=False) + "\n")
     if not found.rows:
         raise problems.empty()
     if found.usable_rows < FEWEST_ROWS:
         raise problems.too_few(found.usable_rows, FEWEST_ROWS, found.empty_rows)
-    found.column = _TEXT if found.column == _TEXT else _CONVERSATIONS[0]
+    if found.column in CONVERSATIONS:
+        found.column = CONVERSATIONS[0]
     return found
 
 
+def _kept(row: PlacedRow, column: str) -> Mapping[str, Any]:
+    return {name: row.content[name] for name in columns_of(column) if name in row.content}
+
+
 def _column_of(row: PlacedRow, before: str) -> str:
-    names = [each for each in (*_CONVERSATIONS, _TEXT) if each in row.content]
+    names = [each for each in KNOWN_BY if each in row.content]
     if not before and not names:
         raise problems.no_column(row.place, sorted(map(str, row.content)), row.line)
     if before and before not in names:
@@ -64,16 +76,29 @@ def _count(found: Inspection, text: str) -> None:
 
 def _text_of(row: PlacedRow, column: str) -> str:
     """Return the row as people read it; raises BadFile for what no build could use."""
+    if column in PAIRS:
+        return _text_of_pair(row, column)
     value = row.content[column]
     if value is None:
         return ""
-    if column == _TEXT:
+    if column == TEXT:
         if not isinstance(value, str):
             raise _bad(row, column, f"is {_kind(value)}, not a text")
         return _whole(row, column, value)
     if not isinstance(value, list):
         raise _bad(row, column, f"is {_kind(value)}, not a list of turns")
     return _whole(row, column, "\n".join(_turns(row, column, value)))
+
+
+def _text_of_pair(row: PlacedRow, column: str) -> str:
+    try:
+        pair = pair_of(row.content, column)
+    except OddPair as error:
+        raise problems.odd_pair(row.place, str(error), row.line) from None
+    if pair.is_empty:
+        return ""
+    words = pair.text if pair.is_text else "\n".join(_turns(row, column, pair.turns))
+    return _whole(row, column, words)
 
 
 def _turns(row: PlacedRow, column: str, turns: list[Any]) -> Iterator[str]:

@@ -4,8 +4,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from controlplane.domain.calibration_rows import FORMS_IN_WORDS
+
 FORMATS = ".jsonl, .json, .parquet and .txt"
-_COLUMNS = "Each row needs `text`, or `messages` as a list of turns with `role` and `content`."
+_COLUMNS = (
+    f"Each row needs {FORMS_IN_WORDS}; `messages` is a list of turns with `role` and `content`."
+)
 
 
 class BadFile(Exception):
@@ -73,7 +77,7 @@ def not_array(reason: str) -> BadFile:
 def no_column(place: str, columns: Sequence[str], line: int | None) -> BadFile:
     """Return the refusal of rows without text."""
     shown = ", ".join(f"`{each}`" for each in columns[:8]) or "nothing"
-    message = f"{place} has neither a `text` nor a `messages` column; it has {shown}."
+    message = f"{place} has no column that builds read; it has {shown}."
     return _bad("column", message, f"Rename the column. {_COLUMNS}", line)
 
 
@@ -81,6 +85,11 @@ def other_column(place: str, column: str, line: int | None) -> BadFile:
     """Return the refusal of rows that change their form on the way."""
     message = f"{place} has no `{column}`, which the rows before it have."
     return _bad("column", message, "Give every row the same column.", line)
+
+
+def odd_pair(place: str, reason: str, line: int | None) -> BadFile:
+    """Return the refusal of a question without an answer, or one that is no text."""
+    return _bad("value", f"{place} {reason}.", _COLUMNS, line)
 
 
 def bad_value(place: str, column: str, reason: str, line: int | None) -> BadFile:

@@ -11,6 +11,7 @@ import pyarrow
 from pyarrow import parquet
 
 from controlplane.calibration_files import problems
+from controlplane.domain.calibration_rows import KNOWN_BY, read_columns
 
 LONGEST_LINE_BYTES = 8_000_000
 _ROWS_AT_ONCE = 256
@@ -133,8 +134,8 @@ def _parquet_rows(path: Path, most_bytes: int) -> Iterator[PlacedRow]:
     try:
         with parquet.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            wanted = [each for each in names if each in ("text", "messages", "conversations")]
-            if not wanted:
+            wanted = [each for each in names if each in read_columns()]
+            if not any(each in KNOWN_BY for each in wanted):
                 raise problems.no_column("The file", names, None)
             _check_size(file, wanted, most_bytes)
             for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=wanted):

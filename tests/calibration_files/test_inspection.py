@@ -73,6 +73,34 @@ def test_arrays_paragraphs_and_byte_order_marks_become_one_object_per_line(tmp_p
         assert [json.loads(each) for each in kept] == texts(9)
 
 
+PAIR = {"prompt": "Where is my parcel, please?", "completion": "On its way to you."}
+TASK = {"instruction": "Summarize this.", "input": "A parcel is late.", "output": "It is late."}
+
+
+@pytest.mark.parametrize(("pair", "column"), [(PAIR, "prompt"), (TASK, "instruction")])
+@pytest.mark.parametrize("ending", [".jsonl", ".json", ".parquet"])
+def test_pairs_are_kept_with_all_their_columns(
+    pair: dict[str, str], column: str, ending: str, tmp_path: Path
+) -> None:
+    rows = [{**pair, "id": str(number)} for number in range(9)]
+    content = {
+        ".jsonl": lines(rows), ".json": json.dumps(rows).encode(),
+        ".parquet": as_parquet(tmp_path, rows),
+    }[ending]  # fmt: skip
+    found = inspect(tmp_path, f"a{ending}", content)
+    assert (found.column, found.rows, found.empty_rows) == (column, 9, 0)
+    assert all(each in found.head[0] for each in pair.values())
+    if found.normalized:
+        kept = json.loads((tmp_path / "rewritten").read_text().splitlines()[0])
+        assert kept == pair
+
+
+def test_a_pair_without_its_answer_is_refused_at_its_line(tmp_path: Path) -> None:
+    problem = refusal(tmp_path, "a.jsonl", lines([PAIR] * 9 + [{"prompt": "And now?"}]))
+    assert problem.line == 10
+    assert "`completion` or `response`" in problem.message
+
+
 def test_parquet_with_either_column_is_read_without_its_ballast(tmp_path: Path) -> None:
     chats = [{"messages": CHAT, "image": b"x" * 100} for _ in range(10)]
     found = inspect(tmp_path, "a.parquet", as_parquet(tmp_path, chats))

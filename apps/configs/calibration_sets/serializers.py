@@ -9,6 +9,7 @@ from apps.rest.examples import shown_as
 from apps.rest.failure_object import FailureObject
 from apps.rest.paging import page_schema
 from apps.rest.serializers import StrictSerializer
+from controlplane.domain.calibration_rows import FORMS_IN_WORDS
 
 
 class CalibrationVersionObject(serializers.Serializer[Any]):
@@ -17,7 +18,7 @@ class CalibrationVersionObject(serializers.Serializer[Any]):
     )
     digest = serializers.CharField(help_text="Of the file as builds read it.")
     uploaded_name = serializers.CharField(help_text="The name of the file that was uploaded.")
-    column = serializers.CharField(help_text="`text` or `messages`.")
+    column = serializers.CharField(help_text="`text`, `messages`, `prompt` or `instruction`.")
     rows = serializers.IntegerField(help_text="How many rows it has.")
     empty_rows = serializers.IntegerField(help_text="Rows without text, which builds skip.")
     short_rows = serializers.IntegerField(help_text="Of fewer than 32 characters.")
@@ -42,7 +43,7 @@ class CalibrationSetObject(serializers.Serializer[Any]):
 @shown_as(examples.HEAD)
 class CalibrationHeadObject(serializers.Serializer[Any]):
     version = serializers.IntegerField(source="number", help_text="The version that they are of.")
-    column = serializers.CharField(help_text="`text` or `messages`.")
+    column = serializers.CharField(help_text="`text`, `messages`, `prompt` or `instruction`.")
     rows = serializers.ListField(
         source="head",
         child=serializers.CharField(),
@@ -56,7 +57,7 @@ class CalibrationUploadBody(StrictSerializer):
     file = serializers.FileField(
         allow_empty_file=True,
         max_length=255,
-        help_text="`.jsonl`, `.json`, `.parquet` or `.txt`, with a `text` or `messages` column.",
+        help_text=f"`.jsonl`, `.json`, `.parquet` or `.txt`, with {FORMS_IN_WORDS}.",
     )
 
 

@@ -54,8 +54,13 @@ def no_column(name: str, columns: Sequence[str]) -> StepFailure:
     return step_failure(calibration.COLUMN, name=name, columns=_listed(columns))
 
 
-def no_template(name: str) -> StepFailure:
-    return step_failure(calibration.NO_TEMPLATE, name=name)
+def no_template(name: str, column: str) -> StepFailure:
+    return step_failure(calibration.NO_TEMPLATE, name=name, column=column)
+
+
+def odd_pair(name: str, row: int, reason: str) -> StepFailure:
+    """Return the failure for a question without an answer, or one that is no text."""
+    return step_failure(calibration.PAIR, name=name, row=row, reason=reason)
 
 
 def template_failed(name: str, row: int, reason: str) -> StepFailure:

@@ -7,12 +7,14 @@ from typing import Any, BinaryIO
 import pyarrow
 from pyarrow import parquet
 
+from controlplane.domain.calibration_rows import read_columns
 from controlplane.domain.json_text import read_json
 from workers.build_steps.calibration import failures
 from workers.build_steps.calibration.hub import RemoteFile
 
 Row = Mapping[str, Any]
 _ROWS_AT_ONCE = 64
+_READ = read_columns() | {"article"}
 
 
 def read_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator[Row]:
@@ -37,7 +39,7 @@ def _parquet_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator
 
 def _is_read(column: str) -> bool:
     """Leave images and other ballast where they are."""
-    return column in ("text", "messages", "conversations", "article")
+    return column in _READ
 
 
 def _json_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator[Row]:

@@ -5,10 +5,17 @@ from typing import Any
 
 from jinja2 import TemplateError
 
+from controlplane.domain.calibration_rows import (
+    CONVERSATIONS,
+    KNOWN_BY,
+    PAIRS,
+    TEXT,
+    OddPair,
+    Pair,
+    pair_of,
+)
 from workers.build_steps.calibration import failures
 
-_CONVERSATIONS = ("messages", "conversations")
-_TEXT = "text"
 _LETTERS_PER_TOKEN = 32
 """More than any tokenizer's average: what lies beyond needs no tokenizing to be cut off."""
 
@@ -22,15 +29,17 @@ class Texts:
 
     @property
     def column(self) -> str:
-        return self._column or _TEXT
+        return self._column or TEXT
 
     def tokens(self, number: int, row: Mapping[str, Any], max_length: int) -> list[int]:
         """Return the row's tokens, at least one more than fit where it is too long."""
         column = self._find_column(row)
+        if column in PAIRS:
+            return self._of_pair(number, self._pair(number, row, column), max_length)
         content = row.get(column)
         if not content:
             return []
-        if column in _CONVERSATIONS:
+        if column in CONVERSATIONS:
             return self._of_text(self._conversation(number, content), max_length, special=False)
         if not isinstance(content, str) or not content.strip():
             return []
@@ -38,13 +47,29 @@ class Texts:
 
     def _find_column(self, row: Mapping[str, Any]) -> str:
         if self._column is None or self._column not in row:
-            found = next((each for each in (*_CONVERSATIONS, _TEXT) if each in row), None)
+            found = next((each for each in KNOWN_BY if each in row), None)
             if found is None:
                 raise failures.no_column(self._name, sorted(row))
             self._column = found
-        if self._column in _CONVERSATIONS and not self._tokenizer.chat_template:
-            raise failures.no_template(self._name)
+        if self._column in CONVERSATIONS and not self._tokenizer.chat_template:
+            raise failures.no_template(self._name, self._column)
         return self._column
+
+    def _pair(self, number: int, row: Mapping[str, Any], column: str) -> Pair:
+        try:
+            return pair_of(row, column)
+        except OddPair as error:
+            raise failures.odd_pair(self._name, number, str(error)) from error
+
+    def _of_pair(self, number: int, pair: Pair, max_length: int) -> list[int]:
+        """Return a pair's tokens: a conversation, or one text where the model knows no template."""
+        if pair.is_empty:
+            return []
+        if self._tokenizer.chat_template:
+            return self._of_text(self._conversation(number, pair.turns), max_length, special=False)
+        if not pair.is_text:
+            raise failures.no_template(self._name, self.column)
+        return self._of_text(pair.text, max_length, special=True)
 
     def _conversation(self, number: int, messages: Any) -> str:
         try:

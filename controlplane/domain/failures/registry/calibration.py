@@ -1,5 +1,6 @@
 """Calibration data."""
 
+from controlplane.domain.calibration_rows import FORMS_IN_WORDS
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.kind import configuration, machine
 
@@ -69,14 +70,20 @@ CONFIG = configuration(
 )
 COLUMN = configuration(
     "EHC-COLUMN",
-    "The calibration data set `{name}` has neither a `text` nor a `messages` column.",
-    "Its columns are {columns}. Save it with one of the two.",
+    "The calibration data set `{name}` has no column that builds read.",
+    f"Its columns are {{columns}}. Save it with {FORMS_IN_WORDS}.",
+    field=fields.DATASET,
+)
+PAIR = configuration(
+    "EHC-COLUMN",
+    "Row {row} of the calibration data set `{name}` {reason}.",
+    f"Give each row {FORMS_IN_WORDS}.",
     field=fields.DATASET,
 )
 NO_TEMPLATE = configuration(
     "EHC-NO-TEMPLATE",
-    "The calibration data set `{name}` has a `messages` column, and the checkpoint's tokenizer has "
-    "no chat template to write conversations with.",
+    "The calibration data set `{name}` has conversations (`{column}`), and the checkpoint's "
+    "tokenizer has no chat template to write them with.",
     "Use a data set with a `text` column, or add chat_template.jinja to the checkpoint.",
     field=fields.DATASET,
 )
@@ -89,7 +96,7 @@ TEMPLATE = configuration(
 ROW = configuration(
     "EHC-ROW",
     "Line {line} of `{file}` in the calibration data set `{name}` is no JSON object: {reason}.",
-    "Every line of a .jsonl file holds one object with `text` or `messages`.",
+    f"Every line of a .jsonl file holds one object with {FORMS_IN_WORDS}.",
     field=fields.DATASET,
 )
 FILE = configuration(

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from tests.workers.build_steps.calibration.conftest import lines, texts
 from workers.build_steps.calibration.dataset import OpenDataset, Places
@@ -123,6 +125,55 @@ def test_what_the_template_refuses_is_told_with_its_row(
         preview(name, tokenizer, places=places, max_length=128)
     assert raised.value.failure.code == "EHC-TEMPLATE"
     assert "row 2" in raised.value.failure.sentence
+
+
+PAIRS = [
+    {"prompt": "What is the capital of France?", "completion": "Paris, with two million people."},
+    {"instruction": "Name the capital of", "input": "France", "output": "Paris, as ever."},
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=["prompt", "instruction"])
+def test_a_question_and_its_answer_go_through_the_chat_template(
+    pair: dict[str, str], tmp_path: Path, places: Places, tokenizer: Any
+) -> None:
+    found = preview(write(tmp_path, pair), tokenizer, places=places, max_length=128)
+    assert found.column == next(iter(pair))
+    text = found.samples[0]["text"]
+    assert text.startswith("<|im_start|>user\n")
+    assert "France" in text
+    assert "<|im_start|>assistant\nParis" in text
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=["prompt", "instruction"])
+def test_without_a_template_a_question_and_its_answer_are_one_text(
+    pair: dict[str, str], tmp_path: Path, places: Places, tokenizer: Any
+) -> None:
+    tokenizer.chat_template = None
+    found = preview(write(tmp_path, pair), tokenizer, places=places, max_length=128)
+    text = found.samples[0]["text"]
+    assert "im_start" not in text
+    assert text.index("France") < text.index("Paris")
+
+
+def test_a_question_without_an_answer_is_told_with_its_row(
+    tmp_path: Path, places: Places, tokenizer: Any
+) -> None:
+    name = write(tmp_path, PAIRS[0], {"prompt": "And of Spain?"})
+    with pytest.raises(StepFailure) as raised:
+        preview(name, tokenizer, places=places, max_length=128)
+    assert raised.value.failure.code == "EHC-COLUMN"
+    assert "Row 2" in raised.value.failure.sentence
+    assert "`completion` or `response`" in raised.value.failure.sentence
+
+
+def test_parquet_rows_keep_both_columns_of_a_pair(
+    tmp_path: Path, places: Places, tokenizer: Any
+) -> None:
+    path = tmp_path / "own.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist([{**PAIRS[0], "image": b"ballast"}]), path)
+    found = preview(str(path), tokenizer, places=places, max_length=128)
+    assert "Paris" in found.samples[0]["text"]
 
 
 def test_rows_without_text_name_their_columns(
