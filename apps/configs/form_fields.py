@@ -24,7 +24,8 @@ class Kind(StrEnum):
     CHOICE = "choice"
     SWITCH = "switch"
     ACCELERATOR = "accelerator"
-    MAPPING = "mapping"
+    NAMES = "names"
+    """Several, with commas between them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +152,11 @@ PRECISION = Group(
             name="calib_max_seq_length", label="Sample length",
             path=f"{_CALIBRATION}.calib_max_seq_length", kind=Kind.NUMBER, default="1536",
             help="Tokens, a multiple of 64.",
+        ),
+        Field(
+            name="exclude_modules", label="Modules in 16 bits",
+            path=f"{_CALIBRATION}.exclude_modules", kind=Kind.NAMES, default="none",
+            help="Names or patterns such as `*.down_proj`, with commas between them.",
         ),
     ),
 )  # fmt: skip

@@ -52,8 +52,8 @@ def field_text(data: Mapping[str, Any], field: Field) -> str:
         return _ON if value else _OFF
     if field.kind is Kind.ACCELERATOR:
         return str(value).partition(":")[0]
-    if field.kind is Kind.MAPPING:
-        return json_or_text(value)
+    if field.kind is Kind.NAMES and isinstance(value, list):
+        return ", ".join(map(str, value))
     return str(value)
 
 
@@ -98,6 +98,8 @@ def _typed(field: Field, typed: str, given: Mapping[str, str]) -> Any:
         return None
     if field.kind is Kind.SWITCH:
         return typed == _ON
+    if field.kind is Kind.NAMES:
+        return [name for each in typed.split(",") if (name := each.strip())] or None
     if field.kind is Kind.ACCELERATOR:
         count = given.get("accelerator_count", "").strip() or "1"
         return typed if count == "1" else f"{typed}:{count}"

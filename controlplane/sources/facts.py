@@ -10,7 +10,8 @@ from controlplane.artifacts.digests import list_files
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.chat_forms import template_text
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.pooling import LENGTH_FILES, MODULES_FILE, POOLING_FILE
+from controlplane.domain.facts.matrices import read_matrices
+from controlplane.domain.facts.pooling import LENGTH_FILES, POOLING_FILE
 from controlplane.domain.json_text import read_json
 from controlplane.domain.storable import unstorable_text
 from controlplane.sources.failures import bad_file
@@ -96,9 +97,14 @@ def look_at(
         has_chat_template=source.has_chat_template(tokenizer_config or {})
         or (False if is_complete else None),
         commit=commit,
+        matrices=read_matrices(_shapes(totals)),
     )
     _refuse_unstorable(found, name)
     return Looked(facts=found, config=config)
+
+
+def _shapes(totals: Sequence[Totals]) -> dict[str, tuple[int, ...]]:
+    return {name: shape for each in totals for name, shape in each.shapes.items()}
 
 
 def _refuse_unstorable(facts: CheckpointFacts, name: str) -> None:
@@ -142,7 +148,7 @@ class _Checkpoint:
         names = [each for each in self.sizes if each.endswith(".safetensors") and "/" not in each]
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
             totals = list(pool.map(self._totals, names))
-        self._check_index({tensor for each in totals for tensor in each.tensors})
+        self._check_index({tensor for each in totals for tensor in each.shapes})
         return totals
 
     def has_chat_template(self, tokenizer_config: Mapping[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,8 @@ class Totals:
 
     weight_bytes: int
     parameters: int
-    tensors: frozenset[str]
+    shapes: Mapping[str, tuple[int, ...]]
+    """Of its tensors."""
 
 
 class BadHeader(ValueError):
@@ -48,7 +49,7 @@ def read_totals(read_range: ReadRange, size_bytes: int) -> Totals:
     return Totals(
         weight_bytes=sum(each.end - each.begin for each in tensors.values()),
         parameters=sum(math.prod(each.shape) for each in tensors.values()),
-        tensors=frozenset(tensors),
+        shapes={name: each.shape for name, each in tensors.items()},
     )
 
 

@@ -28,6 +28,7 @@ from workers.build_steps.quantization.checkpoint import (
     open_checkpoint,
     refuse_quantized,
 )
+from workers.build_steps.quantization.exclusions import excluded_quantizers
 from workers.build_steps.quantization.export import export
 from workers.build_steps.quantization.exported import Exported
 from workers.build_steps.quantization.groups import choose_group
@@ -176,6 +177,7 @@ def _quantize(
     model = load_model(checkpoint, device=device, dtype=dtype)
     if any(isinstance(each, Conv1D) for each in model.modules()):
         raise failures.transposed_layers(checkpoint.architecture)
+    config = _without_excluded(job, model, checkpoint, config)
     if number.groups:
         config = _with_group(job, model, config, number)
     try:
@@ -200,10 +202,28 @@ def _quantize(
         )
     log.info("exporting")
     seen, named = largest_seen(quantized), class_names(quantized)
-    exported = export(quantized, checkpoint, job.output / MODEL_FOLDER, number=number)
+    exported = export(
+        quantized,
+        checkpoint,
+        job.output / MODEL_FOLDER,
+        number=number,
+        excluded=_excluded(job),
+    )
     write_amax(job.output, by_scale(seen, job.output / MODEL_FOLDER, named))
     carry_adapters(job.input("fetch") / MODEL_FOLDER, job.output / MODEL_FOLDER)
     return exported, smoothing
+
+
+def _without_excluded(
+    job: Job, model: nn.Module, checkpoint: Checkpoint, config: ModelOptConfig
+) -> ModelOptConfig:
+    """Return the config without what it is told to keep; raises StepFailure for unknown names."""
+    patterns = _excluded(job)
+    return config.without(excluded_quantizers(model, checkpoint, patterns)) if patterns else config
+
+
+def _excluded(job: Job) -> list[str]:
+    return Spec.model_validate(job.spec).engine_build.quantization_config.exclude_modules
 
 
 def _with_group(

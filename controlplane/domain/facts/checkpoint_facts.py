@@ -15,6 +15,7 @@ from controlplane.domain.facts.chat_forms import CallForm, ThoughtForm
 from controlplane.domain.facts.engines import EngineChoice, engine_for
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.layers import LayerGroup, Mixer
+from controlplane.domain.facts.matrices import MatrixKind
 from controlplane.domain.facts.parameter_count import ParameterCounts
 from controlplane.domain.facts.pooling import Pooling
 
@@ -96,6 +97,8 @@ class CheckpointFacts(BaseModel):
     """Sizes that the file leaves out and that its family's code has."""
     commit: str | None = None
     files: tuple[str, ...] = ()
+    matrices: tuple[MatrixKind, ...] = ()
+    """By the headers of the weight files; empty where they were not read."""
 
     @property
     def role(self) -> Role:

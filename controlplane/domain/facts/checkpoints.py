@@ -21,6 +21,7 @@ from controlplane.domain.facts.existing_quantization import (
 from controlplane.domain.facts.families import TIED_UNLESS_SAID
 from controlplane.domain.facts.layer_pattern import window_of
 from controlplane.domain.facts.layers import LayerGroup, Mixer
+from controlplane.domain.facts.matrices import MatrixKind
 from controlplane.domain.facts.parameter_count import Counted, ParameterCounts, count
 from controlplane.domain.facts.pooling import read_pooling
 from controlplane.domain.facts.shape import Shape, read_shape
@@ -55,6 +56,7 @@ def read(
     parameters: int | None = None,
     has_chat_template: bool | None = None,
     commit: str | None = None,
+    matrices: tuple[MatrixKind, ...] = (),
     by_class: bool = True,
 ) -> CheckpointFacts:
     """Return the facts of a checkpoint from its parsed small files, whatever they hold.
@@ -85,6 +87,7 @@ def read(
         adapter=read_adapter(_mapping(adapter_config) or config),
         assumed=_assumed(config, shape, counted.parameters),
         commit=commit,
+        matrices=matrices,
     )
 
 

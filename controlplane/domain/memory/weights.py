@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from controlplane.domain.facts.architectures import has_language_head
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.matrices import excluded_parameters
 from controlplane.domain.memory.parallelism import Parallelism
 from controlplane.domain.spec import Spec
 
@@ -50,6 +51,7 @@ def gpu_weights(
     quantized = parameters - table_parameters(checkpoint) - _tower(checkpoint)
     if precision.mlp_only:
         quantized = _mlp_parameters(checkpoint)
+    quantized -= _excluded(spec, checkpoint)
     quantized = max(0, min(quantized, parameters))
     kept = parameters - quantized
     experts = checkpoint.counts.experts if checkpoint.counts else 0
@@ -58,6 +60,12 @@ def gpu_weights(
         quantized_bytes=round(quantized * precision.weight_bytes),
         experts_bytes=round(min(experts, quantized) * precision.weight_bytes),
     )
+
+
+def _excluded(spec: Spec, checkpoint: CheckpointFacts) -> int:
+    patterns = spec.engine_build.quantization_config.exclude_modules
+    mlp_only = spec.quantization_type.precision.mlp_only
+    return excluded_parameters(checkpoint.matrices, patterns, mlp_only=mlp_only) if patterns else 0
 
 
 def expanded_weight_bytes(checkpoint: CheckpointFacts, *, number_bytes: int) -> int | None:

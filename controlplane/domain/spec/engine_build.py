@@ -15,6 +15,7 @@ from controlplane.domain.spec.section import BatchSize, PositiveInt, Section, Se
 
 CalibrationCount = Annotated[int, Field(ge=64, le=16_384, multiple_of=64)]
 AdapterName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_\-\.:]+$")]
+ModulePattern = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 TokenBudget = Annotated[StrictInt, Field(gt=64, le=1_048_576)]
 ENCODER_TOKEN_BUDGET = 16_384
 """`max_num_tokens` of an encoder that names none (truss 0.18.36)."""
@@ -30,6 +31,9 @@ class QuantizationConfig(Section):
     `enginehouse/general`, which ships with Enginehouse."""
     calib_max_seq_length: CalibrationCount = 1536
     """Tokens after which a row is cut."""
+    exclude_modules: list[ModulePattern] = []
+    """Modules of the checkpoint that stay in 16 bits, by name or with `*`, such as
+    `model.layers.0.*` or `*.down_proj`."""
 
 
 class PluginConfiguration(Section):

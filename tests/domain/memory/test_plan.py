@@ -3,6 +3,7 @@
 import pytest
 
 from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.facts.matrices import MatrixKind
 from controlplane.domain.memory import builder_devices, longest_sequence, plan
 from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
 from controlplane.domain.rules import DeviceOffer
@@ -124,6 +125,25 @@ def test_quantization_halves_the_body_and_leaves_the_tables(make_spec: MakeSpec)
     assert sizes["fp8"].weights_bytes == body + 2 * tables
     assert sizes["fp4"].weights_bytes == round(0.5625 * body + 2 * tables)
     assert sizes["fp8_kv"].kv_bytes_per_token * 2 == sizes["fp8"].kv_bytes_per_token == 131_072
+
+
+def test_excluded_modules_stay_in_16_bits_in_the_plan(make_spec: MakeSpec) -> None:
+    down = MatrixKind(
+        name="model.layers.{}.mlp.down_proj", layers=((0, 31),), parameters=4096 * 14_336
+    )
+    checkpoint = LLAMA_8B.model_copy(update={"matrices": (down,)})
+    h100 = DeviceOffer(kind="H100", count=1, memory_bytes=80 * GIB)
+
+    def weights(*patterns: str) -> int:
+        build = {
+            "quantization_type": "fp8",
+            "quantization_config": {"exclude_modules": list(patterns)},
+        }
+        spec = make_spec(build, resources={"accelerator": "H100"})
+        return plan(spec, checkpoint, h100, RUNTIMES["vllm"].memory).weights_bytes
+
+    assert weights("*.down_proj") - weights() == 32 * down.parameters
+    assert weights("model.layers.3.*") - weights() == down.parameters
 
 
 def test_the_longest_sequence_is_in_round_numbers(make_spec: MakeSpec) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -12,6 +13,7 @@ from torch import nn
 from controlplane.domain.facts.quantization import Number
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
+from workers.build_steps.quantization.declared_exclusions import name_excluded
 from workers.build_steps.quantization.descriptions import (
     CONFIG,
     config_of_export,
@@ -28,13 +30,19 @@ _SHARD_SIZE = "5GB"
 
 
 def export(
-    model: nn.Module, checkpoint: Checkpoint, folder: Path, *, number: Number | None = None
+    model: nn.Module,
+    checkpoint: Checkpoint,
+    folder: Path,
+    *,
+    number: Number | None = None,
+    excluded: Sequence[str] = (),
 ) -> Exported:
     """Write the folder and return what it holds.
 
     Everything that describes the model is the original's own word, so that an engine with an
     older Transformers reads the settings that it knows; ModelOpt adds weights and scales.
-    Where `number` has a packed form, the folder gets that.
+    Where `number` has a packed form, the folder gets that; `excluded` are the config's own
+    patterns of what stays in 16 bits.
     """
     _keep_in(export_dtype(checkpoint), model)
     try:
@@ -54,6 +62,8 @@ def export(
     except (AssertionError, NotImplementedError, RuntimeError, ValueError, KeyError) as error:
         raise failures.not_exported(f"ModelOpt gave up ({error})") from error
     _restore_descriptions(checkpoint, folder)
+    if excluded:
+        name_excluded(folder, excluded)
     if number is not None and number.is_packed:
         write_packed(folder, str(number.modelopt_name), export_dtype(checkpoint))
     return read_export(folder)

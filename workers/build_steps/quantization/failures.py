@@ -25,6 +25,12 @@ def odd_width(layers: Sequence[str], block: int) -> StepFailure:
     return step_failure(quantization.BLOCKS, block=block, layers=_listed(layers))
 
 
+def unknown_module(pattern: str, meant: str | None) -> StepFailure:
+    """Return the failure for a module to exclude that the checkpoint does not have."""
+    asked = f" (did you mean `{meant}`?)" if meant else ""
+    return step_failure(quantization.EXCLUDED, pattern=pattern, meant=asked)
+
+
 def odd_groups(layers: Sequence[str], groups: Sequence[int], ranks: int) -> StepFailure:
     """Return the failure for widths that no number of integers with one scale divides."""
     words = " or ".join(str(each) for each in groups)

@@ -1,6 +1,6 @@
 """Which ModelOpt configs make which quantization type: weights and KV cache apart."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -76,6 +76,12 @@ class ModelOptConfig:
             ):
                 found = bool(entry.get("enable", True))
         return found
+
+    def without(self, quantizers: Sequence[str]) -> "ModelOptConfig":
+        """Return the config with these quantizers, by their patterns, switched off."""
+        config = deepcopy(self.config)
+        config["quant_cfg"] += [{"quantizer_name": each, "enable": False} for each in quantizers]
+        return ModelOptConfig(config=config, names=self.names)
 
     def with_group(self, group: int) -> "ModelOptConfig":
         """Return the config with so many numbers of a row to a scale."""

@@ -38,6 +38,12 @@ GROUPS = configuration(
     "Use an FP8 type, which has no groups.",
     field=fields.QUANTIZATION, fix=_FP8,
 )  # fmt: skip
+EXCLUDED = configuration(
+    "EHQ-EXCLUDED",
+    "`exclude_modules` names `{pattern}`, which no matrix of the checkpoint is called{meant}.",
+    "Name modules as the checkpoint's files do, such as `model.layers.0.*` or `*.down_proj`.",
+    field=fields.EXCLUDED,
+)
 STACKED_INTEGERS = checkpoint(
     "EHQ-ARCHITECTURE",
     "`{name}` holds a layer's experts in one module, which ModelOpt does not export in integers.",

@@ -3,6 +3,7 @@
 from controlplane.domain.rules.quantization import (
     calibration_data,
     calibration_sets,
+    excluded_modules,
     kv_cache,
     precision,
     trade_offs,
@@ -12,6 +13,7 @@ from controlplane.domain.rules.quantization import (
 RULES = (
     *calibration_data.RULES,
     *calibration_sets.RULES,
+    *excluded_modules.RULES,
     *kv_cache.RULES,
     *precision.RULES,
     *trade_offs.RULES,
