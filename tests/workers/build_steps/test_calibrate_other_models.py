@@ -103,6 +103,27 @@ def test_only_layers_that_keep_a_cache_get_scales_for_it(tmp_path: Path) -> None
     assert raised.value.failure.code == "EHG-KV-SCALE-DROPPED"
 
 
+@pytest.mark.parametrize(
+    ("kind", "convolution_only"),
+    [("fp4", True), ("int4_awq", True), pytest.param("fp8", True, marks=pytest.mark.long),
+     ("fp4_mlp_only", False), pytest.param("fp8_mlp_only", False, marks=pytest.mark.long)],
+)  # fmt: skip
+def test_a_short_convolution_stays_and_the_layers_around_it_do_not(
+    kind: str, convolution_only: bool, tmp_path: Path
+) -> None:
+    config = transformers.Lfm2Config(
+        **DECODER, layer_types=["conv", "full_attention"], block_auto_adjust_ff_dim=False
+    )
+    folder = saved("Lfm2ForCausalLM", config, tmp_path / "lfm2")
+    values = calibrated(folder, kind, tmp_path)
+    feed_forward = {f"feed_forward.w{number}": 2 for number in (1, 2, 3)}
+    assert feed_forward.items() <= values["quantized"].items()
+    assert values["left"]["conv.conv"] == 1
+    assert ("conv.in_proj" in values["quantized"]) is convolution_only
+    told = gated(folder, kind, tmp_path)["weights"]
+    assert told["compared"] == values["layers_quantized"]
+
+
 def test_a_model_without_any_cache_says_that_the_type_leaves_out_its_cache(tmp_path: Path) -> None:
     config = transformers.MambaConfig(
         vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=1, state_size=8

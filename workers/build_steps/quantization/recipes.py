@@ -20,10 +20,16 @@ _KV_CONFIG = "FP8_KV_CFG"
 # ModelOpt would round what goes into a LayerNorm, for which a checkpoint has no scale and an
 # engine no kernel.
 _NO_NORMS: Entry = {"parent_class": "nn.LayerNorm", "quantizer_name": "*", "enable": False}
+# A convolution over a few tokens has rows of three or four numbers, which divide into no block, and
+# no engine has a kernel for it in fewer bits.
+_NO_CONVOLUTIONS: Entry = {"parent_class": "nn.Conv1d", "quantizer_name": "*", "enable": False}
 # An encoder's heads are a few thousand numbers that decide the answer: they stay 16-bit.
 _ENCODER_HEADS = ("*classifier*", "*score*", "*pooler*", "*qa_outputs*", "*cls.*", "*vocab_*")
 # BERT and its relatives do not call their feed-forward layers `mlp`.
 _ENCODER_FEED_FORWARD = ("*intermediate.dense*", "*layer.*.output.dense*", "*ffn*")
+# Some decoders do not either; their routers lie within.
+_DECODER_FEED_FORWARD = ("*feed_forward*",)
+_ROUTERS = ("*router*", "*feed_forward.gate.*")
 _NOT_FEED_FORWARD = ("*attention.output.dense*",)
 
 
@@ -111,9 +117,11 @@ def modelopt_config(
         names.append(f"layers of {_LENDER}")
         lent = deepcopy(getattr(presets, _LENDER)["quant_cfg"])
         entries[:] = [_in_number(each, recipe.number) for each in lent]
-    entries.append(dict(_NO_NORMS))
+    entries += [dict(_NO_NORMS), dict(_NO_CONVOLUTIONS)]
     if is_encoder:
         entries += _encoder_entries(recipe, entries)
+    elif recipe.mlp_only:
+        entries += [*_in_fewer_bits(_DECODER_FEED_FORWARD, entries), *_left(_ROUTERS)]
     if recipe.kv_cache and has_kv_cache:
         names.append(_KV_CONFIG)
         entries += deepcopy(getattr(presets, _KV_CONFIG)["quant_cfg"])
@@ -131,11 +139,20 @@ def _in_number(entry: Entry, number: Number) -> Entry:
 def _encoder_entries(recipe: Recipe, entries: list[Entry]) -> list[Entry]:
     found: list[Entry] = []
     if recipe.mlp_only:
-        number = next(each["cfg"] for each in entries if "cfg" in each)
-        found += [
-            {"quantizer_name": f"{layer}{kind}_quantizer", "cfg": deepcopy(number)}
-            for layer in _ENCODER_FEED_FORWARD
-            for kind in ("weight", "input")
-        ]
-        found += [{"quantizer_name": name, "enable": False} for name in _NOT_FEED_FORWARD]
-    return [*found, *({"quantizer_name": name, "enable": False} for name in _ENCODER_HEADS)]
+        found += _in_fewer_bits(_ENCODER_FEED_FORWARD, entries)
+        found += _left(_NOT_FEED_FORWARD)
+    return [*found, *_left(_ENCODER_HEADS)]
+
+
+def _in_fewer_bits(layers: Sequence[str], entries: list[Entry]) -> list[Entry]:
+    """Return the entries that give layers the number that the config has for others."""
+    number = next(each["cfg"] for each in entries if "cfg" in each)
+    return [
+        {"quantizer_name": f"{layer}{kind}_quantizer", "cfg": deepcopy(number)}
+        for layer in layers
+        for kind in ("weight", "input")
+    ]
+
+
+def _left(names: Sequence[str]) -> list[Entry]:
+    return [{"quantizer_name": name, "enable": False} for name in names]

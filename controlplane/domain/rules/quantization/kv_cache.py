@@ -2,15 +2,23 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example
+from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example, facts
 from controlplane.domain.rules.quantization.precision import QUANTIZATION
-from controlplane.domain.rules.rule import GPU_RUNTIMES, Rule, Severity, at
+from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Rule, Severity, at
 from controlplane.domain.rules.serving.engine_arguments import quantizes_kv_cache
 
 _ACCELERATOR = "resources.accelerator"
 _FOUR_H100 = {_ACCELERATOR: "H100:4", "trt_llm.build.tensor_parallel_count": 4}
 _PAYS_FROM_TOKENS = 7000
 _LONG_CONTEXT_TOKENS = 65_536
+_LATENT = facts(
+    architectures=["DeepseekV3ForCausalLM"], model_type="deepseek_v3", kv_lora_rank=512,
+    qk_rope_head_dim=64, qk_nope_head_dim=128, v_head_dim=128, q_lora_rank=1536,
+)  # fmt: skip
+
+
+def _latent_numbers(c: Context) -> int:
+    return (c.checkpoint.kv_lora_rank or 0) + (c.checkpoint.qk_rope_head_dim or 0)
 
 
 def _is_decoder(c: Context) -> bool:
@@ -65,6 +73,31 @@ LONG_KV = Rule(
     good=Example(config={**_FOUR_H100, QUANTIZATION: "fp8_kv"}, checkpoint=LLAMA_70B),
 )  # fmt: skip
 
+LATENT_KV = Rule(
+    code="EH244",
+    name="eight-bit-kv-cache-of-a-latent",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(QUANTIZATION),
+    concerns=lambda c: _is_decoder(c) and c.spec.quantization_type.quantizes_kv_cache,
+    when=lambda c: bool(c.checkpoint.kv_lora_rank),
+    message=lambda c: (
+        f"This model caches one latent of {_latent_numbers(c)} numbers a token in place of keys "
+        "and values. The scales that calibration finds are those of the keys and values that "
+        "attention makes of it, and so is what the gate measures; an engine that applies them to "
+        "the latent rounds something else."
+    ),
+    fix=Fix(
+        label=lambda c: f"Use {c.spec.quantization_type.precision.with_plain_kv}",
+        patch=lambda c: {QUANTIZATION: c.spec.quantization_type.precision.with_plain_kv},
+        safe=False,
+    ),
+    source=sources.enginehouse("quantization, FP8 KV cache of multi-head latent attention"),
+    bad=Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp8_kv"}, checkpoint=_LATENT),
+    good=Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp8"}, checkpoint=_LATENT),
+)
+
 WINDOWED_KV = Rule(
     code="EH224",
     name="eight-bit-kv-cache-in-short-windows",
@@ -86,4 +119,4 @@ WINDOWED_KV = Rule(
     good=Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp8_kv"}, checkpoint=LLAMA_8B),
 )
 
-RULES = (SHORT_KV, LONG_KV, WINDOWED_KV)
+RULES = (SHORT_KV, LONG_KV, LATENT_KV, WINDOWED_KV)
