@@ -20,10 +20,9 @@ class PrecisionSupport:
 
     expanded_from: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Label of a number -> compute capability from which on its weights are computed in 16 bits."""
-    stored_from: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Method of a checkpoint in FP8 -> the same, where it is not as for our own builds."""
-    unquantized: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Label of a number -> types of models whose weights it does not take in it."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Label of a number -> why the runtime loads no weights in it."""
+    quantizes_gemma: bool = False
 
 
 def precision_refusal(
@@ -31,6 +30,10 @@ def precision_refusal(
 ) -> str | None:
     """Return why this type is not to be had here, or None where it is."""
     precision = PRECISIONS[name]
+    if precision.weights.label in support.unread:
+        return f"`{name}`: {support.unread[precision.weights.label]}"
+    if precision.weights.is_packed and checkpoint.experts:
+        return f"`{name}` is not built for experts"
     refused = _of_device(precision.weights, gpu, support, name)
     if refused:
         return refused

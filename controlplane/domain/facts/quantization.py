@@ -52,10 +52,17 @@ class Number:
     groups: tuple[int, ...] = ()
     """Numbers of a row that share a scale, largest first: the first that divides every layer's
     width is taken. Empty where a number has one form only."""
+    arithmetic: float | None = None
+    """Bytes of the numbers that are multiplied, where these are not the stored ones."""
     modelopt_passes: int = 1
     """How often calibration runs the samples."""
     calibration_effort: float = 1.0
     """Work of calibration per pass over the samples without a search for scales."""
+
+    @property
+    def arithmetic_bytes(self) -> float:
+        """Bytes of one number as a GPU multiplies it."""
+        return self.bytes if self.arithmetic is None else self.arithmetic
 
     @property
     def is_packed(self) -> bool:
@@ -96,6 +103,7 @@ INT4_AWQ = Number(
     bytes=INT4_AWQ_BYTES,
     modelopt_name="W4A16_AWQ",
     modelopt_config="INT4_AWQ_CFG",
+    arithmetic=2.0,
     is_computed_here=False,
     groups=INT4_GROUPS,
     modelopt_passes=2,
@@ -107,6 +115,7 @@ INT4_AWQ_FP8 = Number(
     minimum_capability=HOPPER_CAPABILITY,
     modelopt_name="W4A8_AWQ",
     modelopt_config="INT4_AWQ_CFG",
+    arithmetic=1.0,
     is_computed_here=False,
     groups=INT4_GROUPS[:1],
     modelopt_passes=2,
@@ -225,7 +234,7 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
                 trial_rank=3,
                 is_proposed=True,
             ),
-            Precision(name="int4_awq", weights=INT4_AWQ),
+            Precision(name="int4_awq", weights=INT4_AWQ, trial_rank=6),
             Precision(name="w4a8_awq", weights=INT4_AWQ_FP8, on_older_gpus="int4_awq"),
             Precision(name="weights_int8", weights=INT8, is_withdrawn=True),
             Precision(name="weights_kv_int8", weights=INT8, kv_cache=INT8, is_withdrawn=True),

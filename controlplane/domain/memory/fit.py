@@ -232,6 +232,9 @@ def _reasons(
         yield f"`{name}` is emulated on {gpu.kind}: it saves memory and no time"
     parameters = checkpoint.parameters or 0
     precision = PRECISIONS[name]
+    if precision.weights.arithmetic_bytes > precision.weights.bytes:
+        bits = round(8 * precision.weights.arithmetic_bytes)
+        yield f"`{name}` is multiplied in {bits} bits: it saves memory and no arithmetic"
     if parameters < precision.weights.lossy_below_parameters:
         yield precision.weights.loss
     elif precision.is_quantized and parameters < SMALL_MODEL_PARAMETERS:

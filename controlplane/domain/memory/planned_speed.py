@@ -41,6 +41,7 @@ def speed_of(
             request_cache_bytes=layout.request_bytes(typical) * divided.pipeline,
             active_parameters=active,
             bytes_per_weight=_bytes_per_weight(inputs),
+            arithmetic_bytes=_arithmetic_bytes(inputs),
             tensor_ranks=divided.tensor,
             layers=checkpoint.layers or 0,
             draft_tokens=drafting.tokens,
@@ -53,3 +54,11 @@ def _bytes_per_weight(inputs: PlanInputs) -> float:
     if existing is not None:
         return existing.bytes_per_weight
     return inputs.spec.quantization_type.precision.weight_bytes
+
+
+def _arithmetic_bytes(inputs: PlanInputs) -> float:
+    existing = inputs.checkpoint.existing_quantization
+    if existing is None:
+        return inputs.spec.quantization_type.precision.weights.arithmetic_bytes
+    is_expanded = existing.bytes_per_weight < 1 and not existing.is_fp4
+    return SIXTEEN_BIT_BYTES if is_expanded else existing.bytes_per_weight

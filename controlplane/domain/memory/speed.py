@@ -49,6 +49,8 @@ class StepWork:
     active_parameters: int
     """Over all GPUs, of one token."""
     bytes_per_weight: float
+    arithmetic_bytes: float
+    """Of one weight as it is multiplied: two where four-bit integers are expanded first."""
     tensor_ranks: int
     layers: int
     draft_tokens: int
@@ -92,7 +94,7 @@ class Speed:
     def free_verification_tokens(self) -> int:
         """Tokens of one step up to which arithmetic hides behind reading the weights."""
         bandwidth = self.gpu.bytes_per_second or 0.0
-        flops = self.gpu.flops_at(self.work.bytes_per_weight) or 0.0
+        flops = self.gpu.flops_at(self.work.arithmetic_bytes) or 0.0
         return int(flops / bandwidth * self.work.bytes_per_weight / 2) if bandwidth else 0
 
     @property
@@ -164,7 +166,7 @@ class Speed:
         return read / (self.gpu.bytes_per_second or 1.0)
 
     def _arithmetic(self, verified: int) -> float:
-        flops = (self.gpu.flops_at(self.work.bytes_per_weight) or 1.0) * ARITHMETIC_SHARE
+        flops = (self.gpu.flops_at(self.work.arithmetic_bytes) or 1.0) * ARITHMETIC_SHARE
         return verified * 2 * self.work.active_parameters / self.work.tensor_ranks / flops
 
 

@@ -139,6 +139,37 @@ def test_fp4_on_hopper_is_emulated_by_the_runtime_that_can() -> None:
     assert "3 to 5 points" in " ".join(row.reasons)
 
 
+def test_int4_on_an_a100_is_a_column_of_the_engine_that_loads_it() -> None:
+    a100, spec = [GpuOffer(kind="A100", count=1, memory_bytes=80 * GIB)], spec_for(max_seq_len=8192)
+    found = fit(LLAMA_70B, a100, runtime=VLLM, spec=spec, with_refused=True)
+    rows = {row.quantization_type: row for row in found}
+    assert rows["int4_awq"].fits
+    assert "16 bits" in " ".join(rows["int4_awq"].reasons)
+    assert not rows["no_quant"].fits
+    found = fit(LLAMA_70B, a100, runtime=TRTLLM, spec=spec, with_refused=True)
+    refused = next(row for row in found if row.quantization_type == "int4_awq")
+    assert refused.plan is None
+    assert "compressed-tensors" in " ".join(refused.reasons)
+
+
+def test_int4_of_experts_is_no_column() -> None:
+    h100 = [GpuOffer(kind="H100", count=8, memory_bytes=80 * GIB)]
+    experts = LLAMA_70B.model_copy(update={"experts": 8})
+    found = fit(experts, h100, runtime=VLLM, spec=spec_for(max_seq_len=8192), with_refused=True)
+    assert all(row.plan is None for row in found if row.quantization_type == "int4_awq")
+
+
+def test_int4_is_multiplied_in_16_bits_and_read_in_4() -> None:
+    h100 = [GpuOffer(kind="H100", count=1, memory_bytes=80 * GIB)]
+    rows = fit(LLAMA_8B, h100, runtime=VLLM, spec=spec_for(max_seq_len=8192))
+    free = {
+        row.quantization_type: row.plan.speed.free_verification_tokens
+        for row in rows
+        if row.plan is not None and row.plan.speed is not None
+    }
+    assert free["int4_awq"] < min(free["fp4"], free["no_quant"])
+
+
 def test_heads_that_do_not_divide_get_stages_instead() -> None:
     facts = LLAMA_70B.model_copy(update={"attention_heads": 28, "kv_heads": 4, "head_dim": 256})
     offers = [GpuOffer(kind="H100", count=8, memory_bytes=80 * GIB)]
