@@ -9,7 +9,6 @@ from controlplane.domain.facts.quantization import (
 )
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_trtllm
-from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
     NATIVE,
@@ -20,15 +19,10 @@ from controlplane.domain.rules.rule import (
     Severity,
     at,
 )
-from controlplane.domain.runtimes.capability import Capability, weights_feature
 from controlplane.domain.spec.choices import QuantizationType
 
 QUANTIZATION = "trt_llm.build.quantization_type"
 _ACCELERATOR = "resources.accelerator"
-_EXPERTS = facts(
-    architectures=["Qwen3MoeForCausalLM"], model_type="qwen3_moe", num_experts=128,
-    num_experts_per_tok=8, moe_intermediate_size=768, head_dim=64,
-)  # fmt: skip
 _PREQUANTIZED = facts(quantization_config={"quant_method": "modelopt", "quant_algo": "FP8"})
 
 
@@ -144,23 +138,6 @@ def _is_packed(c: Context) -> bool:
     return c.spec.quantization_type.precision.weights.is_packed
 
 
-def _integers(c: Context) -> Capability:
-    feature = weights_feature(c.spec.quantization_type.precision.weights)
-    assert feature is not None, "each number that is packed has its cell"
-    return c.engine.capabilities.capability(feature, c.gpu.kind)
-
-
-def _served_instead(c: Context) -> Patch:
-    """Return the nearest type that this runtime serves on this GPU."""
-    older = PRECISIONS[c.spec.quantization_type.precision.on_older_gpus]
-    feature = weights_feature(older.weights)
-    can = feature and not c.engine.capabilities.capability(feature, c.gpu.kind).is_refused
-    if can:
-        return {QUANTIZATION: older.name}
-    has_fp8 = c.gpu.has_capability(*FP8_CAPABILITY)
-    return {QUANTIZATION: PRECISIONS["fp8"].name if has_fp8 else NO_QUANT}
-
-
 def _emulated(c: Context, numbers: str) -> str:
     """Return what comes of quantization that the native engine only emulates."""
     where = (
@@ -202,63 +179,6 @@ FP4_ON_CPU = Rule(
     good=Example(config={QUANTIZATION: "fp4", _ACCELERATOR: "B200"}),
 )
 
-INTEGERS_NOT_SERVED = Rule(
-    code="EH240",
-    name="four-bit-integers-that-are-not-served",
-    severity=Severity.ERROR,
-    runtimes=GPU_RUNTIMES,
-    fields=at(QUANTIZATION, _ACCELERATOR, "enginehouse.runtime"),
-    concerns=lambda c: c.gpu.compute_capability is not None and _is_packed(c),
-    when=lambda c: _integers(c).is_refused,
-    message=lambda c: (
-        f"`{c.spec.quantization_type}` on `{c.gpu.kind}` is not served by {c.engine.title}: "
-        f"{_integers(c).how}."
-    ),
-    fix=Fix(
-        label=lambda c: f"Use {_served_instead(c)[QUANTIZATION]}", patch=_served_instead, safe=False
-    ),
-    otherwise=other_engines,
-    source=sources.vllm("model_executor/layers/quantization/compressed_tensors"),
-    bad=on_trtllm(Example(config={_ACCELERATOR: "A100", QUANTIZATION: "int4_awq"})),
-    good=Example(
-        config={
-            _ACCELERATOR: "A100",
-            QUANTIZATION: "int4_awq",
-            "enginehouse.runtime": "vllm",
-        }
-    ),
-)
-
-INTEGER_EXPERTS = Rule(
-    code="EH241",
-    name="four-bit-integers-of-experts",
-    severity=Severity.ERROR,
-    needs=("checkpoint",),
-    fields=at(QUANTIZATION, "trt_llm.build.checkpoint_repository.repo"),
-    concerns=lambda c: _is_packed(c),
-    when=lambda c: bool(c.checkpoint.experts),
-    message=lambda c: (
-        f"`{c.spec.quantization_type}` is not built for experts, of which this checkpoint has "
-        f"{c.checkpoint.experts} a layer: ModelOpt 0.47 does not export their integers."
-    ),
-    fix=Fix(
-        label="Use what this GPU has instead",
-        patch=lambda c: {
-            QUANTIZATION: "fp8" if c.gpu.has_capability(*FP8_CAPABILITY) else NO_QUANT
-        },
-        safe=False,
-    ),
-    source=sources.enginehouse("quantization, experts in INT4"),
-    bad=Example(
-        config={_ACCELERATOR: "H100", QUANTIZATION: "int4_awq", "enginehouse.runtime": "vllm"},
-        checkpoint=_EXPERTS,
-    ),
-    good=Example(
-        config={_ACCELERATOR: "H100", QUANTIZATION: "int4_awq", "enginehouse.runtime": "vllm"},
-        checkpoint=LLAMA_8B,
-    ),
-)
-
 LEGACY_TYPE = Rule(
     code="EH212",
     name="integer-quantization",
@@ -290,7 +210,5 @@ RULES = (
     REQUANTIZED,
     EMULATED_ON_CPU,
     FP4_ON_CPU,
-    INTEGERS_NOT_SERVED,
-    INTEGER_EXPERTS,
     LEGACY_TYPE,
 )
