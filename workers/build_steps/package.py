@@ -27,6 +27,7 @@ _QUANTIZATION = (
     "layers_quantized", "quantized", "layers_left", "left", "device", "compute_dtype", "seconds",
     "peak_host_bytes", "peak_device_bytes",
 )  # fmt: skip
+_OF_SOME_TYPES = ("smoothed",)
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +99,7 @@ def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any])
         "adapters": inputs.get("adapters") or [],
         "weights": inspected.get("weights"),
         "calibration": quantized.get("calibration"),
-        "quantization": {name: quantized[name] for name in _QUANTIZATION} if quantized else None,
+        "quantization": _quantization(quantized) if quantized else None,
         "gate": gate,
         "promoted": job.options.promoted and job.options.promoted.model_dump(),
         "remote_code": _remote_code(inspected, inputs),
@@ -110,6 +111,12 @@ def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any])
             "at": job.options.built_at,
         },
     }
+
+
+def _quantization(calibrated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was quantized, with what only some types have."""
+    told = {name: calibrated[name] for name in _QUANTIZATION}
+    return told | {name: calibrated[name] for name in _OF_SOME_TYPES if name in calibrated}
 
 
 def _remote_code(inspected: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any] | None:

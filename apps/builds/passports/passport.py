@@ -83,9 +83,16 @@ def quantized_words(passport: Mapping[str, Any]) -> str:
         return ""
     return (
         f"{quantized['quantization_type']}: {quantized['quant_algo']} in "
-        f"{formats.number(quantized['layers_quantized'])} layers, KV cache "
-        f"{quantized['kv_cache_dtype']}, on {quantized['device']}"
+        f"{formats.number(quantized['layers_quantized'])} layers{_smoothed_words(quantized)}, "
+        f"KV cache {quantized['kv_cache_dtype']}, on {quantized['device']}"
     )
+
+
+def _smoothed_words(quantized: Mapping[str, Any]) -> str:
+    """Return in how many layers AWQ's scales have a place; empty for types without such scales."""
+    if not (smoothed := quantized.get("smoothed")):
+        return ""
+    return f" ({formats.number(smoothed['kept'])} with activation-aware scales)"
 
 
 def adapter_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:

@@ -1,0 +1,24 @@
+"""What became of the weights, in a line of the page."""
+
+from apps.builds.passports.passport import quantized_words
+
+QUANTIZED = {
+    "quantization_type": "int4_awq", "quant_algo": "W4A16_AWQ", "layers_quantized": 210,
+    "kv_cache_dtype": "16-bit", "device": "CPU, 2 threads",
+}  # fmt: skip
+
+
+def test_a_line_says_type_layers_cache_and_where_it_was_made() -> None:
+    assert quantized_words({"quantization": QUANTIZED}) == (
+        "int4_awq: W4A16_AWQ in 210 layers, KV cache 16-bit, on CPU, 2 threads"
+    )
+
+
+def test_integers_say_how_many_layers_kept_the_scales_of_awq() -> None:
+    smoothed = QUANTIZED | {"smoothed": {"kept": 180, "left_out": 30}}
+    words = quantized_words({"quantization": smoothed})
+    assert "210 layers (180 with activation-aware scales), KV cache" in words
+
+
+def test_nothing_is_said_where_nothing_was_quantized() -> None:
+    assert quantized_words({"quantization": None}) == ""
