@@ -30,7 +30,7 @@ from workers.build_steps.quantization.checkpoint import (
 )
 from workers.build_steps.quantization.exclusions import excluded_quantizers
 from workers.build_steps.quantization.export import export
-from workers.build_steps.quantization.exported import Exported
+from workers.build_steps.quantization.exported import Exported, packed_modules
 from workers.build_steps.quantization.groups import choose_group
 from workers.build_steps.quantization.loading import (
     Device,
@@ -54,7 +54,11 @@ from workers.build_steps.quantization.recipes import (
     modelopt_config,
 )
 from workers.build_steps.quantization.renaming import class_names
-from workers.build_steps.quantization.smoothing import Smoothing, move_smoothing
+from workers.build_steps.quantization.smoothing import (
+    Smoothing,
+    move_smoothing,
+    write_smoothing,
+)
 from workers.build_steps.step import StepResult
 from workers.build_steps.versions import tool_versions
 
@@ -209,6 +213,9 @@ def _quantize(
         number=number,
         excluded=_excluded(job),
     )
+    if smoothing is not None:
+        modules = packed_modules(job.output / MODEL_FOLDER)
+        write_smoothing(job.output, smoothing, modules, named)
     write_amax(job.output, by_scale(seen, job.output / MODEL_FOLDER, named))
     carry_adapters(job.input("fetch") / MODEL_FOLDER, job.output / MODEL_FOLDER)
     return exported, smoothing

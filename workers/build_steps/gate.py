@@ -51,6 +51,7 @@ from workers.build_steps.quantization.memory import (
     peak_device_bytes,
     peak_host_bytes,
 )
+from workers.build_steps.quantization.smoothing import read_smoothing
 from workers.build_steps.step import StepResult
 from workers.build_steps.time_left import Pace
 
@@ -118,8 +119,10 @@ def _check_files(
         counts = packed.check_scales(exported)
         packed.check_declaration(exported, found, calibrated)
         check_descriptions(original, exported)
-        return {"scales": counts, "weights": packed.compare_with_original(
-            original.folder, exported).to_json()}  # fmt: skip
+        told = packed.compare_with_original(
+            original.folder, exported, read_smoothing(exported.parent)
+        )
+        return {"scales": counts, "weights": told.to_json()}
     scales = check_scales(exported, found.quant_config, expected)
     check_declaration(exported, found, calibrated)
     check_descriptions(original, exported)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
 from controlplane.domain.facts.quantization import PRECISIONS
 from controlplane.domain.spec.choices import QuantizationType
@@ -13,15 +14,19 @@ from tests.tiny_families import make_family
 from tests.workers.build_steps.gated import TRAINED, Quantized
 from tests.workers.build_steps.quantizing import (
     change_export,
+    inspected,
     quantized_spec,
     read_json,
     refused,
+    reseal,
+    run_here,
     tensors_of,
 )
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization.groups import choose_group
 from workers.build_steps.quantization.modelopt import presets
 from workers.build_steps.quantization.recipes import RECIPES, modelopt_config
+from workers.build_steps.quantization.smoothing import SMOOTHING_FILE
 from workers.engine.packed_integers import dequantize_integers, pack, unpack
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
@@ -72,6 +77,20 @@ def test_every_layer_but_head_and_embeddings_is_packed_and_config_json_says_so(
 def test_what_awq_did_is_told_with_the_build(made: Quantized) -> None:
     assert made.values["quant_algo"] == "W4A16_AWQ"
     assert made.values["smoothed"] == {"kept": 12, "left_out": 2}
+
+
+def test_the_passport_says_it_too_and_the_packed_files_are_what_is_published(
+    made: Quantized, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    steps = {"fetch": made.fetch, "calibrate": made.calibrate}
+    run_here("gate", made.spec, gate, **steps)
+    store = {"artifact_url": (tmp_path / "artifacts").as_uri()}
+    steps |= {"gate": gate, "inspect": inspected(tmp_path / "inspect")}
+    values = run_here("package", made.spec, tmp_path / "package", store, **steps).values
+    passport = read_json(tmp_path / "package" / "passport.json")
+    assert passport["quantization"]["smoothed"] == {"kept": 12, "left_out": 2}
+    assert "model.safetensors" in {each["path"] for each in values["manifest"]}
 
 
 def test_a_model_in_w4a8_is_packed_with_inputs_by_token(tmp_path: Path) -> None:
@@ -130,14 +149,24 @@ def _gate_failure(quantized: Quantized) -> Any:
     return raised.value.failure
 
 
-def test_a_scale_of_another_group_is_found(int4: Quantized) -> None:
+@pytest.mark.parametrize("one_row", [True, False], ids=["one row", "all rows"])
+def test_a_scale_of_another_group_is_found(one_row: bool, int4: Quantized) -> None:
     down = "model.layers.1.mlp.down_proj.weight_scale"
     scale = tensors_of(int4.model)[down].clone()
-    scale[5, 0] *= 2
+    place = (5, 0) if one_row else (slice(None), 0)
+    scale[place] *= 2
     change_export(int4.model, {down: scale})
     failure = _gate_failure(int4)
     assert failure.code == "EHG-WEIGHT-FOREIGN"
     assert "down_proj" in failure.sentence
+
+
+def test_factors_that_awq_did_not_move_are_found(int4: Quantized) -> None:
+    kept = load_file(int4.calibrate / SMOOTHING_FILE)
+    factors = {name: each.flip(0).contiguous() for name, each in kept.items()}
+    save_file(factors, int4.calibrate / SMOOTHING_FILE)
+    reseal(int4.calibrate)
+    assert _gate_failure(int4).code == "EHG-WEIGHT-FOREIGN"
 
 
 def test_rows_of_another_weight_are_found(int4: Quantized) -> None:

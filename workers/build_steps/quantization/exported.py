@@ -106,6 +106,12 @@ def headers(folder: Path) -> Iterable[tuple[str, str, tuple[int, ...]]]:
                 yield name, part.get_dtype(), tuple(part.get_shape())
 
 
+def packed_modules(folder: Path) -> list[str]:
+    """Return the modules whose weights are packed integers."""
+    end = f".{PACKED_WEIGHT}"
+    return [name.removesuffix(end) for name, _, _ in headers(folder) if name.endswith(end)]
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """Return a file's JSON object; raises ValueError for anything else."""
     content = read_json(path.read_bytes())

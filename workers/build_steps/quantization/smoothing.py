@@ -7,17 +7,21 @@ feed-forward layer; where there is neither, the weight gets back what it was and
 stands. Each move is tried, and taken back where the layer then answers otherwise.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from workers.build_steps.quantization.norm_readers import readers_of_norms
 from workers.engine.packed_integers import LARGEST
 
+SMOOTHING_FILE = "smoothing.safetensors"
+_ROWS, _COLUMNS = "rows", "columns"
 _PROBES = 8
 _ROUNDING = 0.02
 """Share of its length by which an answer in bfloat16 moves, several times over."""
@@ -31,6 +35,10 @@ class Smoothing:
 
     kept: int
     left_out: int
+    rows: Mapping[str, Tensor]
+    """Module -> what its rows were multiplied by."""
+    columns: Mapping[str, Tensor]
+    """Module -> what its columns were divided by."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what results store."""
@@ -52,7 +60,39 @@ def move_smoothing(model: nn.Module, sample: Sequence[int], scale_dtype: torch.d
             _take_back(each)
         for each in _packed(model):
             _set_scales(each, scale_dtype)
-    return Smoothing(kept=len(smoothed) - len(left_out), left_out=len(left_out))
+    return Smoothing(
+        kept=len(smoothed) - len(left_out),
+        left_out=len(left_out),
+        rows=_of_modules(model, _ROWS),
+        columns=_of_modules(model, _COLUMNS),
+    )
+
+
+def write_smoothing(
+    folder: Path, smoothing: Smoothing, modules: Iterable[str], named: Callable[[str], str]
+) -> None:
+    """Keep the factors in the output of a step, by the names that the exported modules have."""
+    found = {
+        f"{module}.{kind}": factors[named(module)].cpu().contiguous()
+        for module in modules
+        for kind, factors in ((_ROWS, smoothing.rows), (_COLUMNS, smoothing.columns))
+        if named(module) in factors
+    }
+    save_file(found, folder / SMOOTHING_FILE)
+
+
+def read_smoothing(folder: Path) -> Mapping[str, Tensor]:
+    """Return `module.rows` and `module.columns`; empty for a step that moved nothing."""
+    path = folder / SMOOTHING_FILE
+    return load_file(path) if path.exists() else {}
+
+
+def _of_modules(model: nn.Module, kind: str) -> dict[str, Tensor]:
+    return {
+        name: vars(module)[f"_{kind}_factor"]
+        for name, module in model.named_modules()
+        if f"_{kind}_factor" in vars(module)
+    }
 
 
 def _into_feed_forward(model: nn.Module) -> None:
@@ -78,6 +118,9 @@ def _try_move(
     factor = owner.input_quantizer._pre_quant_scale
     del owner.input_quantizer._pre_quant_scale
     if _same(module(probe), before):
+        _note(owner, _COLUMNS, factor)
+        for each, own in rows:
+            _note(each, _ROWS, own)
         return
     owner.input_quantizer.pre_quant_scale = factor
     for each, weight, bias in kept:
@@ -99,6 +142,7 @@ def _into_norms(model: nn.Module, sample: Sequence[int]) -> None:
                     reader.weight.dtype
                 )
                 del reader.input_quantizer._pre_quant_scale
+                _note(reader, _COLUMNS, mean)
 
 
 def _fold(norm: Any, factor: Tensor) -> bool:
@@ -120,6 +164,10 @@ def _fold(norm: Any, factor: Tensor) -> bool:
     if bias is not None:
         norm.bias.data = bias
     return False
+
+
+def _note(module: Any, kind: str, factor: Tensor) -> None:
+    vars(module)[f"_{kind}_factor"] = factor.float().clone()
 
 
 def _take_back(module: Any) -> None:
