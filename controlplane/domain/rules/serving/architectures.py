@@ -82,7 +82,7 @@ NOT_QUANTIZED = Rule(
 )
 
 NOT_IN_TRANSFORMERS = Rule(
-    code="EH663",
+    code="EH665",
     name="class-that-builds-cannot-load",
     severity=Severity.ERROR,
     needs=("checkpoint",),
