@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.facts.existing_quantization import integer_strategy
 from controlplane.domain.facts.modelopt_declaration import (
     NEWEST_READ,
     is_flat,
@@ -160,8 +161,8 @@ def symmetric_integers(weights: Mapping[str, Any]) -> bool:
     """Return whether weights are integers of four bits around zero, in the order of the layer."""
     return (
         (weights.get("type"), weights.get("num_bits")) == ("int", 4)
-        and weights.get("symmetric") is True
-        and weights.get("strategy") in ("group", "channel")
+        and weights.get("symmetric", True) is True
+        and integer_strategy(weights) in ("group", "channel")
         and weights.get("actorder") in (None, False, "weight", "static")
     )
 

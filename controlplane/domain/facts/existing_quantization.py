@@ -143,10 +143,20 @@ def _by_groups(block: Config) -> str | None:
     return None
 
 
+def integer_strategy(weights: Mapping[str, Any]) -> str:
+    """Return over what one scale goes; where it is not said, over a group if that has a size.
+
+    Source: compressed-tensors, `QuantizationArgs`, 2026-11-28.
+    """
+    return str(weights.get("strategy") or ("group" if weights.get("group_size") else "tensor"))
+
+
 def _odd_integers(weights: Mapping[str, Any]) -> str:
     """Return what sets integers apart from those around zero in the order of the layer."""
     if weights.get("symmetric") is False:
         return "_ASYMMETRIC"
+    if integer_strategy(weights) == "tensor":
+        return "_BY_TENSOR"
     return "_REORDERED" if weights.get("actorder") in ("group", True) else ""
 
 

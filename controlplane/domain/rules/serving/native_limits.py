@@ -132,6 +132,7 @@ _IDLE_RUNTIME: Mapping[str, Any] = {
     "kv_cache_host_memory_bytes": None,
     "enable_chunked_context": True,
     "enable_chunked_prefill": True,
+    "lora_cache_max_adapter_size": None,
     "lora_cache_optimal_adapter_size": None,
     "lora_cache_gpu_memory_fraction": None,
     "lora_cache_host_memory_bytes": None,
