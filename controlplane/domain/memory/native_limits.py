@@ -24,6 +24,8 @@ DECODER_STEP_TOKENS = 512
 rows wait; on a GPU it would take room for the scores of each token with every other."""
 ENCODER_STEP_TOKENS = 2048
 """Tokens of one forward of an encoder, which more would not make faster on a CPU."""
+ENCODER_GPU_STEP_TOKENS = 8192
+"""The same on a GPU, which fewer would not fill."""
 
 
 def effective_dtype(spec: Spec, *, kind: str, computes_bfloat16: bool) -> Dtype:
@@ -56,9 +58,14 @@ def effective_sequence_length(spec: Spec, checkpoint: CheckpointFacts) -> int:
     return min(checkpoint.max_positions or DEFAULT_SEQUENCE_TOKENS, DEFAULT_SEQUENCE_TOKENS)
 
 
-def effective_step_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:
-    """Return the tokens of one forward at most."""
+def encoder_step_tokens(kind: str) -> int:
+    """Return the tokens of one forward of an encoder at most, on a kind of GPU or a CPU."""
+    return ENCODER_STEP_TOKENS if kind == CPU else ENCODER_GPU_STEP_TOKENS
+
+
+def effective_step_tokens(spec: Spec, checkpoint: CheckpointFacts, *, kind: str = CPU) -> int:
+    """Return the tokens of one forward at most; only an encoder's depend on the kind of GPU."""
     if not spec.base_model.is_encoder:
         return min(spec.max_num_tokens, DECODER_STEP_TOKENS)
     longest = effective_sequence_length(spec, checkpoint)
-    return min(spec.max_num_tokens, max(ENCODER_STEP_TOKENS, longest))
+    return min(spec.max_num_tokens, max(encoder_step_tokens(kind), longest))

@@ -39,7 +39,7 @@ def plan_native(inputs: PlanInputs) -> MemoryPlan:
         raise unplannable(checkpoint)
     batch = effective_batch_size(spec)
     length = effective_sequence_length(spec, checkpoint)
-    step = effective_step_tokens(spec, checkpoint)
+    step = effective_step_tokens(spec, checkpoint, kind=device.kind)
     activations = _activations(inputs, number_bytes, step=step, batch=batch, length=length)
     overhead = CPU_RUNTIME_BYTES if device.kind == CPU else CUDA_RUNTIME_BYTES
     rest = device.memory_bytes - weights - activations - overhead

@@ -17,8 +17,9 @@ from workers.engine.deltas import AdapterDeltas
 from workers.engine.kv_cache import CacheScales, SlotCache
 from workers.engine.loader import LoadedModel, find_model_class, load_model
 from workers.engine.pooling.loader import load_encoder
+from workers.engine.pooling.packed.runner import PackedRunner
 from workers.engine.pooling.rows import Row
-from workers.engine.pooling.runner import EncoderRunner
+from workers.engine.pooling.runner import PaddedRunner
 from workers.engine.quantized import PlainCheckpoint, emulate_inputs
 from workers.engine.rounding import FixedRounding
 from workers.engine.runner import ModelRunner, Segment
@@ -80,8 +81,9 @@ def test_texts_are_pooled_on_the_device_alone(family: str, head: str, tmp_path: 
     encoder = load_encoder(settings)
     rows = [Row(ids=ids, types=[0] * len(ids), prompt_tokens=1) for ids in ([1, 5, 6, 2], [1, 2])]
     with NoMixing():
-        made = EncoderRunner(encoder, DEVICE).forward(rows)
-    assert [each.device.type for each in made] == ["cpu", "cpu"]
+        padded = PaddedRunner(encoder, DEVICE).start(rows)()
+        packed = PackedRunner(encoder, DEVICE, max_tokens=64, longest=32).start(rows)()
+    assert [each.device.type for each in (*padded, *packed)] == ["cpu"] * 4
 
 
 def _on_device(folder: Path) -> LoadedModel:

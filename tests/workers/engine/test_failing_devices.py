@@ -84,7 +84,7 @@ def test_all_texts_end_with_their_device_and_the_pooling_engine_with_them(
     engine = PoolingEngine(EngineSettings(model_dir=folder, served_model_name="x"))
     assert engine.report()["dtype"] == "float32"
     engine.start()
-    monkeypatch.setattr(engine._runner, "forward", _fail)
+    monkeypatch.setattr(engine._runner, "start", _fail)
     with engine._loop._changed:  # both wait before the forward that fails, which takes the first
         asked = [engine.submit([Row(ids=[5] * length)]) for length in (3, 60)]
     for one in asked:

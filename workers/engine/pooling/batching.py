@@ -20,7 +20,7 @@ class Waiting:
 
     request: Request
     index: int
-    number: int
+    number: int = 0
 
     @property
     def row(self) -> Row:

@@ -31,18 +31,16 @@ class Encoder:
     """A tokenizer that knows the model's limit; safe to use from several threads."""
 
     def __init__(
-        self,
-        tokenizer: Any,
-        *,
-        max_length: int,
-        max_texts: int = 128,
-        template: PairTemplate | None = None,
+        self, tokenizer: Any, *, max_length: int, max_texts: int = 128, keeps_places: bool = True
     ) -> None:
+        """`keeps_places`: rows say where in the text each token is, which takes as long again."""
         self.tokenizer = tokenizer
-        self._template = template
+        self._keeps_places = keeps_places
         self.max_length = max_length
         self._max_texts = max_texts
         self._backend = tokenizer.backend_tokenizer
+        backend = self._backend
+        self._encode_all = backend.encode_batch if keeps_places else backend.encode_batch_fast
         self._continuing_mark = getattr(self._backend.model, "continuing_subword_prefix", None)
         self._has_types = "token_type_ids" in tokenizer.model_input_names
 
@@ -71,7 +69,7 @@ class Encoder:
             )
         if prompt:
             texts = [prompt + text for text in texts if isinstance(text, str)]
-        found = self._backend.encode_batch(list(texts), add_special_tokens=True)
+        found = self._encode_all(list(texts), add_special_tokens=True)
         return [
             self._row(text, encoding, cut, f"{field}.{index}")
             for index, (text, encoding) in enumerate(zip(texts, found, strict=True))
@@ -114,8 +112,8 @@ class Encoder:
         return Row(
             ids=encoding.ids,
             types=encoding.type_ids if self._has_types else None,
-            offsets=encoding.offsets,
-            special=encoding.special_tokens_mask,
+            offsets=encoding.offsets if self._keeps_places else (),
+            special=encoding.special_tokens_mask if self._keeps_places else (),
             was_cut=was_cut,
         )
 

@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from controlplane.clock import SYSTEM, Clock
-from controlplane.domain.memory.native_limits import ENCODER_STEP_TOKENS
+from controlplane.domain.memory.native_limits import encoder_step_tokens
 from workers.engine.errors import CheckpointRefused
 from workers.engine.model_thread import ModelThread
 from workers.engine.pooling.batching import Buckets
@@ -17,12 +17,13 @@ from workers.engine.pooling.encoding import Encoder
 from workers.engine.pooling.loader import LoadedEncoder, load_encoder
 from workers.engine.pooling.loop import PoolingLoop
 from workers.engine.pooling.metrics import PoolingMetrics
+from workers.engine.pooling.packed.runner import PackedRunner, can_pack
 from workers.engine.pooling.rows import Request, Row
-from workers.engine.pooling.runner import EncoderRunner
+from workers.engine.pooling.runner import PaddedRunner, Runner
+from workers.engine.pooling.turns import Turns
 from workers.engine.settings import EngineSettings
+from workers.engine.task import Task
 from workers.engine.tokenizer import load_tokenizer
-
-WARM_UP_TOKENS = 8
 
 
 class PoolingEngine:
@@ -38,12 +39,14 @@ class PoolingEngine:
         self.model, tokenizer = self._thread.load(self._load)
         self.encoder = Encoder(
             tokenizer, max_length=self._max_length(tokenizer),
-            max_texts=settings.max_client_batch_size, template=self.model.template,
+            max_texts=settings.max_client_batch_size,
+            keeps_places=self.model.task is Task.LABEL_TOKENS,
         )  # fmt: skip
-        self._runner = EncoderRunner(self.model, torch.device(settings.device))
+        self._runner = self._thread.load(self._make_runner)
+        waiting = Buckets if self._runner.pads else Turns
         self._loop = PoolingLoop(
             self._runner,
-            Buckets(max_rows=settings.max_batch_size, max_tokens=self.forward_tokens),
+            waiting(max_rows=settings.max_batch_size, max_tokens=self.forward_tokens),
             self.metrics,
             max_requests=settings.max_concurrent_requests,
             clock=clock,
@@ -65,12 +68,11 @@ class PoolingEngine:
 
         More is no faster on a CPU and only makes the others wait.
         """
-        return min(self.settings.max_num_tokens, ENCODER_STEP_TOKENS)
+        return min(self.settings.max_num_tokens, encoder_step_tokens(self.settings.device.upper()))
 
     def start(self) -> None:
         """Run the model once, so that the first request finds it warm, then take requests."""
-        row = Row(ids=[0] * min(WARM_UP_TOKENS, self.max_seq_len), types=None)
-        self._thread.call(lambda: self._runner.forward([row])).result()
+        self._thread.call(self._runner.warm_up).result()
         self._thread.run(self._loop.run)
 
     def stop(self) -> None:
@@ -134,6 +136,14 @@ class PoolingEngine:
     def _load(self) -> tuple[LoadedEncoder, Any]:
         torch.set_num_threads(self.settings.threads)
         return load_encoder(self.settings), load_tokenizer(self.settings.model_dir)
+
+    def _make_runner(self) -> Runner:
+        model, device = self.model, torch.device(self.settings.device)
+        if not can_pack(model):
+            return PaddedRunner(model, device)
+        return PackedRunner(
+            model, device, max_tokens=self.forward_tokens, longest=self.max_seq_len
+        )  # fmt: skip
 
     def _max_length(self, tokenizer: Any) -> int:
         """The least that model, tokenizer, checkpoint and settings allow."""

@@ -4,7 +4,11 @@ import logging
 from collections.abc import Iterable, Sequence
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from threading import Condition
+from traceback import clear_frames
+from typing import NoReturn
 
 import torch
 from torch import Tensor
@@ -14,10 +18,19 @@ from workers.engine.errors import QueueFull, RowFailed
 from workers.engine.pooling.batching import Buckets, Waiting
 from workers.engine.pooling.metrics import PoolingMetrics
 from workers.engine.pooling.rows import Request, Row
-from workers.engine.pooling.runner import EncoderRunner
+from workers.engine.pooling.runner import Finish, Runner
+from workers.engine.pooling.turns import Turns
 from workers.gates import has_gates, pass_gate
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A forward under way."""
+
+    batch: Sequence[Waiting]
+    finish: Finish
 
 
 class PoolingLoop:
@@ -25,15 +38,15 @@ class PoolingLoop:
 
     def __init__(
         self,
-        runner: EncoderRunner,
-        buckets: Buckets,
+        runner: Runner,
+        rows: Buckets | Turns,
         metrics: PoolingMetrics,
         *,
         max_requests: int,
         clock: Clock = SYSTEM,
     ) -> None:
         self._runner = runner
-        self._buckets = buckets
+        self._rows = rows
         self._metrics = metrics
         self._max_requests = max_requests
         self._clock = clock
@@ -52,17 +65,23 @@ class PoolingLoop:
             if len(self._requests) >= self._max_requests:
                 raise QueueFull(f"{len(self._requests)} requests are under way")
             self._requests.add(request)
-            self._buckets.add(request)
+            self._rows.add(request)
             self._changed.notify()
         request.answer.add_done_callback(lambda _: self._forget(request))
         return request
 
     def run(self) -> None:
-        """Work until `stop`."""
-        while batch := self._next():
-            if self._has_gates:
+        """Work until `stop`; where forwards overlap, start each before the last one's results."""
+        started: _Started | None = None
+        while (batch := self._next(waits=started is None)) or started:
+            if self._has_gates and batch:
                 pass_gate("engine.step")
-            self._answer(batch)
+            last, started = started, self._start(batch) if batch else None
+            if last:
+                self._finish(last)
+            if started and not self._runner.overlaps:
+                self._finish(started)
+                started = None
 
     def stop(self) -> None:
         """End the loop after the forward it is in. Any thread may ask."""
@@ -70,24 +89,36 @@ class PoolingLoop:
             self._stopping = True
             self._changed.notify()
 
-    def _next(self) -> list[Waiting]:
-        """The next batch; empty once the loop is to end."""
+    def _next(self, *, waits: bool) -> list[Waiting]:
+        """The next batch; empty once the loop is to end, or where it does not wait for one."""
         with self._changed:
             while not self._stopping:
-                if batch := self._buckets.take():
+                if batch := self._rows.take():
                     self._begun.update(each.request for each in batch)
                     return batch
+                if not waits:
+                    break
                 self._changed.wait()
         return []
 
-    def _answer(self, batch: Sequence[Waiting]) -> None:
-        """Run the rows together; where that fails, one by one to find whose fault it is.
+    def _start(self, batch: Sequence[Waiting]) -> _Started:
+        """Start the rows together; what fails at once fails when it is finished."""
+        try:
+            return _Started(batch, self._runner.start([each.row for each in batch]))
+        except Exception as error:
+            clear_frames(error.__traceback__)  # which hold what the forward has taken of memory
+            return _Started(batch, partial(_raise, error))
+
+    def _finish(self, started: _Started) -> None:
+        """Hand results over; where that fails, run the rows one by one to find whose fault it is.
 
         Raises: `torch.AcceleratorError` where the GPU has failed: it computes nothing any more.
         """
+        batch = started.batch
         try:
-            outputs = self._runner.forward([each.row for each in batch])
-            self._metrics.computed([len(each.row) for each in batch])
+            outputs = started.finish()
+            lengths = [len(each.row) for each in batch]
+            self._metrics.computed(lengths, pads=self._runner.pads)
             for each, output in zip(batch, outputs, strict=True):
                 self._hand_over(each, output)
         except torch.AcceleratorError as error:
@@ -105,7 +136,7 @@ class PoolingLoop:
             return
         # Behind the handler: an error holds on to what its batch had taken of the GPU's memory.
         for each in batch:
-            self._answer([each])
+            self._finish(self._start([each]))
 
     def _hand_over(self, waiting: Waiting, output: Tensor) -> None:
         request = waiting.request
@@ -130,3 +161,7 @@ class PoolingLoop:
         with self._changed:
             self._requests.discard(request)
             self._begun.discard(request)
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error

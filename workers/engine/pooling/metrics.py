@@ -28,11 +28,12 @@ class PoolingMetrics:
         self._rows = histogram("forward_rows", "Texts of one forward.", buckets=ROWS)
         self._whole = histogram("end_to_end_seconds", "Arrival to last result.", buckets=SECONDS)
 
-    def computed(self, lengths: Sequence[int]) -> None:
+    def computed(self, lengths: Sequence[int], *, pads: bool) -> None:
         """Count one forward."""
         tokens = sum(lengths)
         self._tokens.inc(tokens)
-        self._padding.inc(max(lengths) * len(lengths) - tokens)
+        if pads:
+            self._padding.inc(max(lengths) * len(lengths) - tokens)
         self._rows.observe(len(lengths))
 
     def answered(self, request: Request, at: float) -> None:

@@ -1,7 +1,7 @@
 """Runs Transformers' model code over a padded batch."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -10,19 +10,46 @@ from workers.engine.pooling.heads import Batch
 from workers.engine.pooling.loader import LoadedEncoder
 from workers.engine.pooling.rows import Row
 
+Finish = Callable[[], list[Tensor]]
+"""Waits for a forward that was started, and gives back one float32 tensor per row, on the host."""
 
-class EncoderRunner:
-    """One forward for rows of about the same length."""
+
+class Runner(Protocol):
+    """What a loop runs forwards by."""
+
+    pads: bool
+    """Whether rows are filled up to the longest."""
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a forward goes on by itself once it is started."""
+
+    def warm_up(self) -> None:
+        """Do what only the first forward does."""
+
+    def start(self, rows: Sequence[Row]) -> Finish:
+        """Start one forward."""
+
+
+class PaddedRunner:
+    """One forward for rows of about the same length, for classes whose attention is their own."""
+
+    pads, overlaps = True, False
 
     def __init__(self, model: LoadedEncoder, device: torch.device) -> None:
         self._model = model
         self._device = device
 
+    def warm_up(self) -> None:
+        """Do what only the first forward does."""
+        self.start([Row(ids=[0])])()
+
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def forward(self, rows: Sequence[Row]) -> list[Tensor]:
-        """Give back one float32 tensor per row, on the host."""
+    def start(self, rows: Sequence[Row]) -> Finish:
+        """Run the forward."""
         outputs = self._model.head(self._model.module, self._pad(rows))
-        return [output.float().cpu() for output in outputs]
+        home = [output.float().cpu() for output in outputs]
+        return lambda: home
 
     def _pad(self, rows: Sequence[Row]) -> Batch:
         lengths = torch.tensor([len(row) for row in rows])

@@ -60,7 +60,7 @@ ON_CPU: Mapping[Feature, Capability] = MappingProxyType(
         Feature.ADAPTERS: native("each row of a batch by its `model`, LoRA of PEFT"),
         Feature.TENSOR_PARALLEL: refused("one process computes the whole model"),
         Feature.PIPELINE_PARALLEL: refused("one process computes the whole model"),
-        Feature.POOLING: native("texts of like length share a forward"),
+        Feature.POOLING: native("texts of all lengths share a forward, without padding"),
         Feature.MULTIMODAL: refused("only text goes in"),
         Feature.FP8_WEIGHTS: emulated("FP8 weights are expanded, inputs rounded to FP8"),
         Feature.FP8_KV_CACHE: emulated(

@@ -1,6 +1,6 @@
 """The loop outlives what fails, forgets who left, and takes no more than it may."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Event, Thread
 from typing import Any
 
@@ -21,28 +21,29 @@ POISON = 666
 class Runner:
     """Fails on a poisoned row, alone or among others; waits where it is told to."""
 
+    pads, overlaps = True, False
+
     def __init__(self) -> None:
         self.may_go_on = Event()
         self.may_go_on.set()
         self.has_begun = Event()
         self.batches: list[int] = []
 
-    def forward(self, rows: Sequence[Row]) -> list[Tensor]:
+    def start(self, rows: Sequence[Row]) -> Callable[[], list[Tensor]]:
         self.has_begun.set()
         assert self.may_go_on.wait(DEADLINE_SECONDS)
         self.batches.append(len(rows))
         if any(POISON in row.ids for row in rows):
             raise RuntimeError("poison")
-        return [torch.tensor(float(row.ids[0])) for row in rows]
+        return lambda: [torch.tensor(float(row.ids[0])) for row in rows]
 
 
 class Stage:
-    def __init__(self, **limits: Any) -> None:
-        self.runner = Runner()
+    def __init__(self, runner: Any = None, **limits: Any) -> None:
+        self.runner = runner or Runner()
         self.metrics = PoolingMetrics()
         buckets = Buckets(max_rows=8, max_tokens=1000)
-        runner: Any = self.runner
-        self.loop = PoolingLoop(runner, buckets, self.metrics, **{"max_requests": 9, **limits})
+        self.loop = PoolingLoop(self.runner, buckets, self.metrics, **{"max_requests": 9, **limits})
         self.thread = Thread(target=self.loop.run)
         self.thread.start()
 
@@ -138,5 +139,50 @@ def test_padding_and_tokens_are_counted() -> None:
         assert stage.metric("engine_end_to_end_seconds_count") == 1
 
 
-def _break(*_: object) -> None:
+class Overlapping(Runner):
+    """Goes on by itself: what it was started with is done when its results are asked for."""
+
+    pads, overlaps = False, True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_begun_again = Event()
+
+    def start(self, rows: Sequence[Row]) -> Callable[[], list[Tensor]]:
+        (self.has_begun_again if self.has_begun.is_set() else self.has_begun).set()
+        return lambda: self._results(rows)
+
+    def _results(self, rows: Sequence[Row]) -> list[Tensor]:
+        assert self.may_go_on.wait(DEADLINE_SECONDS)
+        return super().start(rows)()
+
+
+def test_a_forward_is_started_before_the_results_of_the_last_are_taken() -> None:
+    with Stage(runner=Overlapping()) as stage:
+        stage.runner.may_go_on.clear()
+        first = stage.loop.submit([Row(ids=[1] * 999)])
+        second = stage.loop.submit([Row(ids=[2] * 999)])
+        assert stage.runner.has_begun_again.wait(DEADLINE_SECONDS)
+        assert stage.runner.batches == []
+        stage.runner.may_go_on.set()
+        assert first.answer.result(DEADLINE_SECONDS) == [torch.tensor(1.0)]
+        assert second.answer.result(DEADLINE_SECONDS) == [torch.tensor(2.0)]
+
+
+def test_a_text_that_fails_when_its_results_are_taken_fails_alone() -> None:
+    with Stage(runner=Overlapping()) as stage:
+        stage.runner.may_go_on.clear()
+        held = stage.loop.submit([Row(ids=[1] * 999)])
+        assert stage.runner.has_begun.wait(DEADLINE_SECONDS)
+        bad = stage.loop.submit([*rows(2), Row(ids=[POISON, 0])])
+        good = stage.loop.submit(rows(3))
+        stage.runner.may_go_on.set()
+        assert held.answer.result(DEADLINE_SECONDS) == [torch.tensor(1.0)]
+        assert good.answer.result(DEADLINE_SECONDS) == [torch.tensor(3.0)]
+        with pytest.raises(RowFailed, match="RuntimeError"):
+            bad.answer.result(DEADLINE_SECONDS)
+        assert stage.metric("engine_padding_tokens_total") == 0
+
+
+def _break(*_: object, **__: object) -> None:
     raise ArithmeticError("nobody's fault")

@@ -1,0 +1,1 @@
+"""Rows one behind the other, without padding, through Transformers' own classes."""
