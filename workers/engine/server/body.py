@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, from_json
 from starlette.requests import Request
 
 from workers.engine.errors import RequestRefused
@@ -43,8 +43,23 @@ async def read_body(kind: type[Fields], request: Request) -> Fields:
 
 async def read_object(request: Request) -> dict[str, Any]:
     """Give back the body as it was sent. Raises: `RequestRefused` for what is no JSON object."""
+    return parse_object(await request.body())
+
+
+def parse_object(content: bytes) -> dict[str, Any]:
+    """Give back a JSON object. Raises: `RequestRefused` for what is none."""
     try:
-        text = (await request.body()).decode("utf-8-sig")
+        sent = from_json(content)  # which takes no half of a surrogate pair
+    except ValueError:
+        return _parse_closely(content)
+    if not isinstance(sent, dict):
+        raise RequestRefused(f"The body is a JSON {_kind(sent)}; send an object.")
+    return sent
+
+
+def _parse_closely(content: bytes) -> dict[str, Any]:
+    try:
+        text = content.decode("utf-8-sig")
         sent = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise RequestRefused(f"The body is not JSON: {error}.") from None

@@ -30,14 +30,10 @@ def error_handlers(*, has_flat_routes: bool = False) -> Mapping[Any, Any]:
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, ClientDisconnect):  # nobody reads it: it is for the access log
             return Response(status_code=CLIENT_CLOSED_REQUEST)
-        status, message, code = _told(request, error)
+        if isinstance(error, HTTPException):
+            error = _no_route(request, error)
         is_flat = has_flat_routes and not request.url.path.startswith("/v1/")
-        if is_flat and status == 400:
-            status = UNPROCESSABLE
-        kind, param = error_type(status), getattr(error, "field", None)
-        body = openai_error(message, type=kind, code=code, param=param)
-        if is_flat:
-            body = {"error": message, "error_type": kind, "param": param}
+        status, body = refusal(error, is_flat=is_flat)
         return JSONResponse(body, status, RETRY_AFTER if status == 429 else None)
 
     kinds = (
@@ -53,7 +49,24 @@ def failure_body(error: EngineFailed | AnswerBroken) -> dict[str, Any]:
     return openai_error(str(error), type=error_type(status), code=code)
 
 
-def _told(request: Request, error: Exception) -> tuple[int, str, str | None]:
+def refusal(error: Exception, *, is_flat: bool) -> tuple[int, dict[str, Any]]:
+    """Give back the status and the body that tell of an error."""
+    status, message, code = _told(error)
+    if is_flat and status == 400:
+        status = UNPROCESSABLE
+    kind, param = error_type(status), getattr(error, "field", None)
+    if is_flat:
+        return status, {"error": message, "error_type": kind, "param": param}
+    return status, openai_error(message, type=kind, code=code, param=param)
+
+
+def _no_route(request: Request, error: HTTPException) -> HTTPException:
+    served = [route.path for route in request.app.routes if "POST" in route.methods]
+    place = f"{request.method} {request.url.path}: {error.detail}."
+    return HTTPException(error.status_code, f"{place} This model answers at {', '.join(served)}.")
+
+
+def _told(error: Exception) -> tuple[int, str, str | None]:
     """Status, words and code of an error."""
     match error:
         case RequestRefused(code=code):
@@ -66,9 +79,7 @@ def _told(request: Request, error: Exception) -> tuple[int, str, str | None]:
             status, code = _failed(error)
             return status, str(error), code
         case HTTPException():
-            served = [route.path for route in request.app.routes if "POST" in route.methods]
-            place = f"{request.method} {request.url.path}: {error.detail}."
-            return error.status_code, f"{place} This model answers at {', '.join(served)}.", None
+            return error.status_code, error.detail, None
     log.error("a request failed", exc_info=error)
     return 500, "The engine failed on this request; its log has the reason.", None
 

@@ -1,5 +1,6 @@
 """The life of an engine process: bind, load, listen, drain."""
 
+import gc
 import json
 import logging
 import os
@@ -8,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -16,12 +18,17 @@ from starlette.applications import Starlette
 from controlplane.clock import SYSTEM, Clock
 from workers.engine.checkpoint_folder import read_config
 from workers.engine.errors import CheckpointRefused
+from workers.engine.server.front.exchange import Handler
+from workers.engine.server.front.server import Front
 from workers.engine.settings import EngineSettings
 from workers.engine.task import Task, read_task
 from workers.imports import import_transformers, without_collecting
 from workers.runtimes.native.command_line import Address
 
 log = logging.getLogger(__name__)
+
+ServeHttp = Callable[[Any, socket.socket], None]
+"""Serves an engine on a socket until it is to end."""
 
 KEEP_ALIVE_SECONDS = 60
 """Longer than the gateway keeps an idle connection, so that it is never closed under a request."""
@@ -31,6 +38,10 @@ EXIT_REFUSED = 2
 
 LOST_SECONDS = 5
 """For what is to be said to those whose answers nobody makes any more."""
+
+SWITCH_SECONDS = 2e-5
+"""After which a thread that waits for Python's lock gets it. The model thread takes the lock anew
+after each call of torch: with Python's own 5 ms, a GPU would stand still meanwhile."""
 
 _TURNS_BEFORE_SLEEP = "2000"
 """How long a thread waits awake for the others: tens of microseconds."""
@@ -54,7 +65,7 @@ def _serve_on(listener: socket.socket, settings: EngineSettings, *, clock: Clock
     started = clock.monotonic()
     set_up_threads(settings.threads)
     try:
-        engine, create_app = _load(settings, clock)
+        engine, serve_http = _load(settings, clock)
     except CheckpointRefused as error:
         log.error("checkpoint refused: %s", error)
         return EXIT_REFUSED
@@ -62,7 +73,7 @@ def _serve_on(listener: socket.socket, settings: EngineSettings, *, clock: Clock
     host, port = listener.getsockname()[:2]
     log.info("ready on http://%s:%d after %.1f s", host, port, clock.monotonic() - started)
     log.info("allocated: %s", json.dumps(engine.report()))
-    _DrainingServer(_uvicorn_config(create_app(engine)), engine).run(sockets=[listener])
+    serve_http(engine, listener)
     is_lost = not engine.is_alive
     engine.stop()
     log.info("drained")
@@ -78,28 +89,47 @@ def set_up_threads(count: int) -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", _TURNS_BEFORE_SLEEP)
 
 
-def _load(settings: EngineSettings, clock: Clock) -> tuple[Any, Callable[[Any], Starlette]]:
-    """Give back the engine that the checkpoint needs, and what makes its routes."""
+def _load(settings: EngineSettings, clock: Clock) -> tuple[Any, ServeHttp]:
+    """Give back the engine that the checkpoint needs, and what serves it."""
     pools = settings.pools
     if pools is None:
         pools = read_task(settings.model_dir, read_config(settings.model_dir)) is not Task.GENERATE
     with without_collecting():
-        engine, create_app = _imported(pools=pools)
-    return engine(settings, clock=clock), create_app
+        engine, serve_http = _imported(pools=pools)
+    return engine(settings, clock=clock), serve_http
 
 
-def _imported(*, pools: bool) -> tuple[Any, Callable[[Any], Starlette]]:
+def _imported(*, pools: bool) -> tuple[Any, ServeHttp]:
     # torch is loaded here and not before: a taken port or a wrong argument answers at once.
     import_transformers(spreads_over_devices=False)
     if pools:
         from workers.engine.pooling.engine import PoolingEngine
-        from workers.engine.server.pooling.app import create_app as create_pooling_app
+        from workers.engine.server.pooling.app import create_handler
 
-        return PoolingEngine, create_pooling_app
+        return PoolingEngine, partial(_serve_front, create_handler)
     from workers.engine.engine import Engine
     from workers.engine.server.app import create_app
 
-    return Engine, create_app
+    return Engine, partial(_serve_app, create_app)
+
+
+def _serve_front(
+    create_handler: Callable[[Any], Handler], engine: Any, listener: socket.socket
+) -> None:
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.collect()
+    gc.freeze()  # the model and all that was imported: looking through them takes a tenth of a second
+    front = Front(
+        lambda: create_handler(engine), lambda: engine.is_alive,
+        keep_alive_seconds=KEEP_ALIVE_SECONDS, lost_seconds=LOST_SECONDS,
+    )  # fmt: skip
+    front.run(listener)
+
+
+def _serve_app(
+    create_app: Callable[[Any], Starlette], engine: Any, listener: socket.socket
+) -> None:
+    _DrainingServer(_uvicorn_config(create_app(engine)), engine).run(sockets=[listener])
 
 
 def _uvicorn_config(app: Starlette) -> uvicorn.Config:

@@ -1,16 +1,18 @@
 """The HTTP routes of an engine that pools."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from starlette.applications import Starlette
-from starlette.routing import Route
 
 from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.pooling.rows import Row
 from workers.engine.pooling.scores import usual_function
 from workers.engine.server.errors import error_handlers
-from workers.engine.server.pooling.compute import Form, pooling_route
+from workers.engine.server.front.bridge import Bridge
+from workers.engine.server.front.exchange import Handler
+from workers.engine.server.pooling.compute import Form, pooling_routes
 from workers.engine.server.pooling.embeddings import Embeddings, weights
 from workers.engine.server.pooling.fields import (
     DocumentFields,
@@ -23,6 +25,7 @@ from workers.engine.server.pooling.fields import (
     SparseFields,
     TokenFields,
 )
+from workers.engine.server.pooling.quick import Quick
 from workers.engine.server.pooling.scoring import (
     labelled,
     labelled_for_hub,
@@ -33,41 +36,48 @@ from workers.engine.server.pooling.token_labels import TokenLabels
 from workers.engine.server.status import status_routes
 from workers.engine.task import Task
 
+Routes = Mapping[str, Sequence[Form[Any]]]
+"""By their paths."""
+
 
 def create_app(engine: PoolingEngine) -> Starlette:
     """Give back the application around a started engine: the routes that its model can answer."""
     return Starlette(
-        routes=[*status_routes(engine), *_routes(engine)],
+        routes=[*status_routes(engine), *pooling_routes(engine, forms_of(engine))],
         exception_handlers=error_handlers(has_flat_routes=True),
     )
 
 
-def _routes(engine: PoolingEngine) -> Iterator[Route]:
+def create_handler(engine: PoolingEngine) -> Handler:
+    """Give back the same for a front, in whose event loop it is called."""
+    return Quick(engine, forms_of(engine), Bridge(create_app(engine)))
+
+
+def forms_of(engine: PoolingEngine) -> Routes:
+    """Give back in which forms each route is asked."""
     model = engine.model
+    found: dict[str, Sequence[Form[Any]]] = {}
     if model.sentence is not None:
-        yield from _embedding_routes(engine, Embeddings(engine, model.sentence))
-    if model.task in (Task.CLASSIFY, Task.RERANK):
-        yield from _scoring_routes(engine)
+        found |= _embedding_forms(Embeddings(engine, model.sentence))
+    if model.task is Task.CLASSIFY:
+        found |= _scoring_forms(engine)
     if model.task is Task.LABEL_TOKENS:
         tokens = TokenLabels(engine)
-        form = Form(kind=TokenFields, encode=tokens.rows, body=tokens.body)
-        yield pooling_route("/predict_tokens", engine, form)
-        hub = Form(kind=HubTokenFields, encode=tokens.rows, body=tokens.hub_body)
-        yield pooling_route("/", engine, hub)
+        found["/predict_tokens"] = [Form(kind=TokenFields, encode=tokens.rows, body=tokens.body)]
+    return found
 
 
-def _embedding_routes(engine: PoolingEngine, made: Embeddings) -> Iterator[Route]:
+def _embedding_forms(made: Embeddings) -> Routes:
     openai = Form(kind=EmbeddingFields, encode=made.rows, body=made.body)
     bare = Form(kind=EmbedFields, encode=made.bare_rows, body=made.bare_body)
-    yield pooling_route("/v1/embeddings", engine, openai)
-    yield pooling_route("/embed", engine, bare)
-    if made.is_sparse:
-        sparse = Form(kind=SparseFields, encode=made.sparse_rows, body=weights)
-        yield pooling_route("/embed_sparse", engine, sparse)
-    yield pooling_route("/", engine, bare)
+    sparse = Form(kind=SparseFields, encode=made.sparse_rows, body=weights)
+    return {
+        "/v1/embeddings": [openai], "/embed": [bare],
+        **({"/embed_sparse": [sparse]} if made.is_sparse else {}), "/": [bare],
+    }  # fmt: skip
 
 
-def _scoring_routes(engine: PoolingEngine) -> Iterator[Route]:
+def _scoring_forms(engine: PoolingEngine) -> Routes:
     encode, labels = engine.encoder.encode, engine.model.labels
     is_answer = engine.model.task is Task.RERANK
     usual = "sigmoid" if is_answer else usual_function(engine.model.module.config)
@@ -77,13 +87,11 @@ def _scoring_routes(engine: PoolingEngine) -> Iterator[Route]:
 
     predict = Form(kind=PredictFields, encode=texts, body=partial(labelled, labels, usual))
     hub = Form(kind=HubFields, encode=texts, body=partial(labelled_for_hub, labels, usual))
-    yield pooling_route("/predict", engine, predict)
-    if len(labels) == 1:
-        yield from _ranking_routes(engine)
-    yield pooling_route("/", engine, hub)
+    ranking = _ranking_forms(engine) if len(labels) == 1 else {}
+    return {"/predict": [predict], **ranking, "/": [hub]}
 
 
-def _ranking_routes(engine: PoolingEngine) -> Iterator[Route]:
+def _ranking_forms(engine: PoolingEngine) -> Routes:
     encode = engine.encoder.encode
     by_texts = Form(
         kind=RerankFields, body=ranks,
@@ -97,6 +105,7 @@ def _ranking_routes(engine: PoolingEngine) -> Iterator[Route]:
             fields.pairs, fields.cut, field="documents", instruction=fields.instruction
         ),
     )  # fmt: skip
-    yield pooling_route("/rerank", engine, by_documents, by_texts)
-    yield pooling_route("/v1/rerank", engine, by_documents)
-    yield pooling_route("/v2/rerank", engine, by_documents)
+    return {
+        "/rerank": [by_documents, by_texts], "/v1/rerank": [by_documents],
+        "/v2/rerank": [by_documents],
+    }  # fmt: skip

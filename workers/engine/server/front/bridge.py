@@ -1,0 +1,67 @@
+"""Requests that an ASGI application answers."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from workers.engine.server.front.exchange import Answer, Answered, Asked, Leave
+
+log = logging.getLogger(__name__)
+
+_FAILED = Answered(status=500, body=b'{"error": "The engine failed on this request."}')
+
+
+class Bridge:
+    """Calls an application with a request that is there whole; it answers at once, or leaves."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __call__(self, asked: Asked, answer: Answer) -> Leave:
+        """Start the application."""
+        left = asyncio.Event()
+        task = asyncio.get_running_loop().create_task(self._run(asked, answer, left))
+        self._tasks.add(task)  # the loop alone would let go of it
+        task.add_done_callback(self._tasks.discard)
+        return left.set
+
+    async def _run(self, asked: Asked, answer: Answer, left: asyncio.Event) -> None:
+        body: asyncio.Queue[bytes] = asyncio.Queue()
+        body.put_nowait(asked.body)
+        said: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            if not body.empty():
+                return {"type": "http.request", "body": body.get_nowait(), "more_body": False}
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: dict[str, Any]) -> None:
+            said.append(message)
+
+        try:
+            await self._app(_scope(asked), receive, send)
+            answer(_joined(said))
+        except Exception:  # the application answers its own; this is the last resort
+            log.exception("a request failed")
+            answer(_FAILED)
+
+
+def _joined(said: Sequence[dict[str, Any]]) -> Answered:
+    start, *pieces = said
+    body = b"".join(each.get("body", b"") for each in pieces)
+    return Answered(status=start["status"], headers=start["headers"], body=body)
+
+
+def _scope(asked: Asked) -> dict[str, Any]:
+    path, _, query = asked.target.partition(b"?")
+    return {
+        "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": asked.version, "method": asked.method, "scheme": "http",
+        "path": unquote(path.decode("ascii", "replace")), "raw_path": path,
+        "query_string": query, "root_path": "", "headers": asked.headers, "client": None,
+        "server": None,
+    }  # fmt: skip
