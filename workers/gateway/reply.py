@@ -102,9 +102,9 @@ class Reply:
         elif self._events is not None:
             last = self._framed(self._events.finish())
         else:
-            search = self._search
-            found = search.counts if search else find_usage(self._first_piece)
-            self._counts = found or self._counts
+            if self._counts is None:
+                search = self._search
+                self._counts = search.counts if search else find_usage(self._first_piece)
             last = self._framed(b"")
         return last + _LAST_CHUNK if self._chunked else last
 
@@ -142,6 +142,8 @@ class Reply:
         )
 
     def _look_for_usage(self, data: bytes) -> None:
+        if self._counts is not None:
+            return  # the head has said it, and an answer of vectors is long
         if self._search is not None:
             self._search.feed(data)
         elif self._first_piece:

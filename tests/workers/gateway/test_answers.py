@@ -62,6 +62,17 @@ def test_scores_without_usage_are_metered_by_the_engines_header(house, serve, ht
     assert record["route"] == "/rerank"
 
 
+def test_what_an_engine_counts_in_its_head_is_not_looked_for_in_its_answer(house, serve, http):
+    def embed(call: Call) -> None:
+        call.answer(b'{"data":[],"usage":{"prompt_tokens":9}}', extra="x-compute-tokens: 17\r\n")
+
+    gateway, _ = serve(embed)
+
+    answer = http.post(f"{gateway.url}{BASE}/sync/v1/embeddings", json={"input": "a"})
+
+    assert house.record_of(answer)["prompt_tokens"] == 17
+
+
 @pytest.mark.parametrize(
     "behind",
     [
