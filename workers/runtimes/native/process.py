@@ -118,7 +118,7 @@ def _serve_front(
 ) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.collect()
-    gc.freeze()  # the model and all that was imported: looking through them takes a tenth of a second
+    gc.freeze()  # what is there now stays: nobody is to wait while it is looked through
     front = Front(
         lambda: create_handler(engine), lambda: engine.is_alive,
         keep_alive_seconds=KEEP_ALIVE_SECONDS, lost_seconds=LOST_SECONDS,
