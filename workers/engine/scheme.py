@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from controlplane.domain.facts.existing_quantization import integer_strategy
+from controlplane.domain.facts.existing_quantization import odd_integers
 from controlplane.domain.facts.modelopt_declaration import (
     NEWEST_READ,
     is_flat,
@@ -152,19 +152,9 @@ def _number(
     if _is_fp8(weights) and weights.get("strategy") in ("tensor", "channel"):
         return Number.FP8
     is_packed = (group.get("format") or block.get("format")) == PACKED
-    if is_packed and symmetric_integers(weights):
+    if is_packed and _is_int4(weights) and not odd_integers(weights):
         return Number.INT4
     raise _refused(COMPRESSED, f"weights in {_words(weights)}")
-
-
-def symmetric_integers(weights: Mapping[str, Any]) -> bool:
-    """Return whether weights are integers of four bits around zero, in the order of the layer."""
-    return (
-        (weights.get("type"), weights.get("num_bits")) == ("int", 4)
-        and weights.get("symmetric", True) is True
-        and integer_strategy(weights) in ("group", "channel")
-        and weights.get("actorder") in (None, False, "weight", "static")
-    )
 
 
 def _inputs(block: Mapping[str, Any] | None) -> Inputs:
@@ -180,6 +170,10 @@ def _inputs(block: Mapping[str, Any] | None) -> Inputs:
 
 def _is_fp8(block: Mapping[str, Any]) -> bool:
     return (block.get("type"), block.get("num_bits")) == ("float", 8)
+
+
+def _is_int4(block: Mapping[str, Any]) -> bool:
+    return (block.get("type"), block.get("num_bits")) == ("int", 4)
 
 
 def _named(block: Mapping[str, Any]) -> str:

@@ -135,15 +135,17 @@ def _algorithm(block: Config) -> str | None:
 
 def _by_groups(block: Config) -> str | None:
     """Return `FP8`, `FP4`, `INT4` … by the bit widths of a compressed-tensors block."""
-    for weights in _group_weights(block):
-        bits = numbers.whole(weights.get("num_bits")) or 0
-        kind = "FP" if weights.get("type") == "float" else "INT"
-        if bits in (4, 8):
-            return f"{kind}{bits}{_odd_integers(weights) if kind == 'INT' else ''}"
-    return None
+    return next(filter(None, map(_kind, _group_weights(block))), None)
 
 
-def integer_strategy(weights: Mapping[str, Any]) -> str:
+def _kind(weights: Mapping[str, Any]) -> str | None:
+    bits = numbers.whole(weights.get("num_bits")) or 0
+    kind = "FP" if weights.get("type") == "float" else "INT"
+    odd = odd_integers(weights) if kind == "INT" else ""
+    return f"{kind}{bits}{odd}" if bits in (4, 8) else None
+
+
+def _integer_strategy(weights: Mapping[str, Any]) -> str:
     """Return over what one scale goes; where it is not said, over a group if that has a size.
 
     Source: compressed-tensors, `QuantizationArgs`, 2026-11-28.
@@ -151,11 +153,11 @@ def integer_strategy(weights: Mapping[str, Any]) -> str:
     return str(weights.get("strategy") or ("group" if weights.get("group_size") else "tensor"))
 
 
-def _odd_integers(weights: Mapping[str, Any]) -> str:
+def odd_integers(weights: Mapping[str, Any]) -> str:
     """Return what sets integers apart from those around zero in the order of the layer."""
     if weights.get("symmetric") is False:
         return "_ASYMMETRIC"
-    if integer_strategy(weights) == "tensor":
+    if _integer_strategy(weights) == "tensor":
         return "_BY_TENSOR"
     return "_REORDERED" if weights.get("actorder") in ("group", True) else ""
 
