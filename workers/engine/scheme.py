@@ -9,11 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.domain.facts.existing_quantization import odd_integers
-from controlplane.domain.facts.modelopt_declaration import (
-    NEWEST_READ,
-    is_flat,
-    unknown_word,
-)
+from controlplane.domain.facts.modelopt_declaration import NEWEST_READ, is_flat, unknown_word
 from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
 
