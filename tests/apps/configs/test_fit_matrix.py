@@ -243,7 +243,7 @@ def test_what_the_matrix_does_not_hold_the_checks_do_not_pass_in_silence(
 
 
 def test_an_a100_is_offered_fp8_where_its_hosts_run_a_version_that_expands_it() -> None:
-    older = {"no_quant", "fp4", "fp4_mlp_only"}
+    older = {"no_quant", "fp4", "fp4_mlp_only", "int4_awq"}
     newer = older | {"fp8"}
     for version, types in (("0.25.1", older), ("0.33.0", newer)):
         ran = frozenset({("vllm", version)})

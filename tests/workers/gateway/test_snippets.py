@@ -44,6 +44,7 @@ def snippets(url: str, settings: Any, checkpoint: dict[str, Any]) -> dict[str, s
     settings.GATEWAY_URL = url
     deployment = Deployment(
         id="deploy01",
+        runtime="native",
         model=ServedModel(id="modelaaa", name="answers"),
         spec={"trt_llm": {"build": {"base_model": "encoder_bert"}}},
         checkpoint=facts(**checkpoint).model_dump(mode="json"),
