@@ -24,6 +24,13 @@ KEY_CODES = frozenset(
     }
 )  # fmt: skip
 CLOCK_CODES = frozenset({"RequestTimeTooSkewed", "RequestExpired"})
+FULL_CODES = frozenset(
+    {
+        "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "QuotaExceeded",
+        "InsufficientStorage", "InsufficientCapacity", "StorageQuotaExceeded",
+    }
+)  # fmt: skip
+FULL_STATUS = 507
 BUSY_CODES = frozenset({"SlowDown", "TooManyRequests", "ServerBusy", "RateLimitExceeded"})
 
 _STATUS = re.compile(r"non-2xx status code: (\d{3})")

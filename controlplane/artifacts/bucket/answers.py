@@ -7,19 +7,14 @@ from controlplane.bucket_answers import (
     BUSY_CODES,
     CLOCK_CODES,
     EXPIRED_CODES,
+    FULL_CODES,
+    FULL_STATUS,
     KEY_CODES,
     NO_BUCKET_CODES,
     Answer,
     is_passing,
 )
 
-_FULL_CODES = frozenset(
-    {
-        "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "QuotaExceeded",
-        "InsufficientStorage", "InsufficientCapacity", "StorageQuotaExceeded",
-    }
-)  # fmt: skip
-_FULL = 507
 _AGAIN_CODES = frozenset({"ConditionalRequestConflict", "OperationAborted", "RequestTimeout"})
 
 
@@ -58,7 +53,7 @@ def explain(error: Exception, address: Address) -> ArtifactFailure:
 def _explain_status(status: int, answer: Answer, address: Address) -> ArtifactFailure:
     if answer.code in CLOCK_CODES:
         return failures.wrong_clock(address)
-    if answer.code in _FULL_CODES or status == _FULL:
+    if answer.code in FULL_CODES or status == FULL_STATUS:
         return failures.full(address, answer.reason)
     if status == 401 or answer.code in KEY_CODES | EXPIRED_CODES:
         return failures.wrong_login(address, answer.reason)
