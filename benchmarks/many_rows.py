@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from apps.accounts.models import Team, User
-from apps.builds.models import Artifact, Build, BuildStep
+from apps.builds.models import Artifact, ArtifactPush, Build, BuildStep
 from apps.configs.models import Config, Revision
 from apps.configs.services.configs import config_create
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
@@ -14,7 +14,13 @@ from apps.fleet.models import Device, DeviceLease, Gateway, Node, Worker
 from apps.telemetry import buckets
 from apps.telemetry.models import LogChunk, UsageMinute
 from benchmarks.many_others import made, people_secrets_and_sets
-from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
+from controlplane.domain.lifecycle import (
+    BuildState,
+    DeploymentState,
+    PushState,
+    ReplicaState,
+    StepState,
+)
 
 GIB = 1024**3
 _STATES = (BuildState.SUCCEEDED, BuildState.SUCCEEDED, BuildState.FAILED, BuildState.FETCHING)
@@ -57,7 +63,7 @@ class Amounts:
     builds: int = 5000
     deployments: int = 200
     others: int = 50
-    """Secrets, keys, sets, people, teams and nodes."""
+    """Secrets, keys, sets, people, teams, nodes, and pushes of one artifact."""
     minutes: int = 60
     """Of traffic of every deployment."""
 
@@ -84,6 +90,7 @@ def fill(team: Team, user: User, amounts: Amounts) -> Filled:
     nodes = _nodes(amounts.others)
     builds = _builds(team, user, revisions, amounts.builds)
     deployments = _deployments(team, builds, nodes, amounts)
+    _pushes(team, user, deployments[0], amounts.others)
     people_secrets_and_sets(team, user, amounts.others)
     _traffic(deployments, amounts.minutes)
     _log(builds[0])
@@ -243,6 +250,21 @@ def _deployments(
         for node in nodes
     )
     return deployments
+
+
+def _pushes(team: Team, user: User, deployment: Deployment, count: int) -> None:
+    made(
+        ArtifactPush(
+            team=team,
+            artifact_id=deployment.artifact_id,
+            destination=f"hf://org/name-{number}",
+            secret_name="secret_0",
+            state=PushState.FAILED,
+            failure=_FAILURE,
+            created_by=user,
+        )
+        for number in range(count)
+    )
 
 
 def _traffic(deployments: list[Deployment], minutes: int) -> None:

@@ -105,6 +105,7 @@ LEASE_KINDS = [
     "apps.configs.leasing.FACTS",
     "apps.configs.calibration_sets.leasing.PREVIEW",
     "apps.builds.leasing.BUILD",
+    "apps.builds.pushes.leasing.PUSH",
 ]
 LEASES_JUDGED_WHILE = "apps.fleet.selectors.listened_for"
 

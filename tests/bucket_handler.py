@@ -2,9 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from http import HTTPStatus
@@ -25,6 +25,8 @@ class StoredObject:
     content: bytes
     etag: str
     modified: datetime = MODIFIED
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """Headers that came with it and go out with it."""
 
 
 class Store(Protocol):
@@ -64,6 +66,9 @@ class BucketHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._answer("GET", b"")
+
+    def do_HEAD(self) -> None:
+        self._answer("HEAD", b"")
 
     def do_PUT(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -113,6 +118,11 @@ class BucketHandler(BaseHTTPRequestHandler):
             self._refuse(Refusal(412, "PreconditionFailed"))
         else:
             self.store.put(bucket, key, body)
+            of_user = {
+                name: told for name, told in headers.items() if name.startswith("x-amz-meta-")
+            }
+            kept = self.store.buckets[bucket]
+            kept[key] = replace(kept[key], metadata=of_user)
             if trouble.break_after is not None:  # taken in, and the answer is lost
                 self.close_connection = True
                 return
@@ -143,7 +153,7 @@ class BucketHandler(BaseHTTPRequestHandler):
         if bucket not in store.buckets:
             azure = store.source == "AZURE"
             return Refusal(404, "ContainerNotFound" if azure else "NoSuchBucket")
-        if method != "GET" and store.is_read_only:
+        if method not in ("GET", "HEAD") and store.is_read_only:
             return Refusal(403, "AccessDenied")
         if key in store.unreadable:
             azure = store.source == "AZURE"
@@ -209,7 +219,7 @@ class BucketHandler(BaseHTTPRequestHandler):
             self._refuse(Refusal(412, "ConditionNotMet" if azure else "PreconditionFailed"))
             return
         content = bytes(each ^ 1 for each in found.content) if trouble.altered else found.content
-        answer = {"ETag": found.etag, "Last-Modified": _http(found.modified)}
+        answer = {"ETag": found.etag, "Last-Modified": _http(found.modified), **found.metadata}
         if "x-ms-version" in headers:
             answer["x-ms-version"] = headers["x-ms-version"]
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", ""))
@@ -250,6 +260,8 @@ class BucketHandler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        if self.command == "HEAD":
+            return
         for piece in self._pieces(body, trouble or Trouble()):
             self.wfile.write(piece)
 

@@ -4,8 +4,8 @@
         server.put("weights", "llama/config.json", b"{}")
         ... S3_ENDPOINT=server.endpoint, secret=server.secret
 
-Served: listings in pages, GET with ranges and If-Match, of S3 also PUT with If-None-Match and
-DELETE, and the refusals of the real stores. Logins are verified as the stores do it (Signature
+Served: listings in pages, GET and HEAD with ranges and If-Match, of S3 also PUT with If-None-Match
+and DELETE, and the refusals of the real stores. Logins are verified as the stores do it (Signature
 Version 4, a signed JWT, Shared Key), so a client that signs wrongly is refused here too.
 """
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.accounts.models import ApiKey, ApiKeyType, Membership, Team, TeamRole, User
-from apps.builds.models import Artifact, Build, BuildStep
+from apps.builds.models import Artifact, ArtifactPush, Build, BuildStep
 from apps.configs.models import (
     CalibrationSet,
     CalibrationVersion,
@@ -218,6 +218,15 @@ def make_artifact(**changes: Any) -> Artifact:
         "passport": {"format": 1},
     }
     return Artifact.objects.create(**defaults | changes)
+
+
+def make_push(**changes: Any) -> ArtifactPush:
+    """A push that waits, of an artifact of `team`."""
+    team = changes.pop("team", None) or make_team()
+    defaults = {"destination": "hf://org/name", "secret_name": "hf_write", "team": team}
+    if "artifact" not in changes:
+        defaults["artifact"] = make_artifact(team=team)
+    return ArtifactPush.objects.create(**defaults | changes)
 
 
 def make_calibration_version(name: str = "support-chats", **changes: Any) -> CalibrationVersion:

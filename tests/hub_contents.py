@@ -1,6 +1,7 @@
 """What the loopback hub holds: repositories, and what goes wrong with them."""
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +43,7 @@ class Repository:
     gated: bool = False
     private: bool = False
     readers: frozenset[str] = frozenset()
+    writers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,15 @@ class Request:
 def described(name: str, content: bytes) -> dict[str, Any]:
     about: dict[str, Any] = {"size": len(content), "blobId": git_sha1(content)}
     if name.endswith(LARGE):
-        about["lfs"] = {"sha256": sha256(content), "size": len(content), "pointerSize": 134}
+        digest = sha256(content)
+        # A description calls it `sha256`, a tree `oid`.
+        about["lfs"] = {"sha256": digest, "oid": digest, "size": len(content), "pointerSize": 134}
     return about
+
+
+def commit_of(repo: str, files: dict[str, bytes]) -> str:
+    told = [repo, {name: sha256(content) for name, content in sorted(files.items())}]
+    return hashlib.sha1(json.dumps(told).encode()).hexdigest()
 
 
 def sha256(content: bytes) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import yaml
 
 from tests.hub_contents import LARGE, Repository, Request, Trouble, described, git_sha1, sha256
+from tests.hub_uploads import Uploads
 
 _RESOLVE = re.compile(r"/(?P<repo>.+?)/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
 # A data set is the repository `datasets/<its name>`; that is how its files are addressed too.
@@ -30,12 +31,22 @@ class Hub(Protocol):
     requests: list[Request]
     tokens: set[str]
     stopping: Event
+    owners: dict[str, set[str]]
+    blobs: dict[str, bytes]
+    part_bytes: int | None
+    blob_error: str
+    parts: dict[tuple[str, int], bytes]
+    holds_blobs_after: int | None
+    blob_is_held: Event
+
+    @property
+    def url(self) -> str: ...
 
     @property
     def cdn_url(self) -> str: ...
 
 
-class HubHandler(BaseHTTPRequestHandler):
+class HubHandler(Uploads, BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     @property
@@ -49,6 +60,12 @@ class HubHandler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._answer()
 
+    def do_POST(self) -> None:
+        self._answer()
+
+    def do_PUT(self) -> None:
+        self._answer()
+
     def log_message(self, *_arguments: object) -> None:
         pass
 
@@ -57,7 +74,9 @@ class HubHandler(BaseHTTPRequestHandler):
         token = (self.headers.get("authorization") or "").removeprefix("Bearer ") or None
         self.hub.requests.append(Request(self.command, path, self.headers.get("range"), token))
         with suppress(ConnectionError):
-            if found := _CDN.fullmatch(path):
+            if self.command in ("POST", "PUT"):
+                self.answer_upload(path, token)
+            elif found := _CDN.fullmatch(path):
                 self._send_large(found["sha256"], token)
             elif token is not None and token not in self.hub.tokens:
                 self._refuse(401, None, "Invalid credentials in Authorization header")

@@ -5,16 +5,15 @@
         ... HF_ENDPOINT=hub.url
 
 Served: model info with file sizes and digests, file trees, `resolve` with HEAD, GET and ranges.
+Who may write makes repositories, uploads large files and commits (tests/hub_uploads.py).
 Large files answer with a redirect to another origin, where a token must not follow.
 """
 
-import hashlib
-import json
 import threading
 from pathlib import Path
 from typing import Self
 
-from tests.hub_contents import Repository, Request, Trouble, sha256
+from tests.hub_contents import Repository, Request, Trouble, commit_of, sha256
 from tests.hub_handler import HubHandler
 from tests.loopback_server import LoopbackServer
 
@@ -30,6 +29,18 @@ class HubServer:
         self.requests: list[Request] = []
         self.tokens: set[str] = set()
         """Tokens that the hub knows; any other is answered with 401."""
+        self.owners: dict[str, set[str]] = {}
+        """By token, the namespaces that it may make repositories in."""
+        self.blobs: dict[str, bytes] = {}
+        """Large files that were uploaded, by sha256."""
+        self.part_bytes: int | None = None
+        """Above it a large file is taken in parts."""
+        self.blob_error = ""
+        """Why no large file is taken, as the answer to a batch says it."""
+        self.parts: dict[tuple[str, int], bytes] = {}
+        self.holds_blobs_after: int | None = None
+        """From so many large files on, no upload of another one is answered."""
+        self.blob_is_held = threading.Event()
         self.stopping = threading.Event()
         self._server = LoopbackServer(("127.0.0.1", 0), HubHandler)
         self._server.hub = self  # type: ignore[attr-defined]
@@ -67,17 +78,17 @@ class HubServer:
         gated: bool = False,
         private: bool = False,
         readers: set[str] | frozenset[str] = frozenset(),
+        writers: set[str] | frozenset[str] = frozenset(),
     ) -> str:
         """Commit a folder's files, or the given ones, to a branch; return the commit."""
         files = source if isinstance(source, dict) else _read_folder(source)
-        commit = hashlib.sha1(
-            json.dumps([repo, {k: sha256(v) for k, v in sorted(files.items())}]).encode()
-        ).hexdigest()
+        commit = commit_of(repo, files)
         known = self.repositories.setdefault(repo, Repository())
         known.commits[commit] = files
         known.branches[branch] = commit
         known.gated, known.private, known.readers = gated, private, frozenset(readers)
-        self.tokens |= set(readers)
+        known.writers = frozenset(writers)
+        self.tokens |= set(readers) | set(writers)
         return commit
 
     def trouble(self, path: str, trouble: Trouble) -> None:

@@ -23,6 +23,7 @@ TABLES: Mapping[str, str] = {
     "builds_build": _WRITE,
     "builds_buildstep": _WRITE,
     "builds_artifact": _WRITE,
+    "builds_artifactpush": _WRITE,
     "configs_config": _READ,
     "configs_revision": _READ,
     "configs_remotecodegrant": _READ,

@@ -224,3 +224,30 @@ FIX: dict[str, Any] = {
     "difference": ["-     quantization_type: fp8", "+     quantization_type: no_quant"],
     "problem": None,
 }
+PUSH_WANTED = {
+    "destination": "hf://acme/smollm2-fp8",
+    "secret_name": "hf_write_token",
+    "private": True,
+}
+PUSH: dict[str, Any] = {
+    "id": "w4mn7pkd",
+    "artifact_id": ARTIFACT["id"],
+    "destination": PUSH_WANTED["destination"],
+    "secret_name": PUSH_WANTED["secret_name"],
+    "private": True,
+    "state": "succeeded",
+    "attempt": 1,
+    "progress": {"done_bytes": ARTIFACT["size_bytes"], "total_bytes": ARTIFACT["size_bytes"]},
+    "result": {
+        "url": "https://huggingface.co/acme/smollm2-fp8/tree/main",
+        "commit": COMMIT,
+        "sent_files": 9,
+        "skipped_files": 0,
+    },
+    "failure": None,
+    "created_at": QUEUED_AT,
+    "created_by": ADA["email"],
+    "started_at": STARTED_AT,
+    "finished_at": FINISHED_AT,
+    "cancel_requested_at": None,
+}

@@ -9,7 +9,7 @@ from apps.accounts.models import Team, User
 from apps.configs.models import Revision
 from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
-from controlplane.domain.lifecycle import BuildState, StepState
+from controlplane.domain.lifecycle import BuildState, PushState, StepState
 from controlplane.domain.runtimes.choice import dump_with_runtime
 from controlplane.stamps import StampField
 
@@ -116,6 +116,37 @@ class BuildStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.build_id}"
+
+
+class ArtifactPush(Leased):
+    """The job that copies an artifact to a repository of the hub or to a bucket."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+    artifact = models.ForeignKey(Artifact, on_delete=models.CASCADE, related_name="pushes")
+    destination = models.CharField(max_length=1000)
+    secret_name = models.CharField(max_length=253)
+    private = models.BooleanField(default=True)
+    """Whether a repository that is made for it is private."""
+    pool = models.CharField(max_length=64, default="default")
+    # Without choices in the column, or every new state makes a migration.
+    state = models.CharField(max_length=16, default=PushState.QUEUED)
+    attempt = models.PositiveIntegerField(default=1)
+    done_bytes = models.BigIntegerField(default=0)
+    result = models.JSONField(null=True)
+    """Where it is: `url`, `commit` of a repository, `sent_files`, `skipped_files`."""
+    failure = models.JSONField(null=True)
+    created_at = StampField(auto_now_add=True)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    cancel_requested_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["state"], name="builds_push_by_state")]
+
+    def __str__(self) -> str:
+        return f"push of {self.artifact_id} to {self.destination}"
 
 
 class StoreCheck(models.Model):

@@ -21,6 +21,12 @@ from apps.builds.failures.api import BuildApplyFixView, BuildFixView, BuildSuppo
 from apps.builds.forecasts import views as forecast_views
 from apps.builds.forecasts.api import RevisionForecastView
 from apps.builds.passports.api import ArtifactDownloadView, ArtifactPassportView
+from apps.builds.pushes.api import (
+    ArtifactPushCancelView,
+    ArtifactPushDetailView,
+    ArtifactPushListView,
+    ArtifactPushRetryView,
+)
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "builds"
@@ -69,6 +75,26 @@ api: list[URLPattern] = [
         "artifacts/<artifact:artifact_id>/download",
         ArtifactDownloadView.as_view(),
         name="artifact_download",
+    ),
+    path(
+        "artifacts/<artifact:artifact_id>/pushes",
+        ArtifactPushListView.as_view(),
+        name="artifact_pushes",
+    ),
+    path(
+        "artifacts/<artifact:artifact_id>/pushes/<id:push_id>",
+        ArtifactPushDetailView.as_view(),
+        name="artifact_push",
+    ),
+    path(
+        "artifacts/<artifact:artifact_id>/pushes/<id:push_id>/cancel",
+        ArtifactPushCancelView.as_view(),
+        name="artifact_push_cancel",
+    ),
+    path(
+        "artifacts/<artifact:artifact_id>/pushes/<id:push_id>/retry",
+        ArtifactPushRetryView.as_view(),
+        name="artifact_push_retry",
     ),
     path("builds/<id:build_id>/comparison", BuildComparisonView.as_view(), name="build_comparison"),
     path(

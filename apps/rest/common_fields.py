@@ -32,6 +32,7 @@ COMMON_FIELDS: Mapping[str, str] = {
 PATH_PARAMETERS: Mapping[str, str] = {
     "artifact_id": "Id of the artifact.",
     "build_id": "Id of the build.",
+    "push_id": "Id of the push.",
     "config_id": "Id of the config.",
     "deployment_id": "Id of the deployment.",
     "device_id": "Id of the GPU.",

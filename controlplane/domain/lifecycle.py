@@ -30,6 +30,14 @@ class StepState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class PushState(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
 class DeploymentState(StrEnum):
     """Lower-case form of the hosted product's statuses (reference: management API, 2026-08-22)."""
 
@@ -73,6 +81,7 @@ STEP_OF_STATE: Mapping[BuildState, str] = {
 _QUANTIZING_STEPS = frozenset({"calibrate", "gate"})
 
 BUILD_TERMINAL = frozenset({BuildState.SUCCEEDED, BuildState.FAILED, BuildState.CANCELLED})
+PUSH_TERMINAL = frozenset({PushState.SUCCEEDED, PushState.FAILED, PushState.CANCELLED})
 STEP_TERMINAL = frozenset(StepState) - {StepState.WAITING, StepState.RUNNING}
 REPLICA_TERMINAL = frozenset({ReplicaState.STOPPED, ReplicaState.FAILED})
 DEPLOYMENT_TERMINAL = frozenset(

@@ -77,6 +77,15 @@ def _artifact(world: World) -> tuple[str, Form]:
     return f"/artifacts/{made.id}/delete/", {"name": made.id}
 
 
+def _push(world: World, action: str = "", **changes: Any) -> tuple[str, Form]:
+    made = factories.make_push(team=world.admin.team, **changes)
+    secret_set(team=made.team, name=made.secret_name, value="v", user=world.admin)
+    path = f"/artifacts/{made.artifact_id}/pushes/"
+    if action:
+        return f"{path}{made.id}/{action}/", {}
+    return path, {"destination": "hf://org/other", "secret_name": made.secret_name}
+
+
 def _config(world: World, action: str, **form: str) -> tuple[str, Form]:
     revision = factories.make_revision(config=factories.make_config(team=world.admin.team))
     return f"/configs/{revision.config_id}/{action}", form or _edited("1")
@@ -190,6 +199,9 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "accounts:team_rename": lambda w: _team("rename", name="renamed"),
     "accounts:team_delete": lambda w: _team("delete", typed=True),
     "artifacts:delete": _artifact,
+    "artifacts:pushes": _push,
+    "artifacts:cancel_push": lambda w: _push(w, "cancel"),
+    "artifacts:retry_push": lambda w: _push(w, "retry", state="failed"),
     "builds:cancel": lambda w: _build(w, "cancel"),
     "builds:retry": lambda w: _build(w, "retry", state="cancelled"),
     "configs:new": lambda w: ("/configs/new/", _edited("0")),

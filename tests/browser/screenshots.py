@@ -89,6 +89,7 @@ def pages_of(stage: Stage) -> dict[str, str]:
         f"?build={stage.failed.number}&build={stage.built.number}",
         "artifacts": "/artifacts/",
         "passport": f"/artifacts/{stage.built.artifact_id}/",
+        "pushes": f"/artifacts/{stage.built.artifact_id}/pushes/",
         "deploy": f"/models/deploy/{stage.built.number}/",
         "models": "/models/",
         "model": f"/models/{deployment.model_id}/",

@@ -36,6 +36,21 @@ class Promotion(BaseModel):
     reason: str
 
 
+class PushOrder(BaseModel):
+    """What the step `push` sends, and where."""
+
+    model_config = ConfigDict(frozen=True)
+
+    content_digest: str
+    destination: str
+    secret_name: str
+    private: bool = True
+    """Of a repository that is made for it."""
+    base_model: str | None = None
+    """The hub's name of the checkpoint that the artifact was made of."""
+    quantization_type: str | None = None
+
+
 class JobOptions(BaseModel):
     """The options of a job; those of a newer release are ignored."""
 
@@ -66,6 +81,8 @@ class JobOptions(BaseModel):
     remote_code: CodeGrants = CodeGrants()
     calibration_sets: Mapping[str, KeptSet] = {}
     """By the data set that the spec names."""
+
+    push: PushOrder | None = None
 
     secret_names: frozenset[str] | None = None
     secret_expiries: tuple[SecretExpiry, ...] = ()

@@ -8,14 +8,14 @@ from apps.builds.models import Artifact, Build
 from apps.rest.errors import Conflict, Unavailable
 from apps.rest.streaming import free_connection
 from controlplane.artifacts import PAGES, ArtifactFailure, ArtifactStore
-from controlplane.domain.lifecycle import BUILD_TERMINAL
+from controlplane.domain.lifecycle import BUILD_TERMINAL, PUSH_TERMINAL
 
 
 def artifact_delete(*, artifact: Artifact) -> None:
     """Delete an artifact; its builds stay, and its files go with a sweep a day later.
 
     Raises:
-        Conflict: a deployment has it, or a build under way reuses it.
+        Conflict: a deployment has it, a build under way reuses it, or it is being pushed.
         Unavailable: the store cannot be asked to spare the files for that day.
     """
     _spare(artifact.content_digest)
@@ -51,6 +51,11 @@ def _refuse_while_used(artifact: Artifact) -> None:
         raise Conflict(
             f"A deployment is about to take artifact `{artifact.id}` of build {build.number}.",
             hint="Delete the deployment first.",
+        )
+    if push := artifact.pushes.exclude(state__in=PUSH_TERMINAL).first():
+        raise Conflict(
+            f"Artifact `{artifact.id}` is being pushed to `{push.destination}`.",
+            hint="Wait until that has ended, or cancel it.",
         )
     taking = Build.objects.filter(reuse__artifact_id=artifact.id, reuse__state="same")
     if build := taking.exclude(state__in=BUILD_TERMINAL).first():

@@ -18,6 +18,7 @@ from tests.apps.rest_client import RestClient, client_of
 pytestmark = pytest.mark.django_db
 
 CHECKED_ELSEWHERE: Mapping[str, str] = {
+    "post /v1/artifacts/{artifact_id}/pushes": "needs a secret: tests/apps/builds/pushes",
     "post /v1/builds": "needs a checkpoint: tests/apps/builds",
     "post /v1/builds/{build_id}/apply_fix": "needs a failure: tests/apps/builds",
     "post /v1/builds/{build_id}/promote": "needs a gate: tests/apps/builds",
@@ -103,6 +104,11 @@ def _build(world: World, action: str, **changes: Any) -> str:
     return f"/v1/builds/{factories.make_build(team=world.admin.team, **changes).id}/{action}"
 
 
+def _push(world: World, action: str, **changes: Any) -> str:
+    made = factories.make_push(team=world.admin.team, **changes)
+    return f"/v1/artifacts/{made.artifact_id}/pushes/{made.id}/{action}"
+
+
 def _grant(world: World) -> str:
     return str(_client(world).post("/v1/remote_code_grants", GRANT)[1]["id"])
 
@@ -118,6 +124,14 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
     "delete /v1/api_keys/{prefix}": lambda w: (_key(w), None),
     "delete /v1/artifacts/{artifact_id}": lambda w: (
         f"/v1/artifacts/{factories.make_artifact(team=w.admin.team).id}",
+        None,
+    ),
+    "post /v1/artifacts/{artifact_id}/pushes/{push_id}/cancel": lambda w: (
+        _push(w, "cancel"),
+        None,
+    ),
+    "post /v1/artifacts/{artifact_id}/pushes/{push_id}/retry": lambda w: (
+        _push(w, "retry", state="failed"),
         None,
     ),
     "post /v1/builds/{build_id}/cancel": lambda w: (_build(w, "cancel"), None),

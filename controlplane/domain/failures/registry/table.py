@@ -15,6 +15,7 @@ from controlplane.domain.failures.registry import (
     gate,
     hub,
     local_folders,
+    pushes,
     quantization,
     remote_code,
     serving,
@@ -46,6 +47,7 @@ RAISED: tuple[Family, ...] = (
     _family("The quality gate", gate),
     _family("The build", build),
     _family("The artifact store", artifacts),
+    _family("Pushes of artifacts", pushes),
     _family("Serving", serving),
     _family("Engines in containers", containers),
 )

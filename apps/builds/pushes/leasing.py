@@ -1,0 +1,63 @@
+"""Pushes as work that a build worker leases."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Q
+from django.db.models.functions import Coalesce
+
+from apps.builds.models import ArtifactPush
+from apps.leases.database_clock import ClockTimestamp
+from apps.leases.kinds import LeaseKind
+from apps.leases.services import TAKEN_AWAY, leases_unheld
+from apps.secrets.services.values import secrets_reveal
+from controlplane.celery import build_queue
+from controlplane.domain.failures.registry import pushes
+from controlplane.domain.lifecycle import PUSH_TERMINAL, PushState
+
+MOST_CLAIMS = 5
+
+
+def _queue_of(push: ArtifactPush) -> str:
+    return build_queue(push.pool)
+
+
+def _secrets_of(push: ArtifactPush) -> Mapping[str, str]:
+    return secrets_reveal(team=push.team, names=[push.secret_name])
+
+
+def _cancel_abandoned() -> None:
+    """End those that were to be cancelled and lost their worker: nobody claims them again."""
+    abandoned = leases_unheld(PUSH).exclude(cancel_requested_at=None)
+    abandoned.update(state=PushState.CANCELLED, finished_at=ClockTimestamp(), **TAKEN_AWAY)
+
+
+def _given_up() -> Mapping[str, Any]:
+    failure = pushes.LOST.failure(times=MOST_CLAIMS)
+    return {
+        "state": PushState.FAILED,
+        "failure": failure.to_json(),
+        "finished_at": ClockTimestamp(),
+    }
+
+
+PUSH = LeaseKind(
+    name="push",
+    model=ArtifactPush,
+    task="artifacts.push",
+    queue_of=_queue_of,
+    queue_columns=("pool",),
+    secrets_of=_secrets_of,
+    related=("team",),
+    is_open=~Q(state__in=PUSH_TERMINAL),
+    may_be_claimed=Q(cancel_requested_at=None),
+    waiting={"state": PushState.QUEUED},
+    claimed={
+        "state": PushState.RUNNING,
+        "started_at": Coalesce("started_at", ClockTimestamp()),
+    },
+    cancel_column="cancel_requested_at",
+    tidy=_cancel_abandoned,
+    most_claims=MOST_CLAIMS,
+    given_up=_given_up,
+)

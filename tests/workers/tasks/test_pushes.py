@@ -1,0 +1,173 @@
+"""A build worker pushes an artifact to the loopback hub; what is cut off is not sent twice."""
+
+import json
+import signal
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from apps.builds.models import ArtifactPush
+from apps.builds.pushes.requests import push_cancel, push_request, push_retry
+from apps.secrets.services.values import secret_set
+from controlplane import clock
+from controlplane.artifacts import ArtifactStore
+from tests import factories
+from tests.gates import Gates
+from tests.hub_server import HubServer
+from tests.processes import CeleryWorker
+from tests.waiting import wait_for
+from tests.workers.tasks.hands import Sweeper
+from workers.build_steps.processes import LEASE_VARIABLE, environment, living
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.recovery,
+    pytest.mark.process,
+]
+POOL = "pushes"
+TOKEN = "hf_canary_of_the_worker"
+FILES = {
+    "config.json": b"{}",
+    "a.safetensors": b"first" * 50_000,
+    "b.safetensors": b"second" * 50_000,
+}
+
+
+@pytest.fixture
+def hub(
+    live_server: Any, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[HubServer]:
+    """A hub that the workers of this test push to, beside a control plane that they ask."""
+    with HubServer() as started:
+        started.add("org/name", {"README.md": b"mine"}, private=True, writers={TOKEN})
+        started.repositories["org/name"].readers = frozenset({TOKEN})
+        settings.HF_ENDPOINT = started.url
+        settings.CONTROL_PLANE_URL = live_server.url
+        monkeypatch.setenv("HF_ENDPOINT", started.url)
+        monkeypatch.setenv("CONTROL_PLANE_URL", live_server.url)
+        yield started
+
+
+@pytest.fixture
+def push(
+    hub: HubServer,
+    broker: str,
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> ArtifactPush:
+    """A push that waits for a worker of the pool."""
+    settings.KEY_RING_FILE = tmp_path / "keys" / "secrets.keyring"
+    settings.ARTIFACT_URL = (tmp_path / "store").as_uri()
+    monkeypatch.setenv("ARTIFACT_URL", settings.ARTIFACT_URL)
+    (tmp_path / "model").mkdir()
+    for path, content in FILES.items():
+        (tmp_path / "model" / path).write_bytes(content)
+    published = ArtifactStore.open(settings.ARTIFACT_URL).publish(tmp_path / "model", {})
+    artifact = factories.make_artifact(
+        content_digest=published.content_digest, size_bytes=published.size_bytes
+    )
+    factories.make_finished_build(team=artifact.team, artifact=artifact, pool=POOL)
+    secret_set(team=artifact.team, name="hf_write", value=TOKEN)
+    return push_request(artifact=artifact, destination="hf://org/name", secret_name="hf_write")
+
+
+@pytest.fixture
+def gates() -> Iterator[Gates]:
+    with Gates() as found:
+        yield found
+
+
+def fresh(push: ArtifactPush) -> ArtifactPush:
+    push.refresh_from_db()
+    return push
+
+
+def there(hub: HubServer) -> dict[str, bytes]:
+    repository = hub.repositories["org/name"]
+    return repository.commits[repository.branches["main"]]
+
+
+def wait_for_end(push: ArtifactPush, worker: CeleryWorker) -> ArtifactPush:
+    wait_for(
+        lambda: fresh(push).finished_at,
+        what=lambda: worker.log.read_text()[-3000:],
+        meanwhile=Sweeper(),
+    )
+    return fresh(push)
+
+
+def wait_until_held(hub: HubServer, worker: CeleryWorker) -> None:
+    wait_for(hub.blob_is_held.is_set, what=lambda: worker.log.read_text()[-3000:])
+
+
+def children(push: ArtifactPush) -> list[int]:
+    marker = f"push/{push.id}/"
+    found = living(lambda each: environment(each.pid).get(LEASE_VARIABLE, "").startswith(marker))
+    return [each.pid for each in found]
+
+
+def puts(hub: HubServer) -> list[str]:
+    return [each.path for each in hub.requests if each.method == "PUT"]
+
+
+def test_a_worker_that_is_killed_leaves_the_push_to_the_next_and_nothing_is_sent_twice(
+    push: ArtifactPush, hub: HubServer, gates: Gates
+) -> None:
+    hub.holds_blobs_after = 1
+    with CeleryWorker(f"build.{POOL}", gates=gates) as killed:
+        wait_until_held(hub, killed)
+        arrived = puts(hub)[0]
+        killed.send(signal.SIGKILL)
+    assert set(there(hub)) == {"README.md"}
+    wait_for(lambda: not children(push), what="the end of the orphan")
+    hub.holds_blobs_after = None
+    sent_before = len(puts(hub))
+    ArtifactPush.objects.update(created_at=clock.now() - timedelta(minutes=1))
+    with CeleryWorker(f"build.{POOL}", gates=gates) as worker:
+        ended = wait_for_end(push, worker)
+    assert (ended.state, ended.failure, ended.lease_claims) == ("succeeded", None, 2)
+    assert {path: there(hub)[path] for path in FILES} == FILES
+    assert len(hub.repositories["org/name"].commits) == 2
+    assert arrived not in puts(hub)[sent_before:]
+    assert ended.done_bytes == ended.artifact.size_bytes
+    assert ended.result["commit"] == hub.repositories["org/name"].branches["main"]
+
+
+def test_a_push_is_cancelled_within_seconds_shows_no_secret_and_is_tried_again(
+    push: ArtifactPush, hub: HubServer, gates: Gates
+) -> None:
+    hub.holds_blobs_after = 1
+    with CeleryWorker(f"build.{POOL}", gates=gates) as worker:
+        wait_until_held(hub, worker)
+        seen = [Path(f"/proc/{pid}/{each}").read_bytes() for pid in children(push)
+                for each in ("environ", "cmdline")]  # fmt: skip
+        assert seen
+        push_cancel(push=push)
+        asked_at = fresh(push).cancel_requested_at
+        ended = wait_for_end(push, worker)
+        assert ended.state == "cancelled"
+        assert (ended.finished_at - asked_at).total_seconds() < 5  # type: ignore[operator]
+        assert not children(push)
+        hub.holds_blobs_after = None
+        push_retry(push=push)
+        assert wait_for_end(push, worker).state == "succeeded"
+    rows = json.dumps(list(ArtifactPush.objects.values()), default=str)
+    assert TOKEN not in rows + worker.log.read_text()
+    assert TOKEN.encode() not in b"".join(seen)
+    assert TOKEN in {each.token for each in hub.requests}
+
+
+def test_what_the_hub_refuses_stands_on_the_row(
+    push: ArtifactPush, hub: HubServer, gates: Gates, worker_role: str
+) -> None:
+    hub.repositories["org/name"].writers = frozenset()
+    # Under the role of build workers, which may do no more than a worker needs.
+    with CeleryWorker(f"build.{POOL}", gates=gates, role=worker_role) as worker:
+        ended = wait_for_end(push, worker)
+    assert (ended.state, ended.failure["code"]) == ("failed", "EHU-DENIED")  # type: ignore[index]
+    assert "`hf_write`" in ended.failure["sentence"]  # type: ignore[index]

@@ -1,0 +1,1 @@
+"""The ways of the step `push`: to the hub and to a bucket."""
