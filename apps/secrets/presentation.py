@@ -13,7 +13,13 @@ from apps.ui import tones
 from controlplane.domain.rules.checkpoint.secret_expiry import WARNING_DAYS
 
 _TESTS_SHOWN = 5
-_KINDS = (("config", "Configs"), ("build", "Last builds"), ("deployment", "Deployments"))
+_KINDS = (
+    ("config", "Configs"),
+    ("build", "Last builds"),
+    ("push", "Last pushes"),
+    ("deployment", "Deployments"),
+)
+_PLURALS = {"build": "builds", "push": "pushes", "deployment": "deployments"}
 _OPEN = ("waiting", "running")
 
 
@@ -31,11 +37,9 @@ class SecretRow:
 
     @property
     def others(self) -> str:
-        """How many builds and deployments use it, in words."""
-        counts = [
-            (sum(use.kind == kind for use in self.uses), kind) for kind in ("build", "deployment")
-        ]
-        return ", ".join(f"{n} {kind}{'s' * (n != 1)}" for n, kind in counts if n)
+        """How many builds, pushes and deployments use it, in words."""
+        counts = [(sum(use.kind == kind for use in self.uses), kind) for kind in _PLURALS]
+        return ", ".join(f"{n} {kind if n == 1 else _PLURALS[kind]}" for n, kind in counts if n)
 
     @property
     def expiry(self) -> str:

@@ -12,7 +12,7 @@ class Use:
     """Something that names a secret."""
 
     kind: str
-    """`config`, `build` or `deployment`."""
+    """`config`, `build`, `push` or `deployment`."""
     id: str
     name: str
     url: str

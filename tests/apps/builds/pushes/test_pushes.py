@@ -228,6 +228,17 @@ def test_the_page_pushes_shows_how_far_it_is_and_why_it_failed(
     assert signed_in(cast.outsider).get(path).status_code == 404
 
 
+def test_a_secret_names_the_pushes_that_use_it(cast: "Cast", artifact: Artifact) -> None:
+    made = [push_of(cast, artifact, destination=f"hf://org/name-{each}") for each in "ab"]
+    theirs = factories.make_push(destination="hf://org/theirs")
+    _, told = client_of(cast.member).get("/v1/secrets")
+    uses = next(each["used_by"] for each in told["secrets"] if each["name"] == "hf_write")
+    assert [each["id"] for each in uses] == [made[1]["id"], made[0]["id"]]
+    page = signed_in(cast.member).get("/secrets/").content.decode()
+    assert "2 pushes" in page
+    assert theirs.destination not in page
+
+
 def test_a_command_queues_a_push_and_says_what_is_wrong(cast: "Cast", artifact: Artifact) -> None:
     out = StringIO()
     wanted = (artifact.id, "hf://org/name", "--secret", "hf_write", "--public")
