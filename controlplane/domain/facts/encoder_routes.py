@@ -14,6 +14,8 @@ _BY_ROLE: Mapping[Role, tuple[str, ...]] = {
     Role.EMBEDDING: (EMBEDDINGS_ROUTE, "/v1/systemone"),
     Role.TOKEN_CLASSIFICATION: ("/predict_tokens",),
 }
+_LOGIT_SCORE = "_LogitScore/"
+"""The folder in which sentence-transformers says which token's score it is."""
 
 
 def default_route(checkpoint: CheckpointFacts) -> str:
@@ -31,3 +33,8 @@ def fitting_routes(checkpoint: CheckpointFacts) -> tuple[str, ...]:
     if checkpoint.labels == 1:
         return (RERANK_ROUTE, PREDICT_ROUTE)
     return (PREDICT_ROUTE,) if checkpoint.labels else (PREDICT_ROUTE, RERANK_ROUTE)
+
+
+def ranks_by_token(checkpoint: CheckpointFacts) -> bool:
+    """Return whether its files say which token's score is the rank of a text."""
+    return any(_LOGIT_SCORE in name for name in checkpoint.files)

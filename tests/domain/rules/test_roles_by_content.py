@@ -116,3 +116,22 @@ def test_a_slice_of_a_gpu_is_a_kind_of_its_own_that_is_planned_for() -> None:
     assert plan is not None
     assert larger is not None
     assert 0 < plan.kv_tokens < larger.kv_tokens
+
+
+@pytest.mark.parametrize(
+    ("repo", "files", "is_said"),
+    [
+        ("/models/Qwen3-Reranker-8B", (), True),
+        ("/models/scores", ("1_LogitScore/config.json",), True),
+        ("/models/chat", (), False),
+    ],
+)
+def test_a_reranker_that_is_served_as_text_gets_a_hint_and_no_more(
+    repo: str, files: tuple[str, ...], is_said: bool
+) -> None:
+    model = LLAMA_8B.model_copy(update={"files": files})
+    example = Example(config={**ON_H100, _REPO: repo}, checkpoint=model)
+    report = examine(example.content, example.known).report
+    found = [each for each in report.findings if each.code == "EH684"]
+    assert [each.severity.value for each in found] == (["hint"] if is_said else [])
+    assert "EH684" not in codes({**ENCODER, _REPO: repo}, model)

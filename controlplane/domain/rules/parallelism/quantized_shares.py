@@ -4,7 +4,7 @@ from controlplane.domain.facts import sources
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example, facts
-from controlplane.domain.rules.parallelism.share_of_a_rank import split_width
+from controlplane.domain.rules.parallelism.share_of_a_rank import is_cut_amid, split_width
 from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity
 
 _ACCELERATOR = "resources.accelerator"
@@ -42,7 +42,7 @@ def _group(c: Context) -> int:
 
 
 def _cuts_groups(c: Context) -> bool:
-    return split_width(c) % _group(c) != 0
+    return is_cut_amid(c, _group(c))
 
 
 def _has_experts(c: Context) -> bool:

@@ -45,11 +45,22 @@ UNEVEN_MLP = Rule(
 
 def split_width(c: Context) -> int:
     """Return how wide a rank's share of an MLP, or of an expert, is."""
+    width, shares = _width_and_shares(c)
+    return width // shares
+
+
+def is_cut_amid(c: Context, group: int) -> bool:
+    """Return whether shares of a whole width end within a group; others are EH319's and EH322's."""
+    width, shares = _width_and_shares(c)
+    return width % shares == 0 and width // shares % group != 0
+
+
+def _width_and_shares(c: Context) -> tuple[int, int]:
     experts = c.checkpoint.moe_intermediate_size
     ranks = c.spec.tensor_parallel
     if experts:
-        return experts // max(1, ranks // max(1, c.spec.engine_build.moe_expert_parallel_option))
-    return (c.checkpoint.intermediate_size or 0) // ranks
+        return experts, max(1, ranks // max(1, c.spec.engine_build.moe_expert_parallel_option))
+    return c.checkpoint.intermediate_size or 0, ranks
 
 
 def _block(c: Context) -> int:
@@ -65,7 +76,7 @@ CUT_BLOCKS = Rule(
     needs=("checkpoint",),
     fields=_fields,
     concerns=lambda c: c.spec.tensor_parallel > 1,
-    when=lambda c: split_width(c) % _block(c) != 0,
+    when=lambda c: is_cut_amid(c, _block(c)),
     message=lambda c: (
         f"The checkpoint keeps a scale for each {_block(c)} rows of weights, and "
         f"{c.spec.tensor_parallel} ranks get {split_width(c):,} rows each, which does not divide "

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.precision_support import is_expanded_as_stored
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trtllm, on_vllm
 from controlplane.domain.rules.other_runtimes import other_engines
@@ -23,13 +22,14 @@ _PLACES = {
     Feature.ADAPTERS: _ADAPTERS,
     Feature.PIPELINE_PARALLEL: _STAGES,
     Feature.MULTIMODAL: _REPO,
-    Feature.FP8_WEIGHTS: _REPO,
     Feature.FP8_KV_CACHE: "trt_llm.build.quantization_type",
     Feature.HOST_KV_CACHE: "trt_llm.runtime.kv_cache_host_memory_bytes",
     Feature.ENGINE_ARGUMENTS: "trt_llm.runtime.patch_kwargs",
 }
 """Where a config asks for it, of those that have no path of their own in each stack."""
-_OF_OTHER_RULES = frozenset({Feature.ACCELERATOR, Feature.FP4_WEIGHTS, Feature.POOLING})
+_OF_OTHER_RULES = frozenset(
+    {Feature.ACCELERATOR, Feature.FP8_WEIGHTS, Feature.FP4_WEIGHTS, Feature.POOLING}
+)
 _OF_REQUESTS = (Feature.STRUCTURED_OUTPUT, Feature.TOOLS)
 """What any request for text may ask for."""
 _ONE: Config = {_ADAPTERS: {"legal": {"source": "LOCAL", "repo": "/checkpoints/legal"}}}
@@ -52,17 +52,9 @@ def _refused(c: Context) -> list[Feature]:
 
 
 def _is_said(c: Context, feature: Feature) -> bool:
-    asks_fp8 = c.spec.quantization_type.is_fp8
-    match feature:
-        case Feature.FP8_WEIGHTS:
-            stored = c.known.checkpoint
-            expands = stored is not None and is_expanded_as_stored(
-                stored, c.gpu, c.memory.precisions
-            )
-            return asks_fp8 or expands
-        case Feature.FP8_KV_CACHE:
-            return asks_fp8 and c.spec.quantization_type.quantizes_kv_cache
-    return False
+    """Return whether a rule of quantization says so of the type that the config asks for."""
+    kind = c.spec.quantization_type
+    return feature is Feature.FP8_KV_CACHE and kind.is_fp8 and kind.quantizes_kv_cache
 
 
 def _place(c: Context, feature: Feature) -> str:

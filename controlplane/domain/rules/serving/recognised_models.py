@@ -2,7 +2,7 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import ENGINE_BUILDER, Role
-from controlplane.domain.facts.encoder_routes import RERANK_ROUTE
+from controlplane.domain.facts.encoder_routes import RERANK_ROUTE, ranks_by_token
 from controlplane.domain.facts.engines import TEXT_OF_WRAPPER, Engine
 from controlplane.domain.facts.known_architectures import KNOWN_SOURCE, is_known_generator
 from controlplane.domain.rules.context import Context
@@ -26,8 +26,6 @@ FLUX = facts({"_class_name": "FluxTransformer2DModel"}, chat_template=None)
 
 
 _ROUTE = "trt_llm.runtime.webserver_default_route"
-_LOGIT_SCORE = "_LogitScore/"
-"""The folder in which sentence-transformers says which token's score it is."""
 _FEWEST_SOUNDS = 1024
 """Text models have at most some hundred numbered tokens of their own."""
 _ORPHEUS_SHAPE = ("llama", 156_940)
@@ -59,7 +57,7 @@ def _ranks_by_next_token(c: Context) -> bool:
     """Return whether it is asked to rank, or says by its files that it does, by a language head."""
     if not (c.checkpoint.architecture or "").endswith("ForCausalLM"):
         return False
-    return route(c) == RERANK_ROUTE or any(_LOGIT_SCORE in name for name in c.checkpoint.files)
+    return route(c) == RERANK_ROUTE or ranks_by_token(c.checkpoint)
 
 
 def _speaks(c: Context) -> bool:

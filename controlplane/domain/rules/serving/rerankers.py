@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import Role
-from controlplane.domain.facts.encoder_routes import RERANK_ROUTE
+from controlplane.domain.facts.encoder_routes import RERANK_ROUTE, ranks_by_token
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, Config, Example, facts
 from controlplane.domain.rules.other_runtimes import other_engines
@@ -33,6 +33,15 @@ def _template(c: Context) -> RerankTemplate | None:
 def _name_template(c: Context) -> Patch:
     found = _OF_CLASS.get(c.checkpoint.architecture or "", RerankTemplate.QWEN3)
     return {_TEMPLATE: found.value}
+
+
+def _repo(c: Context) -> str:
+    return c.spec.checkpoint.repo if c.spec.checkpoint else ""
+
+
+def _is_called_reranker(c: Context) -> bool:
+    """Return whether its files or its name say so: a name is enough for a hint alone."""
+    return ranks_by_token(c.checkpoint) or "rerank" in _repo(c).lower()
 
 
 def _cannot_rank(c: Context) -> bool:
@@ -136,4 +145,22 @@ MULTI_VECTOR = Rule(
     good=Example(checkpoint=LLAMA_8B),
 )
 
-RULES = (NO_TEMPLATE, NATIVE_ALONE, NO_PAIR, MULTI_VECTOR)
+TEXT_OF_RERANKER = Rule(
+    code="EH684",
+    name="reranker-that-is-served-as-text",
+    severity=Severity.HINT,
+    needs=("checkpoint",),
+    fields=at(_BASE, _REPO),
+    concerns=lambda c: not c.spec.base_model.is_encoder,
+    when=lambda c: c.checkpoint.role is Role.CAUSAL and _is_called_reranker(c),
+    message=lambda c: (
+        f"`{_repo(c)}` calls itself a reranker, and `base_model: {c.spec.base_model.value}` serves "
+        f"it as a text generator: `/v1/rerank` is not there. To rank, use `base_model: encoder` "
+        f"with `webserver_default_route: {RERANK_ROUTE}`."
+    ),
+    source=sources.engines_overview("Engine selection, reranking"),
+    bad=Example(config={_REPO: "/models/a-reranker"}, checkpoint=LLAMA_8B),
+    good=Example(checkpoint=LLAMA_8B),
+)
+
+RULES = (NO_TEMPLATE, NATIVE_ALONE, NO_PAIR, MULTI_VECTOR, TEXT_OF_RERANKER)

@@ -17,8 +17,10 @@ PAIRS = (
         features=(Feature.LOOKAHEAD, Feature.PIPELINE_PARALLEL),
         support=Support.UNTESTED,
         how="its last stage drafts; its documents exclude the two up to 0.15 and name no later "
-        "version",
-        source=_read("features, speculative decoding, known feature incompatibility"),
+        "version, and with drafts of another kind 0.25 to 0.29 were reported to end at the start",
+        source=_read(
+            "features, speculative decoding, known feature incompatibility; issues 49355 and 57755"
+        ),
     ),
     Pair(
         features=(Feature.LOOKAHEAD, Feature.ADAPTERS),
