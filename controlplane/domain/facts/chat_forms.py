@@ -1,7 +1,8 @@
 """How a checkpoint writes tool calls and reasoning, told by texts of its chat template.
 
-Source: the chat templates of the families named here, as their repositories publish them, and the
-markers that the parsers of vLLM 0.25.1 to 0.33.0 look for, read 2026-11-30.
+Source: the markers that the parsers of vLLM 0.25.1 to 0.33.0 look for, read 2026-11-30, and the
+chat templates of the families named here. About a dozen of the templates were read on that day; of
+the others it is known what was published of them, and the files themselves were not read.
 """
 
 import re

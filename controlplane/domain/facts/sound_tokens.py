@@ -1,7 +1,8 @@
 """Tokens that stand for sound: what a text-to-speech model on a language model's class answers in.
 
-Source: the tokenizers of Orpheus (`<custom_token_0>`), OuteTTS and Llasa (`<|s_0|>`), Spark-TTS
-(`<|bicodec_semantic_0|>`) and their kind, read 2026-11-30.
+Source: what is published of the tokens of Orpheus (`<custom_token_0>`), OuteTTS and Llasa
+(`<|s_0|>`), Spark-TTS (`<|bicodec_semantic_0|>`) and their kind, and public programs that look for
+them, looked at 2026-11-30; the tokenizers' own files were not read.
 """
 
 import re

@@ -1,7 +1,8 @@
 """The form of a checkpoint's tool calls and reasoning is told by its chat template.
 
-`chat_templates.jsonl` holds texts that stand in published templates, and the parsers that vLLM's
-pages on tool calling and reasoning name for each model (or none), read 2026-11-30.
+`chat_templates.jsonl` holds the parsers that vLLM's pages on tool calling and reasoning name for
+each model (or none), read 2026-11-30, and texts of its template: about a dozen templates were read
+on that day, the texts of the others are what is known of them as published.
 """
 
 import json

@@ -30,7 +30,7 @@ _FEWEST_SOUNDS = 1024
 """Text models have at most some hundred numbered tokens of their own."""
 _ORPHEUS_SHAPE = ("llama", 156_940)
 """Llama 3's vocabulary with seven books of 4,096 sounds; the tokenizer says so too, if it is read.
-Source: the config of canopylabs/orpheus-3b-0.1-ft, read 2026-11-30."""
+Source: the config of canopylabs/orpheus-3b-0.1-ft, as public programs repeat it, 2026-11-30."""
 
 
 def _repo(c: Context) -> str:
