@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from controlplane.database_url import database
 from controlplane.domain.facts.engines import Engine
 from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
+from controlplane.domain.runtimes.capability import Feature, Support
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.process_settings.control_plane import ControlPlaneSettings
 from controlplane.process_settings.wrong import WrongSetting
@@ -287,6 +288,8 @@ SPECTACULAR_SETTINGS = {
         "CheckpointSource": [each.value for each in CheckpointSource],
         "DeploymentStatus": [each.value.upper() for each in DeploymentState],
         "EngineName": [each.value for each in Engine],
+        "Feature": [each.value for each in Feature],
+        "Support": [each.value for each in Support],
         "PlanVerdict": ["fits", "tight", "does_not_fit"],
         "PromotionStatus": ["RELEASING", "FAILED", "CANCELED"],
         "ReplicaState": [each.value for each in ReplicaState],

@@ -149,6 +149,12 @@ class Draft:
         return f"✕ {self.blocking_words} · " if self.errors else ""
 
     @property
+    def runtime(self) -> str:
+        """The runtime that the checks were made for, else the one that the text names."""
+        named = value_at(self.data or {}, "enginehouse.runtime")
+        return str(self.checked.get("runtime") or named or "")
+
+    @property
     def is_on_cpu(self) -> bool:
         """Whether memory is an engine's share of the host and not a GPU's."""
         return value_at(self.data or {}, "resources.accelerator") is None

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
+from controlplane.domain.runtimes.capability import Support
 
 
 class Tone(StrEnum):
@@ -51,6 +52,7 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         DeploymentState.ACTIVE,
         ReplicaState.READY,
         "live",
+        Support.NATIVE,
     ),
     Tone.RUNNING: (
         BuildState.FETCHING,
@@ -76,6 +78,7 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         "cordoned",
         "degraded",
         "drained",
+        Support.EMULATED,
         "not_confirmed",
         "warning",
     ),
@@ -86,6 +89,7 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         ReplicaState.LOST,
         "silent",
         "error",
+        Support.REFUSED,
     ),
     Tone.IDLE: (
         BuildState.QUEUED,
@@ -96,6 +100,7 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         DeploymentState.INACTIVE,
         ReplicaState.STOPPED,
         "hint",
+        Support.UNTESTED,
     ),
 }
 _TONE_OF = {str(state): tone for tone, states in _TONES.items() for state in states}

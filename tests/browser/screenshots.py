@@ -99,6 +99,8 @@ def pages_of(stage: Stage) -> dict[str, str]:
         f"&beside={deployment.model_id}/deployment/{deployment.id}",
         "nodes": "/nodes/",
         "node": f"/nodes/{Node.objects.get(name='workbench').id}/",
+        "runtimes": "/runtimes/",
+        "runtimes-every-gpu": "/runtimes/?runtime=vllm&version=0.33&gpus=every",
         "config-fields": "/docs/config/?q=kv_cache",
         "rules": "/rules/?q=fp8_kv",
         "rest": "/docs/rest/?q=team",

@@ -30,6 +30,10 @@ _MEMORY_PARTS = (
 )
 
 
+_OF_RUNTIME_TABLES = frozenset(
+    {"EH104", "EH105", "EH116", "EH310", "EH415", "EH651", "EH652", "EH655", "EH656", "EH657",
+     "EH707"}
+)  # fmt: skip
 _MOVING = mark_safe(" data-moving")  # nosec B308 (a constant)
 
 
@@ -102,6 +106,12 @@ def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
         )
         at += width
     return {"parts": parts, "device_bytes": device, "free_bytes": per_gpu.get("free_bytes")}
+
+
+@register.filter
+def is_of_runtime_tables(code: str) -> bool:
+    """Return whether a finding says what the tables of runtimes say, which have a page."""
+    return code.startswith(("EH66", "EH69")) or code in _OF_RUNTIME_TABLES
 
 
 @register.simple_tag

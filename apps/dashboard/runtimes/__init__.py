@@ -1,0 +1,1 @@
+"""What each runtime can do here: its page, and the same over REST."""
