@@ -142,6 +142,12 @@ def test_the_editor_leads_from_a_finding_to_the_table_of_its_runtime(broker: str
     assert '<a href="/runtimes/?runtime=vllm">Runtimes</a>' in found
 
 
+def test_gpu_fit_leads_to_the_tables(broker: str) -> None:
+    asked = {"text": config_text(), "might_get": "on"}
+    answer = signed_in(make_cast().owner).post("/configs/new/fit/", asked)
+    assert '<a href="/runtimes/">runtimes</a>' in folded(answer.content.decode())
+
+
 def test_a_finding_that_says_what_the_tables_say_leads_to_them() -> None:
     leading = {rule.code for rule in ALL_RULES if is_of_runtime_tables(rule.code)}
     assert leading >= {"EH104", "EH116", "EH310", "EH655", "EH663", "EH664", "EH690", "EH707"}
