@@ -147,8 +147,10 @@ def _weights(
             "faster arithmetic",
             _LOADERS,
         )
-    return refused(f"{name} weights need compute capability {'.'.join(map(str, expanded))}",
-                   _LOADERS)  # fmt: skip
+    least = ".".join(map(str, expanded))
+    return refused(
+        f"ModelOpt's {name} weights, as builds make them, need compute capability {least}", _LOADERS
+    )
 
 
 def _int4_with_fp8_inputs(has: tuple[int, int]) -> Capability:
