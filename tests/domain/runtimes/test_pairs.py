@@ -43,12 +43,17 @@ ASKS: dict[Feature, dict[str, Any]] = {
     Feature.FP8_WEIGHTS: {f"{_BUILD}.quantization_type": "fp8"},
     Feature.FP8_KV_CACHE: {f"{_BUILD}.quantization_type": "fp8_kv"},
     Feature.FP4_WEIGHTS: {f"{_BUILD}.quantization_type": "fp4"},
+    Feature.INT4_WEIGHTS: {f"{_BUILD}.quantization_type": "int4_awq"},
+    Feature.INT4_WEIGHTS_FP8_INPUTS: {f"{_BUILD}.quantization_type": "w4a8_awq"},
     Feature.HOST_KV_CACHE: {f"{_RUNTIME}.kv_cache_host_memory_bytes": 2**30},
 }  # fmt: skip
 """What a config writes to ask for each; engine arguments are of the stack without drafts."""
 ONLY_SLOWER = Feature.HOST_KV_CACHE
 """Without it the same is answered, so that a hint that it has no effect is enough."""
-_ONE_TYPE = {Feature.FP8_WEIGHTS, Feature.FP8_KV_CACHE, Feature.FP4_WEIGHTS}
+_ONE_TYPE = {
+    Feature.FP8_WEIGHTS, Feature.FP8_KV_CACHE, Feature.FP4_WEIGHTS,
+    Feature.INT4_WEIGHTS, Feature.INT4_WEIGHTS_FP8_INPUTS,
+}  # fmt: skip
 
 
 def askable(pair: tuple[Feature, Feature]) -> bool:
@@ -124,6 +129,19 @@ def test_a_pair_is_refused_by_the_checks_where_its_cell_is_and_nowhere_else(
         if not (is_refused and ONLY_SLOWER in pair and _hints(findings)):
             wrong.append((pair, is_refused, errors(findings)))
     assert wrong == []
+
+
+@pytest.mark.parametrize(("name", "version", "kind"), cases())
+def test_weights_that_a_runtime_refuses_are_told_once(name: str, version: str, kind: str) -> None:
+    runtime = RUNTIMES[name]
+    for feature in _ONE_TYPE - {Feature.FP8_KV_CACHE}:
+        found = runtime.capabilities.capability(feature, kind, version)
+        told = errors(examined(name, kind, version, (feature,)).findings)
+        is_gpu_served = not runtime.capabilities.capability(
+            Feature.ACCELERATOR, kind, version
+        ).is_refused
+        if found.is_refused and is_gpu_served:
+            assert len(told) == 1, (feature, told)
 
 
 def _hints(findings: tuple[Finding, ...]) -> bool:

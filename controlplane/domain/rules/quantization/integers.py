@@ -28,14 +28,14 @@ def _is_packed(c: Context) -> bool:
 def _cell(c: Context) -> Capability:
     feature = weights_feature(c.spec.quantization_type.precision.weights)
     assert feature is not None, "each number that is packed has its cell"
-    return c.engine.capabilities.capability(feature, c.gpu.kind)
+    return c.can(feature)
 
 
 def _served_instead(c: Context) -> Patch:
     """Return the nearest type that this runtime serves on this GPU."""
     older = PRECISIONS[c.spec.quantization_type.precision.on_older_gpus]
     feature = weights_feature(older.weights)
-    can = feature and not c.engine.capabilities.capability(feature, c.gpu.kind).is_refused
+    can = feature and not c.can(feature).is_refused
     return {QUANTIZATION: older.name} if can else _without_integers(c)
 
 

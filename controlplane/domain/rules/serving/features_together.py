@@ -27,9 +27,10 @@ _PLACES = {
     Feature.ENGINE_ARGUMENTS: "trt_llm.runtime.patch_kwargs",
 }
 """Where a config asks for it, of those that have no path of their own in each stack."""
-_OF_OTHER_RULES = frozenset(
-    {Feature.ACCELERATOR, Feature.FP8_WEIGHTS, Feature.FP4_WEIGHTS, Feature.POOLING}
-)
+_OF_OTHER_RULES = frozenset({
+    Feature.ACCELERATOR, Feature.FP4_WEIGHTS, Feature.INT4_WEIGHTS, Feature.INT4_WEIGHTS_FP8_INPUTS,
+    Feature.POOLING,
+})  # fmt: skip
 _OF_REQUESTS = (Feature.STRUCTURED_OUTPUT, Feature.TOOLS)
 """What any request for text may ask for."""
 _ONE: Config = {_ADAPTERS: {"legal": {"source": "LOCAL", "repo": "/checkpoints/legal"}}}
