@@ -154,6 +154,11 @@ PRECISION = Group(
             help="Tokens, a multiple of 64.",
         ),
         Field(
+            name="effective_bits", label="Bits a weight",
+            path=f"{_CALIBRATION}.effective_bits", kind=Kind.DECIMAL, default="the type's own",
+            help="On average, at most: a search gives each layer FP4, FP8 or 16 bits.",
+        ),
+        Field(
             name="exclude_modules", label="Modules in 16 bits",
             path=f"{_CALIBRATION}.exclude_modules", kind=Kind.NAMES, default="none",
             help="Names or patterns such as `*.down_proj`, with commas between them.",

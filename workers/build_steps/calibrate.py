@@ -28,7 +28,6 @@ from workers.build_steps.quantization.checkpoint import (
     open_checkpoint,
     refuse_quantized,
 )
-from workers.build_steps.quantization.exclusions import excluded_quantizers
 from workers.build_steps.quantization.export import export
 from workers.build_steps.quantization.exported import Exported, packed_modules
 from workers.build_steps.quantization.groups import choose_group
@@ -58,6 +57,12 @@ from workers.build_steps.quantization.smoothing import (
     Smoothing,
     move_smoothing,
     write_smoothing,
+)
+from workers.build_steps.quantization.within_budget import (
+    algorithms_of,
+    declared_patterns,
+    within_budget,
+    without_excluded,
 )
 from workers.build_steps.step import StepResult
 from workers.build_steps.versions import tool_versions
@@ -92,6 +97,15 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
         has_kv_cache=checkpoint.has_kv_cache,
         is_encoder=checkpoint.is_encoder,
     )
+    chosen, config = within_budget(
+        spec,
+        checkpoint,
+        config,
+        [each.tokens for each in samples.calibration],
+        device,
+        dtype,
+        lambda done, total: events.progress(done, total, "search steps"),
+    )
     exported, smoothing = _quantize(
         job, checkpoint, recipe.number, config, samples, device, dtype, events, clock
     )
@@ -100,6 +114,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
         values={
             **_effective(spec.quantization_type, recipe, config, checkpoint, exported),
             **(smoothing.to_json() if smoothing else {}),
+            **(chosen.to_json() if chosen else {}),
             "calibration": told,
             "samples": shown_samples(samples.calibration, tokenizer),
             "device": device.describe(),
@@ -181,7 +196,7 @@ def _quantize(
     model = load_model(checkpoint, device=device, dtype=dtype)
     if any(isinstance(each, Conv1D) for each in model.modules()):
         raise failures.transposed_layers(checkpoint.architecture)
-    config = _without_excluded(job, model, checkpoint, config)
+    config = without_excluded(Spec.model_validate(job.spec), model, checkpoint, config)
     if number.groups:
         config = _with_group(job, model, config, number)
     try:
@@ -211,7 +226,7 @@ def _quantize(
         checkpoint,
         job.output / MODEL_FOLDER,
         number=number,
-        excluded=_excluded(job),
+        excluded=declared_patterns(Spec.model_validate(job.spec)),
     )
     if smoothing is not None:
         modules = packed_modules(job.output / MODEL_FOLDER)
@@ -219,18 +234,6 @@ def _quantize(
     write_amax(job.output, by_scale(seen, job.output / MODEL_FOLDER, named))
     carry_adapters(job.input("fetch") / MODEL_FOLDER, job.output / MODEL_FOLDER)
     return exported, smoothing
-
-
-def _without_excluded(
-    job: Job, model: nn.Module, checkpoint: Checkpoint, config: ModelOptConfig
-) -> ModelOptConfig:
-    """Return the config without what it is told to keep; raises StepFailure for unknown names."""
-    patterns = _excluded(job)
-    return config.without(excluded_quantizers(model, checkpoint, patterns)) if patterns else config
-
-
-def _excluded(job: Job) -> list[str]:
-    return Spec.model_validate(job.spec).engine_build.quantization_config.exclude_modules
 
 
 def _with_group(
@@ -249,7 +252,7 @@ def _check_export(spec: Spec, recipe: Recipe, checkpoint: Checkpoint, exported: 
     if not exported.quantized_count:
         raise failures.nothing_quantized(wanted, checkpoint.architecture)
     algorithm = exported.quant_config.get("quant_algo")
-    if algorithm != recipe.number.modelopt_name:
+    if algorithm not in algorithms_of(spec):
         raise failures.not_exported(f"quant_algo is `{algorithm}`")
     kv_layers = checkpoint.kv_layers if recipe.kv_cache else 0
     if exported.kv_layers != kv_layers:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from controlplane.clock import SYSTEM, Clock
-from controlplane.domain.facts.quantization import exported_number
+from controlplane.domain.facts.quantization import smallest_exported
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import RerankTemplate
 from controlplane.domain.spec.enginehouse_settings import Gate
@@ -86,7 +86,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     # Before anything is read: what changes from here on is another file than the noted one.
     told["content_digest"] = note_measured(hash_again(job, "calibrate", events), job.output)
     found = read_export(exported)
-    expected = expected_scales(job.input("calibrate"), calibrated["quant_algo"])
+    expected = expected_scales(job.input("calibrate"), found.quant_config)
     told |= _check_files(original, exported, found, calibrated, expected)
     if reason := _why_unmeasured(gate, found):
         log.info("gate unmeasured: %s", reason)
@@ -156,7 +156,7 @@ def _limits(gate: Gate) -> dict[str, float]:
 
 def _who_ran_it(calibrated: Mapping[str, Any]) -> dict[str, Any]:
     """Return what stands behind the figures: no hardware here computes in these numbers."""
-    number = exported_number(calibrated["quant_algo"])
+    number = smallest_exported(calibrated["quant_algo"])
     is_computed = number is None or number.is_computed_here
     return {
         "measured_by": "emulation of the exported files",

@@ -26,6 +26,8 @@ from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors
 from workers.engine.whole import refuse_unfit
 
+_BLOCKS = (Number.NVFP4, Number.MIXED)
+
 
 @dataclass(frozen=True, kw_only=True)
 class EmulatedModel:
@@ -127,7 +129,7 @@ def _words(scheme: Scheme, layers: int, dtype: torch.dtype) -> Iterator[str]:
     kept = str(dtype).removeprefix("torch.")
     yield f"{scheme.number} weights of {layers} layers are expanded to {kept} when they are loaded"
     if scheme.inputs is not Inputs.UNTOUCHED:
-        blocks = " in blocks of 16" if scheme.number is Number.NVFP4 else ""
+        blocks = " in blocks of 16" if scheme.number in _BLOCKS else ""
         source = "exported" if scheme.inputs is Inputs.EXPORTED else "each token's own"
         number = Number.FP8 if scheme.number is Number.INT4 else scheme.number
         yield f"inputs of these layers are rounded to {number}{blocks} with {source} scales"

@@ -32,11 +32,8 @@ def check_scales(stored: StoredTensors, scheme: Scheme) -> frozenset[str]:
             f"The checkpoint calls itself quantized to {scheme.number} with {scheme.method}, and "
             "none of its weights is."
         )
-    needed = ["weight_scale"]
-    needed += ["weight_scale_2"] * (scheme.number is Number.NVFP4)
-    needed += ["input_scale"] * (scheme.inputs is Inputs.EXPORTED)
     for module in sorted(quantized):
-        for kind in needed:
+        for kind in _needed(scheme, module):
             if f"{module}.{kind}" not in stored:
                 raise Torn(f"`{module}` is quantized and has no `{kind}`.")
         _check_shape(stored, module, scheme)
@@ -45,33 +42,43 @@ def check_scales(stored: StoredTensors, scheme: Scheme) -> frozenset[str]:
     return quantized
 
 
+def _needed(scheme: Scheme, module: str) -> Iterator[str]:
+    yield "weight_scale"
+    if scheme.number_of(module) is Number.NVFP4:
+        yield "weight_scale_2"
+    if scheme.inputs is Inputs.EXPORTED:
+        yield "input_scale"
+
+
 def _quantized_modules(stored: StoredTensors, scheme: Scheme) -> Iterator[str]:
     for name in stored:
         module, _, kind = name.rpartition(".")
         dtype, _ = stored.header(name)
         if dtype not in _WEIGHTS.get(kind, ()):
             continue
-        if dtype != _STORED_AS[scheme.number]:
-            raise Torn(
-                f"`{name}` is stored as {dtype}, and the checkpoint calls itself {scheme.number}."
-            )
+        number = scheme.number_of(module)
+        if number is None:
+            raise Torn(f"`{name}` is stored as {dtype}, and `quantized_layers` does not name it.")
+        if dtype != _STORED_AS[number]:
+            raise Torn(f"`{name}` is stored as {dtype}, and the checkpoint calls it {number}.")
         yield module
 
 
 def _check_shape(stored: StoredTensors, module: str, scheme: Scheme) -> None:
     """Refuse scales that are not one number, one per row (FP8) or one per block."""
     _, found = stored.header(f"{module}.weight_scale")
-    if scheme.number is Number.INT4:
+    number = scheme.number_of(module)
+    if number is Number.INT4:
         _check_groups(stored, module, found)
         return
     _, (rows, columns) = stored.header(f"{module}.weight")
     fitting = [(), (1,), (1, 1), (rows,), (rows, 1)]
-    if scheme.number is Number.NVFP4:
+    if number is Number.NVFP4:
         fitting = [(rows, columns * 2 // NVFP4_BLOCK)]  # two numbers a byte
     if found not in fitting:
         raise Torn(
             f"`{module}.weight_scale` is {list(found)}, which the native engine cannot apply to a "
-            f"{scheme.number} weight stored as {[rows, columns]}."
+            f"{number} weight stored as {[rows, columns]}."
         )
 
 

@@ -2,14 +2,19 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from controlplane.domain.facts.existing_quantization import odd_integers
-from controlplane.domain.facts.modelopt_declaration import NEWEST_READ, is_flat, unknown_word
+from controlplane.domain.facts.modelopt_declaration import (
+    MIXED_PRECISION,
+    NEWEST_READ,
+    is_flat,
+    unknown_word,
+)
 from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
 
@@ -34,6 +39,8 @@ class Number(StrEnum):
     FP8 = "FP8"
     NVFP4 = "NVFP4"
     INT4 = "INT4"
+    MIXED = "FP8 and NVFP4"
+    """Some layers in the one, some in the other."""
 
 
 _OF_MODELOPT = (Number.FP8, Number.NVFP4)
@@ -57,6 +64,16 @@ class Scheme:
     has_fp8_cache: bool
     excluded: tuple[str, ...]
     """Names, wildcards or `re:` expressions of layers that stay as they are."""
+    layers: Mapping[str, Number] = field(default_factory=dict)
+    """Layer or what it is a part of -> its number, where they are mixed."""
+
+    def number_of(self, module: str) -> Number | None:
+        """Return the number of a quantized layer; None where a mixture does not name it."""
+        if self.number is not Number.MIXED:
+            return self.number
+        parts = module.split(".")
+        above = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+        return next((self.layers[name] for name in above if name in self.layers), None)
 
     def excludes(self, module: str) -> bool:
         """Whether a layer stays as it is, itself or as a part of what is named."""
@@ -108,17 +125,31 @@ def _read_export(folder: Path) -> dict[str, Any]:
 
 def _modelopt(exported: Mapping[str, Any]) -> Scheme:
     algorithm, cache = exported.get("quant_algo"), exported.get("kv_cache_quant_algo")
-    if algorithm not in _OF_MODELOPT:
+    if algorithm not in (*_OF_MODELOPT, MIXED_PRECISION):
         raise _refused("modelopt", f"its quant_algo `{algorithm}`")
     if cache not in (None, "FP8"):
         raise _refused("modelopt", f"its kv_cache_quant_algo `{cache}`")
     return Scheme(
         method="modelopt",
-        number=Number(algorithm),
+        number=Number.MIXED if algorithm == MIXED_PRECISION else Number(algorithm),
         inputs=Inputs.EXPORTED,
         has_fp8_cache=cache == "FP8",
         excluded=tuple(exported.get("exclude_modules") or ()),
+        layers=_mixed_layers(exported) if algorithm == MIXED_PRECISION else {},
     )
+
+
+def _mixed_layers(exported: Mapping[str, Any]) -> dict[str, Number]:
+    layers = exported.get("quantized_layers")
+    if not isinstance(layers, Mapping) or not layers:
+        raise _refused("modelopt", f"`{MIXED_PRECISION}` without `quantized_layers`")
+    found = {}
+    for name, each in layers.items():
+        algorithm = each.get("quant_algo") if isinstance(each, Mapping) else None
+        if algorithm not in _OF_MODELOPT:
+            raise _refused("modelopt", f"the quant_algo `{algorithm}` of `{name}`")
+        found[name] = Number(algorithm)
+    return found
 
 
 def _compressed_tensors(block: Mapping[str, Any]) -> Scheme:
@@ -186,8 +217,9 @@ def _words(block: Mapping[str, Any]) -> str:
 def _refused(method: str, what: str) -> CheckpointRefused:
     return CheckpointRefused(
         f"The checkpoint is quantized with {method}, and the native engine does not read {what}. "
-        "It emulates ModelOpt's FP8 and NVFP4, and compressed-tensors' FP8 and symmetric INT4. "
-        "Build from the original checkpoint, or serve this one with `vllm` or `trtllm` on a GPU."
+        "It emulates ModelOpt's FP8, NVFP4 and mixtures of the two, and compressed-tensors' FP8 "
+        "and symmetric INT4. Build from the original checkpoint, or serve this one with `vllm` or "
+        "`trtllm` on a GPU."
     )
 
 

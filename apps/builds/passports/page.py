@@ -17,7 +17,7 @@ from apps.builds.passports.passport import (
     weights_words,
 )
 from apps.builds.values import value_words
-from controlplane.domain.facts.quantization import NO_QUANT, exported_number
+from controlplane.domain.facts.quantization import NO_QUANT, smallest_exported
 from controlplane.domain.spec import Spec, write_yaml
 
 _NOT_RUN = "No GPU here has run such weights, so nothing here has run this artifact."
@@ -111,7 +111,7 @@ class PassportPage:
         gate = self.passport.get("gate")
         if isinstance(gate, Mapping) and gate.get("runs_here") is False:
             return _NOT_RUN
-        number = exported_number((self.passport.get("quantization") or {}).get("quant_algo"))
+        number = smallest_exported((self.passport.get("quantization") or {}).get("quant_algo"))
         return _NOT_RUN if number is not None and not number.is_computed_here else ""
 
     @property

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.config_numbers import Config
-from controlplane.domain.facts.modelopt_declaration import is_flat
+from controlplane.domain.facts.modelopt_declaration import MIXED_PRECISION, is_flat
 
 _HALF_BYTE_AND_SCALE = 0.5625
 """NVFP4: 4 bits and one FP8 scale for 16 numbers."""
@@ -54,6 +54,14 @@ class ExistingQuantization(BaseModel):
     """Shared experts and dense MLPs stay in 16 bits; routed experts do not."""
     mixed_algorithm: str | None = None
     """What most MLPs have where `algorithm` is a mixture."""
+    layer_algorithms: tuple[str, ...] = ()
+    """All that its layers have, where `algorithm` is a mixture that names them."""
+
+    @property
+    def mixes_fp8_and_fp4(self) -> bool:
+        """Whether its layers have ModelOpt's FP8 and NVFP4, and nothing else."""
+        is_mixed = (self.algorithm or "").upper() == MIXED_PRECISION
+        return is_mixed and {*self.layer_algorithms} == {"FP8", "NVFP4"}
 
     @property
     def is_fp8(self) -> bool:
@@ -94,6 +102,7 @@ def read_quantization(
             algorithm=_word(exported.get("quant_algo")),
             kv_cache=_word(exported.get("kv_cache_quant_algo")),
             mixed_algorithm=_most_common(exported.get("quantized_layers")),
+            layer_algorithms=_of_layers(exported.get("quantized_layers")),
             **_left_out(exported.get("exclude_modules")),
         )
     block = numbers.mapping(config, "quantization_config", "compression_config")
@@ -111,6 +120,7 @@ def read_quantization(
         group=_inputs_of_a_group(block),
         is_mixed=len({_kind(weights) for weights in _group_weights(block)}) > 1,
         mixed_algorithm=_word(block.get("moe_quant_algo")),
+        layer_algorithms=_of_layers(block.get("quantized_layers")),
         **_left_out(block.get("ignore") or block.get("modules_to_not_convert")),
     )
 
@@ -215,6 +225,12 @@ def _most_common(layers: Any) -> str | None:
         and (algorithm := _word(entry.get("quant_algo")))
     )
     return found.most_common(1)[0][0] if found else None
+
+
+def _of_layers(layers: Any) -> tuple[str, ...]:
+    entries = layers.values() if isinstance(layers, Mapping) else ()
+    found = {_word(each.get("quant_algo")) for each in entries if isinstance(each, Mapping)}
+    return tuple(sorted(each.upper() for each in found if each))
 
 
 def _word(value: Any) -> str | None:

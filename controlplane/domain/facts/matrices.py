@@ -88,6 +88,11 @@ def nearest(pattern: str, kinds: Sequence[MatrixKind]) -> str | None:
     return f"*.{close[0]}" if close else None
 
 
+def quantized_parameters(kinds: Sequence[MatrixKind], *, mlp_only: bool) -> int:
+    """Return the parameters that types quantize."""
+    return excluded_parameters(kinds, ["*"], mlp_only=mlp_only)
+
+
 def excluded_parameters(
     kinds: Sequence[MatrixKind], patterns: Sequence[str], *, mlp_only: bool
 ) -> int:

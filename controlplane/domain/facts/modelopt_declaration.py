@@ -7,6 +7,8 @@ from typing import Any
 NEWEST_READ = "0.47"
 """The newest ModelOpt whose words were looked through; no version so far has taken one back."""
 
+MIXED_PRECISION = "MIXED_PRECISION"
+"""`quant_algo` of an export whose layers have numbers of their own, by `quantized_layers`."""
 _SHOWN_LETTERS = 60
 _FILE = frozenset({"producer", "quantization"})
 _PRODUCER = frozenset({"name", "version"})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from controlplane.domain.facts.modelopt_declaration import MIXED_PRECISION
 from controlplane.domain.facts.sources import Source, quantization_guide
 
 FP8_CAPABILITY = (8, 9)
@@ -271,6 +272,11 @@ def exported_number(modelopt_name: str | None) -> Number | None:
     """Return the number that ModelOpt's export names, or None for one that is not built."""
     built = (each.weights for each in PRECISIONS.values() if each.is_built)
     return next((number for number in built if number.modelopt_name == modelopt_name), None)
+
+
+def smallest_exported(modelopt_name: str | None) -> Number | None:
+    """Return the smallest number in an export: that of FP4 where numbers are mixed."""
+    return NVFP4 if modelopt_name == MIXED_PRECISION else exported_number(modelopt_name)
 
 
 def cached_bytes(words: str) -> float | None:

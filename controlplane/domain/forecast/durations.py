@@ -8,6 +8,7 @@ operations a second), and importing torch and Transformers takes 6 s; measured 2
 
 from collections.abc import Mapping
 
+from controlplane.domain.facts.bit_budgets import SEARCHED_SAMPLES, search_effort
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
 from controlplane.domain.forecast.disk import DiskNeed
@@ -109,14 +110,23 @@ def _calibration_operations(spec: Spec, facts: CheckpointFacts) -> int:
         return 0
     length = spec.engine_build.quantization_config.calib_max_seq_length
     active = facts.counts.active if facts.counts else facts.parameters or 0
-    return round(2 * active * spec.calibration_samples * length * _effort(spec))
+    calibrated = spec.calibration_samples * _effort(spec)
+    return round(2 * active * length * (calibrated + _searched(spec)))
+
+
+def _searched(spec: Spec) -> float:
+    """Return the work of a search within a budget of bits, in passes of a row."""
+    rows = min(spec.calibration_samples, SEARCHED_SAMPLES)
+    effort = search_effort(spec.quantization_type.precision.weights)
+    return 0 if spec.bit_budget is None else rows * effort
 
 
 def _gate_operations(spec: Spec, calibration: int) -> float:
     """Return the arithmetic of two models over the held-out samples."""
     samples = spec.calibration_samples
     passes = 2 * min(GATE_SAMPLES, samples)
-    return passes * calibration / samples / _effort(spec) if samples else 0.0
+    all_passes = samples * _effort(spec) + _searched(spec)
+    return passes * calibration / all_passes if samples else 0.0
 
 
 def _effort(spec: Spec) -> float:

@@ -130,7 +130,7 @@ def _engine_table_bytes(inputs: PlanInputs, parts: _Parts) -> int:
     if not inputs.runtime.counts_engine_tables:
         return 0
     stored = inputs.checkpoint.existing_quantization
-    asked = inputs.spec.quantization_type.precision.weight_bytes
+    asked = inputs.spec.weight_bytes
     return engine_table_bytes(
         inputs.checkpoint,
         number_bytes=stored.bytes_per_weight if stored else asked,

@@ -53,7 +53,7 @@ def _bytes_per_weight(inputs: PlanInputs) -> float:
     existing = inputs.checkpoint.existing_quantization
     if existing is not None:
         return existing.bytes_per_weight
-    return inputs.spec.quantization_type.precision.weight_bytes
+    return inputs.spec.weight_bytes
 
 
 def _arithmetic_bytes(inputs: PlanInputs) -> float:

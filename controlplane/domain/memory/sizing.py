@@ -66,7 +66,7 @@ def builder_devices(
     """
     if spec.quantization_type.is_none or checkpoint.parameters is None:
         return None
-    quantized = spec.quantization_type.precision.weight_bytes
+    quantized = spec.weight_bytes
     peak = round(checkpoint.parameters * (SIXTEEN_BIT_BYTES + quantized))
     devices = ceil(peak / (device_memory_bytes * _BUILDER_SHARE))
     return BuilderNeed(peak_bytes=peak, devices=_next_power_of_two(devices))

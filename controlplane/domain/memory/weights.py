@@ -51,14 +51,15 @@ def gpu_weights(
     quantized = parameters - table_parameters(checkpoint) - _tower(checkpoint)
     if precision.mlp_only:
         quantized = _mlp_parameters(checkpoint)
-    quantized -= _excluded(spec, checkpoint)
+    if spec.bit_budget is None:  # which counts those with 16 bits
+        quantized -= _excluded(spec, checkpoint)
     quantized = max(0, min(quantized, parameters))
     kept = parameters - quantized
     experts = checkpoint.counts.experts if checkpoint.counts else 0
     return Weights(
-        total_bytes=round(kept * SIXTEEN_BIT_BYTES + quantized * precision.weight_bytes),
-        quantized_bytes=round(quantized * precision.weight_bytes),
-        experts_bytes=round(min(experts, quantized) * precision.weight_bytes),
+        total_bytes=round(kept * SIXTEEN_BIT_BYTES + quantized * spec.weight_bytes),
+        quantized_bytes=round(quantized * spec.weight_bytes),
+        experts_bytes=round(min(experts, quantized) * spec.weight_bytes),
     )
 
 

@@ -54,6 +54,8 @@ def _precision(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Featu
         weights = Feature.FP4_WEIGHTS if stored.is_fp4 else Feature.FP8_WEIGHTS
     if weights is not None:
         yield weights
+    if spec.mixes_numbers or (stored is not None and stored.mixes_fp8_and_fp4):
+        yield Feature.MIXED_WEIGHTS
     if _quantizes_cache(spec) or (stored is not None and (stored.kv_cache or "").upper() == "FP8"):
         yield Feature.FP8_KV_CACHE
 

@@ -37,6 +37,7 @@ class Feature(StrEnum):
     FP8_WEIGHTS = "FP8 weights"
     FP8_KV_CACHE = "FP8 KV cache"
     FP4_WEIGHTS = "FP4 weights"
+    MIXED_WEIGHTS = "FP8 and FP4 weights mixed"
     INT4_WEIGHTS = "INT4 weights"
     INT4_WEIGHTS_FP8_INPUTS = "INT4 weights with FP8 inputs"
     ACCELERATOR = "accelerators"

@@ -31,6 +31,9 @@ class QuantizationConfig(Section):
     `enginehouse/general`, which ships with Enginehouse."""
     calib_max_seq_length: CalibrationCount = 1536
     """Tokens after which a row is cut."""
+    effective_bits: Annotated[float, Field(gt=0, lt=16)] | None = None
+    """Bits that a weight of the layers may take on average: a search gives each layer FP4, FP8 or
+    16 bits, whatever costs least within it; the type's own number everywhere when absent."""
     exclude_modules: list[ModulePattern] = []
     """Modules of the checkpoint that stay in 16 bits, by name or with `*`, such as
     `model.layers.0.*` or `*.down_proj`."""

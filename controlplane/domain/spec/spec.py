@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict
 
+from controlplane.domain.facts.bit_budgets import searched_numbers
 from controlplane.domain.spec.carried_files import (
     BisLlm,
     CachedRepository,
@@ -192,6 +193,24 @@ class Spec(Section):
     @property
     def quantization_type(self) -> QuantizationType:
         return self.engine_build.quantization_type
+
+    @property
+    def bit_budget(self) -> float | None:
+        """Bits a weight that a search keeps to; None where each layer has the type's number."""
+        asked = self.engine_build.quantization_config.effective_bits
+        return asked if searched_numbers(self.quantization_type.precision.weights) else None
+
+    @property
+    def mixes_numbers(self) -> bool:
+        """Whether its layers may be in numbers of different engines' kernels."""
+        numbers = searched_numbers(self.quantization_type.precision.weights)
+        return self.bit_budget is not None and len(numbers) > 1
+
+    @property
+    def weight_bytes(self) -> float:
+        """Bytes of one quantized weight; under a budget, the most that it is on average."""
+        own = self.quantization_type.precision.weight_bytes
+        return own if self.bit_budget is None else self.bit_budget / 8
 
     @property
     def calibration_samples(self) -> int:

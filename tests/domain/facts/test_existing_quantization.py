@@ -98,3 +98,16 @@ def test_a_file_of_modelopt_in_the_form_of_config_json_is_read_where_that_says_n
     found = checkpoints.read(LLAMA, hf_quant_config=flat).existing_quantization
     assert found is not None
     assert (found.method, found.algorithm, found.is_fp4) == ("modelopt", "NVFP4", True)
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "is_read"),
+    [(("FP8", "NVFP4"), True), (("FP8", "W4A16_NVFP4"), False), (("NVFP4",), False)],
+)
+def test_a_mixture_is_of_fp8_and_fp4_or_another(algorithms: tuple[str, ...], is_read: bool) -> None:
+    layers = {f"model.layers.{place}.mlp.up_proj": {"quant_algo": each}
+              for place, each in enumerate(algorithms)}  # fmt: skip
+    declared = {"quant_algo": "MIXED_PRECISION", "quantized_layers": layers}
+    for found in (_read({}, declared), _read({"quant_method": "modelopt", **declared})):
+        assert found.layer_algorithms == tuple(sorted(algorithms))
+        assert found.mixes_fp8_and_fp4 == is_read

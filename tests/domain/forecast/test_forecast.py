@@ -74,6 +74,19 @@ def test_without_quantization_a_build_is_shorter() -> None:
     assert plain.high < quantized.high
 
 
+def test_a_search_within_a_budget_takes_what_it_was_measured_to() -> None:
+    def calibrated(**config: Any) -> float:
+        build = {"quantization_type": "fp4", "quantization_config": {"calib_size": 64, **config}}
+        steps = forecast(spec(**build), facts(), HOST, host=HOST).steps
+        found = next(each.seconds for each in steps if each.name == "calibrate")
+        assert found is not None
+        return found.high
+
+    assert 10 < calibrated(effective_bits=6) / calibrated() < 14
+    ratio = calibrated(effective_bits=6, calib_size=1024) / calibrated(calib_size=1024)
+    assert 2 < ratio < 3, "no more than 128 rows are searched with"
+
+
 def test_a_build_on_devices_takes_the_device_memory_of_the_builder_plan() -> None:
     wanted = spec(accelerator="H100:1", source="LOCAL", quantization_type="fp8")
     told = forecast(wanted, facts(), H100, host=HOST)

@@ -6,6 +6,7 @@ from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.facts.matrices import MatrixKind
 from controlplane.domain.memory import builder_devices, longest_sequence, plan
 from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
+from controlplane.domain.memory.weights import gpu_weights, table_parameters
 from controlplane.domain.rules import DeviceOffer
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, SMOLLM2_135M, facts
 from controlplane.domain.runtimes import RUNTIMES
@@ -144,6 +145,21 @@ def test_excluded_modules_stay_in_16_bits_in_the_plan(make_spec: MakeSpec) -> No
 
     assert weights("*.down_proj") - weights() == 32 * down.parameters
     assert weights("model.layers.3.*") - weights() == down.parameters
+
+
+def test_a_budget_of_bits_is_the_most_that_weights_take(make_spec: MakeSpec) -> None:
+    def quantized(**config: object) -> int:
+        build = {"quantization_type": "fp4", "quantization_config": config}
+        found = gpu_weights(make_spec(build, resources={"accelerator": "B200"}), LLAMA_8B)
+        assert found is not None
+        return found.quantized_bytes
+
+    assert LLAMA_8B.parameters is not None
+    layers = LLAMA_8B.parameters - table_parameters(LLAMA_8B)
+    assert quantized() == quantized(effective_bits=4.5) == round(layers * 4.5 / 8)
+    assert quantized(effective_bits=6.5) == round(layers * 6.5 / 8)
+    kept = {"effective_bits": 6.5, "exclude_modules": ["*.down_proj"]}
+    assert quantized(**kept) == quantized(effective_bits=6.5), "the budget counts them"
 
 
 def test_the_longest_sequence_is_in_round_numbers(make_spec: MakeSpec) -> None:

@@ -43,6 +43,8 @@ ASKS: dict[Feature, dict[str, Any]] = {
     Feature.FP8_WEIGHTS: {f"{_BUILD}.quantization_type": "fp8"},
     Feature.FP8_KV_CACHE: {f"{_BUILD}.quantization_type": "fp8_kv"},
     Feature.FP4_WEIGHTS: {f"{_BUILD}.quantization_type": "fp4"},
+    Feature.MIXED_WEIGHTS: {f"{_BUILD}.quantization_type": "fp4",
+                            f"{_BUILD}.quantization_config": {"effective_bits": 6.0}},
     Feature.INT4_WEIGHTS: {f"{_BUILD}.quantization_type": "int4_awq"},
     Feature.INT4_WEIGHTS_FP8_INPUTS: {f"{_BUILD}.quantization_type": "w4a8_awq"},
     Feature.HOST_KV_CACHE: {f"{_RUNTIME}.kv_cache_host_memory_bytes": 2**30},
@@ -52,7 +54,7 @@ ONLY_SLOWER = Feature.HOST_KV_CACHE
 """Without it the same is answered, so that a hint that it has no effect is enough."""
 _ONE_TYPE = {
     Feature.FP8_WEIGHTS, Feature.FP8_KV_CACHE, Feature.FP4_WEIGHTS,
-    Feature.INT4_WEIGHTS, Feature.INT4_WEIGHTS_FP8_INPUTS,
+    Feature.MIXED_WEIGHTS, Feature.INT4_WEIGHTS, Feature.INT4_WEIGHTS_FP8_INPUTS,
 }  # fmt: skip
 
 
@@ -61,7 +63,11 @@ def askable(pair: tuple[Feature, Feature]) -> bool:
     # An encoder is no model of images, and its ranks become one, with a finding.
     others = {Feature.MULTIMODAL, Feature.TENSOR_PARALLEL, Feature.PIPELINE_PARALLEL}
     is_one_model = Feature.POOLING not in pair or not others & set(pair)
-    has_one_type = len(_ONE_TYPE & set(pair)) < 2 or set(pair) == fp8_kv
+    mixed = {Feature.FP4_WEIGHTS, Feature.MIXED_WEIGHTS}
+    has_one_type = len(_ONE_TYPE & set(pair)) < 2 or set(pair) in (fp8_kv, mixed)
+    # A budget is searched for text alone.
+    is_text = Feature.MIXED_WEIGHTS not in pair or Feature.POOLING not in pair
+    is_one_model = is_one_model and is_text
     return set(pair) <= set(ASKS) and is_one_model and has_one_type
 
 

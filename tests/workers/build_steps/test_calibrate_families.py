@@ -188,7 +188,9 @@ def check_scales(
 def check_amax(calibrated: Path, after: Mapping[str, Tensor], promise: Promise) -> None:
     """The largest value of each input, key and value is kept, and told by its scale."""
     scales = {name: float(each) for name, each in after.items() if name.endswith(CALIBRATED)}
-    told = compare_with_calibration(scales, expected_scales(calibrated, promise.algorithm))
+    told = compare_with_calibration(
+        scales, expected_scales(calibrated, {"quant_algo": promise.algorithm})
+    )
     assert (told.scales, told.not_compared) == (len(scales), ())
 
 

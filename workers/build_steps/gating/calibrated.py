@@ -33,15 +33,22 @@ class Calibrated:
         }
 
 
-def expected_scales(calibrated: Path, algorithm: str) -> Expected | None:
+def expected_scales(calibrated: Path, declared: Mapping[str, Any]) -> Expected | None:
     """Return what the largest values ask for; None for a calibration that kept none."""
     if (seen := read_amax(calibrated)) is None:
         return None
-    inputs = _NVFP4_LARGEST if algorithm == "NVFP4" else _E4M3_LARGEST
     return {
-        name: None if amax is None else amax / (_E4M3_LARGEST if _is_of_cache(name) else inputs)
+        name: None if amax is None else amax / _largest(name, declared)
         for name, amax in seen.items()
     }
+
+
+def _largest(name: str, declared: Mapping[str, Any]) -> float:
+    """Return the largest value of the number that a scale is for."""
+    layers = declared.get("quantized_layers") or {}
+    layer = layers.get(name.rpartition(".")[0], declared)
+    is_fp4 = layer.get("quant_algo") == "NVFP4" and not _is_of_cache(name)
+    return _NVFP4_LARGEST if is_fp4 else _E4M3_LARGEST
 
 
 def compare_with_calibration(values: Mapping[str, float], expected: Expected | None) -> Calibrated:

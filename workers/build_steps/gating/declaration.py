@@ -1,12 +1,13 @@
 """Whether what the exported files say of themselves is what they hold."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
+from controlplane.domain.facts.modelopt_declaration import MIXED_PRECISION
 from workers.build_steps.gating import failures
 from workers.build_steps.quantization.exported import PACKED_WEIGHT, Exported, headers
 from workers.engine.errors import CheckpointRefused
@@ -34,9 +35,11 @@ def check_declaration(folder: Path, found: Exported, calibrated: Mapping[str, An
     declared = found.quant_config
     algorithm = declared.get("quant_algo")
     _same(_EXPORT, "quant_algo", algorithm, calibrated["quant_algo"])
-    _check_dtypes(folder, str(algorithm))
+    _check_dtypes(folder, declared)
     if algorithm == "NVFP4":
         _same(_EXPORT, "group_size", declared.get("group_size"), NVFP4_BLOCK)
+    if algorithm == MIXED_PRECISION:
+        _check_mixture(folder, declared)
     cache = _CACHE_ALGORITHM if calibrated.get("kv_cache_layers") else None
     _same(_EXPORT, "kv_cache_quant_algo", declared.get("kv_cache_quant_algo"), cache)
     _check_config(folder, declared)
@@ -61,12 +64,32 @@ def check_layers(model: nn.Module, folder: Path, named: Callable[[str], str]) ->
             raise failures.not_declared(module)
 
 
-def _check_dtypes(folder: Path, algorithm: str) -> None:
+def _check_dtypes(folder: Path, declared: Mapping[str, Any]) -> None:
+    layers = declared.get("quantized_layers") or {}
     for module, dtype in _weights(folder):
+        named = layers.get(module) or ({} if layers else declared)
+        algorithm = str(named.get("quant_algo"))
         if dtype in _STORED_AS.values() and dtype != _STORED_AS.get(algorithm):
             raise failures.declared_otherwise(
                 _EXPORT, "quant_algo", algorithm, f"`{module}.weight` is stored as {dtype}"
             )
+
+
+def _check_mixture(folder: Path, declared: Mapping[str, Any]) -> None:
+    """Raise StepFailure for a layer that is named and not quantized, or named otherwise."""
+    stored = dict(_weights(folder))
+    layers = declared.get("quantized_layers") or {}
+    for module, layer in layers.items():
+        if stored.get(module) != _STORED_AS.get(str(layer.get("quant_algo"))):
+            raise failures.declared_otherwise(
+                _EXPORT, f"quantized_layers.{module}", layer,
+                f"`{module}.weight` is stored as {stored.get(module)}",
+            )  # fmt: skip
+        if "group_size" in layer:
+            name = f"quantized_layers.{module}.group_size"
+            _same(_EXPORT, name, layer["group_size"], NVFP4_BLOCK)
+    block = json.loads((folder / _CONFIG).read_bytes())["quantization_config"]
+    _same(_CONFIG, "quantization_config.quantized_layers", block.get("quantized_layers"), layers)
 
 
 def _check_config(folder: Path, declared: Mapping[str, Any]) -> None:
@@ -79,7 +102,7 @@ def _check_config(folder: Path, declared: Mapping[str, Any]) -> None:
     _same(_CONFIG, "quantization_config.quant_method", block.get("quant_method"), "modelopt")
     for name, other in (("quant_algo", "quant_algo"), ("ignore", "exclude_modules")):
         _same(_CONFIG, f"quantization_config.{name}", block.get(name), declared.get(other))
-    _check_groups(block, str(declared.get("quant_algo")))
+    _check_groups(block, declared)
     has_cache = bool(block.get("kv_cache_scheme"))
     if has_cache:
         _same(_CONFIG, "quantization_config.kv_cache_scheme", block["kv_cache_scheme"], _FP8)
@@ -92,14 +115,29 @@ def _check_config(folder: Path, declared: Mapping[str, Any]) -> None:
         )  # fmt: skip
 
 
-def _check_groups(block: Mapping[str, Any], algorithm: str) -> None:
+def _check_groups(block: Mapping[str, Any], declared: Mapping[str, Any]) -> None:
     """Engines that know no ModelOpt read the numbers of weights and inputs here."""
-    numbers = _NUMBERS.get(algorithm)
-    group = {"input_activations": numbers, "weights": numbers, "targets": ["Linear"]}
-    name = "quantization_config.config_groups"
-    _same(_CONFIG, name, block.get("config_groups"), {"group_0": group})
-    if unknown := sorted(block.keys() - _BLOCK):
+    layers = declared.get("quantized_layers") or {}
+    targets: dict[str, list[str]] = {} if layers else {str(declared.get("quant_algo")): ["Linear"]}
+    for module, layer in layers.items():
+        targets.setdefault(str(layer.get("quant_algo")), []).append(module)
+    wanted = [_group(algorithm, sorted(names)) for algorithm, names in targets.items()]
+    found = block.get("config_groups") or {}
+    if not (isinstance(found, Mapping) and _unordered(found.values()) == _unordered(wanted)):
+        groups = {f"group_{place}": each for place, each in enumerate(wanted)}
+        _same(_CONFIG, "quantization_config.config_groups", found, groups)
+    known = _BLOCK | ({"quantized_layers"} if layers else set())
+    if unknown := sorted(block.keys() - known):
         _same(_CONFIG, f"quantization_config.{unknown[0]}", block[unknown[0]], None)
+
+
+def _group(algorithm: str, targets: list[str]) -> dict[str, Any]:
+    numbers = _NUMBERS.get(algorithm)
+    return {"input_activations": numbers, "weights": numbers, "targets": targets}
+
+
+def _unordered(groups: Iterable[Any]) -> list[str]:
+    return sorted(json.dumps(each, sort_keys=True) for each in groups)
 
 
 def _check_excluded(folder: Path, found: Exported) -> None:

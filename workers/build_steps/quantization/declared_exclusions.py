@@ -12,13 +12,16 @@ from controlplane.domain.facts.matrices import is_matched
 from workers.build_steps.quantization.descriptions import CONFIG
 from workers.build_steps.quantization.exported import EXPORT, PACKED_WEIGHT, headers
 
+EVERYTHING = "*"
+"""The pattern of an export that names all that stays, whoever chose it."""
 _EXPERTS = ".experts."
 
 
 def name_excluded(folder: Path, patterns: Sequence[str]) -> None:
     """Rewrite the list of both files: it names what stays in 16 bits and nothing that does not."""
     stored = json.loads((folder / EXPORT).read_bytes())
-    declared = stored["quantization"]["exclude_modules"]
+    # A mixture comes without a list: engines take what it does not name for 16 bits, or guess.
+    declared = stored["quantization"].get("exclude_modules") or []
     names = _names(folder, declared, patterns)
     stored["quantization"]["exclude_modules"] = names
     config = json.loads((folder / CONFIG).read_bytes())

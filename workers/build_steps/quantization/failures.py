@@ -31,6 +31,15 @@ def unknown_module(pattern: str, meant: str | None) -> StepFailure:
     return step_failure(quantization.EXCLUDED, pattern=pattern, meant=asked)
 
 
+def not_searched(architecture: str) -> StepFailure:
+    return step_failure(quantization.NOT_SEARCHED, architecture=architecture)
+
+
+def budget(effective_bits: float, least: float) -> StepFailure:
+    """Return the failure for fewer bits than the smallest choice takes."""
+    return step_failure(quantization.BUDGET, asked=f"{effective_bits:g}", least=f"{least:.2f}")
+
+
 def odd_groups(layers: Sequence[str], groups: Sequence[int], ranks: int) -> StepFailure:
     """Return the failure for widths that no number of integers with one scale divides."""
     words = " or ".join(str(each) for each in groups)

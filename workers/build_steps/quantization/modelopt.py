@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import yaml
+from torch import Tensor
 
+from workers.engine.rounding import NVFP4_BLOCK, round_to_nvfp4
 from workers.imports import not_installed, solvers_on_call, without_compiler
 
 _NO_COMPILER = "TORCHDYNAMO_DISABLE"
@@ -40,15 +42,48 @@ with warnings.catch_warnings(), _at_less_cost():
     # ModelOpt names an older Transformers than ours; the tests here are what vouches for the pair.
     warnings.simplefilter("ignore")
     import modelopt.torch.quantization as quantization
+    import modelopt.torch.quantization.algorithms as algorithms
+    import modelopt.torch.quantization.tensor_quant as tensor_quant
     from modelopt.torch.export import export_hf_checkpoint
 
 presets: Any = quantization
 """Has the named configs as attributes."""
 quantize: Any = quantization.quantize
+auto_quantize: Any = quantization.auto_quantize
 
 log = logging.getLogger(__name__)
 
-__all__ = ["export_hf_checkpoint", "logged_warnings", "presets", "quantize"]
+__all__ = [
+    "auto_quantize", "export_hf_checkpoint", "logged_warnings", "presets", "quantize",
+    "searched_anywhere",
+]  # fmt: skip
+_FP4 = (4, 2, 8, 4)
+"""Bits of a number and of a block's scale, and how many of each are its exponent."""
+_FP4_LARGEST = 448.0 * 6.0
+
+
+@contextmanager
+def searched_anywhere() -> Iterator[None]:
+    """Let ModelOpt round to FP4 on a CPU too, in the block, and show no bars of progress.
+
+    Its own kernel is for CUDA; the rounding here is the one that the engine emulates a GPU with.
+    """
+    kernels: Any = tensor_quant
+    loops: Any = algorithms
+    on_cuda, bar = kernels.dynamic_block_quantize_op, loops.tqdm
+
+    def rounded(inputs: Tensor, block: int, amax: Tensor, *bits: int) -> Tensor:
+        if inputs.is_cuda or bits != _FP4 or block != NVFP4_BLOCK:
+            found: Tensor = on_cuda(inputs, block, amax, *bits)
+            return found
+        return round_to_nvfp4(inputs, amax.amax() / _FP4_LARGEST)
+
+    kernels.dynamic_block_quantize_op = rounded
+    loops.tqdm = lambda rows, **_: rows
+    try:
+        yield
+    finally:
+        kernels.dynamic_block_quantize_op, loops.tqdm = on_cuda, bar
 
 
 @contextmanager

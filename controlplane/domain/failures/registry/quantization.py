@@ -44,6 +44,20 @@ EXCLUDED = configuration(
     "Name modules as the checkpoint's files do, such as `model.layers.0.*` or `*.down_proj`.",
     field=fields.EXCLUDED,
 )
+BUDGET = configuration(
+    "EHQ-BUDGET",
+    "`effective_bits` is {asked}, and the smallest that this type comes to here is {least} bits a "
+    "weight; modules that `exclude_modules` keeps count with 16.",
+    "Ask for more bits, or choose a type of fewer bits.",
+    field=fields.EFFECTIVE_BITS,
+)
+NOT_SEARCHED = configuration(
+    "EHQ-BUDGET",
+    "`effective_bits` is not searched for `{architecture}`: the search scores each layer by the "
+    "loss of the next token, which encoders and layers of experts do not have.",
+    "Leave `effective_bits` away.",
+    field=fields.EFFECTIVE_BITS,
+)
 STACKED_INTEGERS = checkpoint(
     "EHQ-ARCHITECTURE",
     "`{name}` holds a layer's experts in one module, which ModelOpt does not export in integers.",

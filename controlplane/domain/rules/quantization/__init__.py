@@ -1,6 +1,7 @@
 """EH2: precisions, what they are calibrated on, and models that they suit."""
 
 from controlplane.domain.rules.quantization import (
+    bit_budgets,
     calibration_data,
     calibration_sets,
     excluded_modules,
@@ -12,6 +13,7 @@ from controlplane.domain.rules.quantization import (
 )
 
 RULES = (
+    *bit_budgets.RULES,
     *calibration_data.RULES,
     *calibration_sets.RULES,
     *excluded_modules.RULES,

@@ -12,7 +12,7 @@ _QUANTIZATION = "trt_llm.build.quantization_type"
 _SHOWN = 3
 _LAYERS = ((0, 31),)
 _HIDDEN, _INTERMEDIATE, _KEYS = 4096, 14_336, 1024
-_LLAMA = LLAMA_8B.model_copy(
+LLAMA_WITH_MATRICES = LLAMA_8B.model_copy(
     update={
         "matrices": tuple(
             MatrixKind(name=f"model.layers.{{}}.{name}", layers=_LAYERS, parameters=size)
@@ -85,8 +85,8 @@ UNKNOWN_MODULE = Rule(
     ),
     fix=Fix(label="Use the nearest names", patch=_as_meant, safe=False),
     source=sources.enginehouse("quantization, excluded modules"),
-    bad=Example(config={**_FP8, _EXCLUDED: ["*.donw_proj"]}, checkpoint=_LLAMA),
-    good=Example(config={**_FP8, _EXCLUDED: ["*.down_proj"]}, checkpoint=_LLAMA),
+    bad=Example(config={**_FP8, _EXCLUDED: ["*.donw_proj"]}, checkpoint=LLAMA_WITH_MATRICES),
+    good=Example(config={**_FP8, _EXCLUDED: ["*.down_proj"]}, checkpoint=LLAMA_WITH_MATRICES),
 )
 
 TORN_APART = Rule(
@@ -104,8 +104,10 @@ TORN_APART = Rule(
     ),
     fix=Fix(label="Exclude them together", patch=_with_those_beside, safe=False),
     source=sources.vllm("model_executor/layers/quantization/utils/quant_utils.py"),
-    bad=Example(config={**_FP8, _EXCLUDED: ["*.up_proj"]}, checkpoint=_LLAMA),
-    good=Example(config={**_FP8, _EXCLUDED: ["*.up_proj", "*.gate_proj"]}, checkpoint=_LLAMA),
+    bad=Example(config={**_FP8, _EXCLUDED: ["*.up_proj"]}, checkpoint=LLAMA_WITH_MATRICES),
+    good=Example(
+        config={**_FP8, _EXCLUDED: ["*.up_proj", "*.gate_proj"]}, checkpoint=LLAMA_WITH_MATRICES
+    ),
 )
 
 RULES = (UNKNOWN_MODULE, TORN_APART)

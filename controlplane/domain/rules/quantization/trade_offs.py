@@ -157,7 +157,7 @@ STACKED = Rule(
 
 def _stored_bits(c: Context) -> float:
     existing = c.checkpoint.existing_quantization
-    asked = 8 * _kind(c).precision.weight_bytes
+    asked = 8 * c.spec.weight_bytes
     found = 8 * existing.bytes_per_weight if existing else asked
     return float(int(min(asked, found)))
 

@@ -16,12 +16,15 @@ from controlplane.domain.runtimes.together import listed_pair
 
 _ADAPTERS = "trt_llm.build.lora_adapters"
 _STAGES = "trt_llm.build.pipeline_parallel_count"
+_BUDGET = "trt_llm.build.quantization_config.effective_bits"
 _REPO = "trt_llm.build.checkpoint_repository.repo"
 _PLACES = {
     Feature.LOOKAHEAD: SPECULATOR,
     Feature.ADAPTERS: _ADAPTERS,
     Feature.PIPELINE_PARALLEL: _STAGES,
     Feature.MULTIMODAL: _REPO,
+    Feature.FP8_WEIGHTS: _REPO,
+    Feature.MIXED_WEIGHTS: _BUDGET,
     Feature.FP8_KV_CACHE: "trt_llm.build.quantization_type",
     Feature.HOST_KV_CACHE: "trt_llm.runtime.kv_cache_host_memory_bytes",
     Feature.ENGINE_ARGUMENTS: "trt_llm.runtime.patch_kwargs",
@@ -53,9 +56,19 @@ def _refused(c: Context) -> list[Feature]:
 
 
 def _is_said(c: Context, feature: Feature) -> bool:
-    """Return whether a rule of quantization says so of the type that the config asks for."""
-    kind = c.spec.quantization_type
-    return feature is Feature.FP8_KV_CACHE and kind.is_fp8 and kind.quantizes_kv_cache
+    asks_fp8 = c.spec.quantization_type.is_fp8
+    match feature:
+        case Feature.FP8_WEIGHTS:
+            stored = c.known.checkpoint
+            expands = stored is not None and is_expanded_as_stored(
+                stored, c.gpu, c.memory.precisions
+            )
+            return asks_fp8 or expands
+        case Feature.MIXED_WEIGHTS:
+            return c.can(Feature.FP4_WEIGHTS).is_refused
+        case Feature.FP8_KV_CACHE:
+            return asks_fp8 and c.spec.quantization_type.quantizes_kv_cache
+    return False
 
 
 def _place(c: Context, feature: Feature) -> str:
@@ -66,8 +79,18 @@ def _refusals(c: Context) -> str:
     return "; ".join(f"{feature}: {c.can(feature).how}" for feature in _refused(c))
 
 
-def _without_adapters(c: Context) -> Patch | None:
-    return {_ADAPTERS: None} if _refused(c) == [Feature.ADAPTERS] else None
+def _without_it(c: Context) -> Patch | None:
+    """Return the patch that asks no more for the one thing that is refused, where that is one."""
+    droppable = {Feature.ADAPTERS: _ADAPTERS, Feature.MIXED_WEIGHTS: _BUDGET}
+    refused = _refused(c)
+    is_asked = c.spec.mixes_numbers or refused != [Feature.MIXED_WEIGHTS]
+    path = droppable.get(refused[0]) if len(refused) == 1 and is_asked else None
+    return {path: None} if path else None
+
+
+def _what_goes(c: Context) -> str:
+    mixes = _refused(c) == [Feature.MIXED_WEIGHTS]
+    return "Use one number for all layers" if mixes else "Remove the adapters"
 
 
 REFUSED = Rule(
@@ -79,7 +102,7 @@ REFUSED = Rule(
     may_mark=tuple(sorted({*_PLACES.values()})),
     when=lambda c: bool(_refused(c)),
     message=lambda c: f"{c.engine.title} cannot serve this on `{c.gpu.kind}`: {_refusals(c)}.",
-    fix=Fix(label="Remove the adapters", patch=_without_adapters, safe=False),
+    fix=Fix(label=_what_goes, patch=_without_it, safe=False),
     otherwise=other_engines,
     source=sources.enginehouse("runtimes, capabilities"),
     bad=on_trtllm(Example(config={**_H100, **_ONE}, checkpoint=LLAMA_8B)),

@@ -201,6 +201,8 @@ def _is_unreadable(c: Context) -> bool:
         return False
     if existing.kv_cache not in (None, "FP8"):
         return True
+    if existing.mixes_fp8_and_fp4:
+        return False
     return (existing.method.lower(), (existing.algorithm or "").upper()) not in _READABLE
 
 
@@ -220,8 +222,8 @@ UNREADABLE_QUANTIZATION = Rule(
     when=_is_unreadable,
     message=lambda c: (
         f"The checkpoint is quantized with {_existing(c)}. The native engine emulates ModelOpt's "
-        "FP8 and NVFP4, and FP8 and symmetric INT4 of compressed-tensors; build from the original "
-        "checkpoint, or name an accelerator."
+        "FP8, NVFP4 and mixtures of the two, and FP8 and symmetric INT4 of compressed-tensors; "
+        "build from the original checkpoint, or name an accelerator."
     ),
     otherwise=other_engines,
     source=_SOURCE,

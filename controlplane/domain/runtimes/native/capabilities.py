@@ -67,6 +67,9 @@ ON_CPU: Mapping[Feature, Capability] = MappingProxyType(
             "keys and values are rounded to FP8 and kept in what the engine computes in"
         ),
         Feature.FP4_WEIGHTS: emulated("NVFP4 weights are expanded, inputs rounded by blocks"),
+        Feature.MIXED_WEIGHTS: emulated(
+            "each layer is expanded from its own number, its inputs rounded to that"
+        ),
         Feature.INT4_WEIGHTS: emulated("INT4 weights are expanded"),
         Feature.INT4_WEIGHTS_FP8_INPUTS: emulated(
             "INT4 weights are expanded, inputs rounded to FP8 by token"

@@ -77,6 +77,12 @@ PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
                 ),
             ),
         ),
+        Feature.MIXED_WEIGHTS: (
+            _test(
+                "build_steps/test_bit_budgets.py::"
+                "test_the_native_engine_answers_as_the_gate_measured_it"
+            ),
+        ),
         Feature.ACCELERATOR: (
             _test("runtimes/native/test_openai_client.py::test_chat_answers"),
             _run(_BEHIND_GATEWAY, "smoke_test.answer"),

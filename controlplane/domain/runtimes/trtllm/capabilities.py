@@ -114,6 +114,8 @@ def _by_device(feature: Feature, has: tuple[int, int]) -> Capability | None:
             return _from("FP8 weights", has, FP8_CAPABILITY)
         case Feature.FP4_WEIGHTS:
             return _from("NVFP4 weights", has, FP4_CAPABILITY)
+        case Feature.MIXED_WEIGHTS:
+            return _from("FP8 and NVFP4 weights mixed", has, FP4_CAPABILITY)
         case Feature.INT4_WEIGHTS | Feature.INT4_WEIGHTS_FP8_INPUTS:
             return refused(
                 "builds write INT4 as compressed-tensors packs it, which is what vLLM loads and "

@@ -37,6 +37,10 @@ _DOCS = sources.vllm("installation, GPU requirements")
 _SPECULATION = sources.vllm("features, speculative decoding")
 _KERNELS = sources.measured("artifacts made on a CPU, loaded by vLLM 0.25.1 on an H100")
 _LOADERS = sources.vllm("model_executor/layers/quantization/modelopt.py, get_min_capability")
+_MIXED = sources.vllm(
+    "model_executor/layers/quantization/modelopt.py, ModelOptMixedPrecisionConfig",
+    checked="2026-11-30",
+)
 _PACKED = sources.vllm(
     "compressed_tensors/schemes/compressed_tensors_wNa16.py and compressed_tensors_w4a8_fp8.py"
 )
@@ -120,6 +124,8 @@ def _by_device(feature: Feature, has: tuple[int, int], version: str) -> Capabili
             return _weights("FP8", has, FP8_CAPABILITY, expands, f" (from {EXPANDS_FP8_SINCE} on)")
         case Feature.FP4_WEIGHTS:
             return _weights("NVFP4", has, FP4_CAPABILITY, EXPANDED_FP4_CAPABILITY)
+        case Feature.MIXED_WEIGHTS:
+            return _mixed(has)
         case Feature.INT4_WEIGHTS:
             return native(
                 "packed integers of compressed-tensors, computed in 16 bits by Marlin: memory "
@@ -151,6 +157,15 @@ def _weights(
     return refused(
         f"ModelOpt's {name} weights, as builds make them, need compute capability {least}", _LOADERS
     )
+
+
+def _mixed(has: tuple[int, int]) -> Capability:
+    """Return what `modelopt_mixed` is; its own least is that of FP8 arithmetic in all versions."""
+    if has >= FP4_CAPABILITY:
+        return native("each layer in its own arithmetic (`modelopt_mixed`)", _MIXED)
+    if has >= FP8_CAPABILITY:
+        return emulated("FP8 layers in FP8 arithmetic, NVFP4 layers in 16 bits by Marlin", _MIXED)
+    return refused("a mixture of FP8 and NVFP4 weights needs compute capability 8.9", _MIXED)
 
 
 def _int4_with_fp8_inputs(has: tuple[int, int]) -> Capability:
