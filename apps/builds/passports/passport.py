@@ -83,7 +83,8 @@ def quantized_words(passport: Mapping[str, Any]) -> str:
         return ""
     return (
         f"{quantized['quantization_type']}: {quantized['quant_algo']} in "
-        f"{formats.number(quantized['layers_quantized'])} layers{_smoothed_words(quantized)}, "
+        f"{formats.number(quantized['layers_quantized'])} layers{_smoothed_words(quantized)}"
+        f"{_searched_words(quantized)}, "
         f"KV cache {quantized['kv_cache_dtype']}, on {quantized['device']}"
     )
 
@@ -93,6 +94,14 @@ def _smoothed_words(quantized: Mapping[str, Any]) -> str:
     if not (smoothed := quantized.get("smoothed")):
         return ""
     return f" ({formats.number(smoothed['kept'])} with activation-aware scales)"
+
+
+def _searched_words(quantized: Mapping[str, Any]) -> str:
+    """Return what a search gave the layers, and their bits a weight; empty without a search."""
+    if not (counts := quantized.get("layers_by_number")):
+        return ""
+    listed = ", ".join(f"{formats.number(count)} in {name}" for name, count in counts.items())
+    return f" (searched: {listed}; {quantized['effective_bits']:g} bits a weight)"
 
 
 def adapter_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:

@@ -60,7 +60,12 @@ def _kind(spec: Spec) -> tuple[object, ...]:
         # What calibration goes through; without quantization it goes through nothing.
         None
         if spec.quantization_type.is_none
-        else (spec.calibration_samples, calibration.calib_max_seq_length),
+        else (
+            spec.calibration_samples,
+            calibration.calib_max_seq_length,
+            # A search takes the same for any budget, and no build without one takes as long.
+            spec.bit_budget is not None,
+        ),
     )
 
 

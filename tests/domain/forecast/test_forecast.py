@@ -171,6 +171,8 @@ def test_builds_of_one_kind_share_checkpoint_quantization_device_and_calibration
     assert not is_same_kind(one, spec(quantization_type="fp8", accelerator="H100:1"))
     shorter = {"calib_size": 512, "calib_max_seq_length": 256}
     assert not is_same_kind(one, spec(quantization_type="fp8", quantization_config=shorter))
+    searched = {"effective_bits": 12}
+    assert not is_same_kind(one, spec(quantization_type="fp8", quantization_config=searched))
 
 
 def test_the_wait_is_the_work_before_shared_by_the_workers_that_are_at_it() -> None:

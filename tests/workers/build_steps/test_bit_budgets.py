@@ -9,14 +9,17 @@ import pytest
 import torch
 
 from controlplane.domain.facts.matrices import is_matched
+from controlplane.sources import folder_facts
 from tests.tiny_families import make_family
 from tests.workers.build_steps.gated import TRAINED, Quantized
 from tests.workers.build_steps.quantizing import (
     CALIBRATION,
+    inspected,
     quantized_spec,
     read_json,
     refused,
     reseal,
+    run_here,
     tensors_of,
 )
 from tests.workers.engine.quantized_folders import ROW, engine_logits
@@ -96,6 +99,24 @@ def test_the_native_engine_answers_as_the_gate_measured_it(tmp_path: Path) -> No
     with torch.inference_mode():
         wanted = run_batch(measured, [ROW]).logits[0, 7:]
         assert torch.allclose(engine_logits(made.model), wanted, atol=2e-4)
+
+
+def test_a_mixture_is_packaged_says_what_it_is_and_answers(tmp_path: Path) -> None:
+    made = Quantized("llama", "fp4", tmp_path / "made", **budget(6.5))
+    made.gate()
+    facts = folder_facts(made.original, commit="c1", name="tiny").model_dump(mode="json")
+    steps = {
+        "fetch": made.fetch, "inspect": inspected(tmp_path / "inspect", checkpoint=facts),
+        "calibrate": made.calibrate, "gate": made.root / "gates" / "0",
+    }  # fmt: skip
+    options = {"artifact_url": (tmp_path / "artifacts").as_uri(), "memory_bytes": 2_000_000_000}
+    packaged = run_here("package", made.spec, tmp_path / "package", options, **steps).values
+    told = packaged["passport"]["quantization"]
+    assert told["effective_bits"] == made.values["effective_bits"]
+    assert sum(told["layers_by_number"].values()) == 14
+    steps["package"] = tmp_path / "package"
+    tested = run_here("smoke_test", made.spec, tmp_path / "smoke_test", options, **steps).values
+    assert tested["engine"]["emulated"][0].startswith("FP8 and NVFP4 weights of 14 layers")
 
 
 def test_what_is_excluded_counts_with_16_bits(tmp_path: Path) -> None:

@@ -20,5 +20,14 @@ def test_integers_say_how_many_layers_kept_the_scales_of_awq() -> None:
     assert "210 layers (180 with activation-aware scales), KV cache" in words
 
 
+def test_a_search_says_what_each_layer_got_and_the_bits_that_it_came_to() -> None:
+    searched = QUANTIZED | {
+        "layers_by_number": {"16-bit": 4, "FP4": 120, "FP8": 90}, "effective_bits": 6.485,
+    }  # fmt: skip
+    words = quantized_words({"quantization": searched})
+    told = "210 layers (searched: 4 in 16-bit, 120 in FP4, 90 in FP8; 6.485 bits a weight), KV"
+    assert told in words
+
+
 def test_nothing_is_said_where_nothing_was_quantized() -> None:
     assert quantized_words({"quantization": None}) == ""
