@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from controlplane.domain.facts.gpus import ACCELERATOR_KINDS
+from controlplane.domain.facts.unbuilt_types import unbuilt_reason
 from controlplane.domain.spec import places
 from controlplane.domain.spec.document import Document, Path
 from controlplane.domain.spec.errors import Problem, SpecError
@@ -201,7 +202,9 @@ def _not_among(path: Path, document: Document, given: Any, context: Mapping[str,
     close = same or get_close_matches(str(given), allowed, n=1, cutoff=0.5)
     known = "Allowed: " + ", ".join(f"`{word}`" for word in allowed) + "."
     message = f"`{path[-1]}` is {_show(given)}, which is not one of its values."
-    hint = f"Did you mean `{close[0]}`? {known}" if close else known
+    reason = unbuilt_reason(str(given)) if path[-1:] == ("quantization_type",) else None
+    meant = reason or (f"Did you mean `{close[0]}`?" if close else "")
+    hint = f"{meant} {known}".strip()
     patch = {dotted(path): same[0]} if same else None
     return at(document, path, message, Problem.NOT_ALLOWED, hint=hint, patch=patch)
 

@@ -2,7 +2,9 @@
 
 import pytest
 
+from controlplane.domain.facts.unbuilt_types import unbuilt_reason
 from controlplane.domain.spec import parse_text
+from controlplane.domain.spec.choices import QuantizationType
 from controlplane.domain.spec.errors import Problem, SpecError
 
 CHECKPOINT = "checkpoint_repository: {source: HF, repo: owner/name}"
@@ -53,3 +55,27 @@ def test_a_key_that_a_slip_was_meant_for_is_not_called_missing_too() -> None:
         "weights.0.sourc": None,
         "weights.0.source": "hf://a/b",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fp8_pb_wo", "per block of 128 x 128 is not built"),
+        ("FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG", "per block of 128 x 128 is not built"),
+        ("fp8-block-scales", "per block of 128 x 128 is not built"),
+        ("fp8_per_channel", "per channel is not built"),
+        ("mxfp8", "Microscaling formats are not built"),
+    ],
+)
+def test_a_precision_that_is_not_built_is_refused_with_the_reason(name: str, words: str) -> None:
+    path = "trt_llm.build.quantization_type"
+    error = _errors(_engine(f"quantization_type: {name}"))[path]
+    assert words in (error.hint or "")
+    assert "Did you mean" not in (error.hint or "")
+    assert error.patch is None
+
+
+def test_no_type_that_is_built_is_called_unbuilt() -> None:
+    assert not [kind for kind in QuantizationType if unbuilt_reason(kind)]
+    error = _errors(_engine("quantization_type: fp8_k"))["trt_llm.build.quantization_type"]
+    assert (error.hint or "").startswith("Did you mean `fp8_kv`?")
