@@ -1,5 +1,6 @@
 """A search within a budget of bits gives layers FP4, FP8 or 16 bits, and files say which."""
 
+import gc
 import json
 import re
 from pathlib import Path
@@ -7,8 +8,10 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import LlamaForCausalLM
 
 from controlplane.domain.facts.matrices import is_matched
+from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
 from tests.tiny_families import make_family
 from tests.workers.build_steps.gated import TRAINED, Quantized
@@ -28,7 +31,13 @@ from workers.build_steps.gating.as_served import load_as_served
 from workers.build_steps.quantization.checkpoint import open_checkpoint
 from workers.build_steps.quantization.forward import run_batch
 from workers.build_steps.quantization.loading import Device
-from workers.build_steps.quantization.modelopt import searched_anywhere, tensor_quant
+from workers.build_steps.quantization.modelopt import (
+    presets,
+    searched_anywhere,
+    tensor_quant,
+)
+from workers.build_steps.quantization.recipes import find_recipe, modelopt_config
+from workers.build_steps.quantization.within_budget import within_budget
 from workers.engine.errors import CheckpointRefused
 from workers.engine.scheme import Number, read_scheme
 
@@ -204,3 +213,27 @@ def test_modelopts_own_rounding_is_back_after_a_search() -> None:
     with searched_anywhere():
         assert tensor_quant.dynamic_block_quantize_op is not before
     assert tensor_quant.dynamic_block_quantize_op is before
+
+
+def test_the_model_of_a_search_is_gone_before_the_next_is_loaded(tmp_path: Path) -> None:
+    folder = make_family("llama", tmp_path / "llama")
+    checkpoint = open_checkpoint(folder, served_as_encoder=False)
+    spec = Spec.model_validate(quantized_spec(folder, "fp4", **budget(6.5)))
+    recipe = find_recipe(spec.quantization_type)
+    config = modelopt_config(recipe, presets, has_kv_cache=True, is_encoder=False)
+    held = {id(each) for each in models_in_memory()}
+    gc.disable()
+    try:
+        chosen, _ = within_budget(
+            spec, checkpoint, config, [ROW], Device(kind="cpu", threads=1), torch.float32,
+            lambda *_: None,
+        )  # fmt: skip
+        left = [each for each in models_in_memory() if id(each) not in held]
+    finally:
+        gc.enable()
+    assert chosen is not None
+    assert left == []
+
+
+def models_in_memory() -> list[object]:
+    return [each for each in gc.get_objects() if isinstance(each, LlamaForCausalLM)]

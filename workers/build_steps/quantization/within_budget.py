@@ -1,5 +1,6 @@
 """What a config asks of single layers: those that it excludes, and a budget for the others."""
 
+import gc
 from collections.abc import Callable, Sequence
 
 import torch
@@ -33,14 +34,28 @@ def within_budget(
     if checkpoint.is_encoder or checkpoint.facts.experts:
         raise failures.not_searched(checkpoint.architecture)
     torch.manual_seed(SEED)
+    numbers = searched_numbers(spec.quantization_type.precision.weights)
+    budget = Budget(effective_bits=spec.bit_budget, numbers=numbers)
+    chosen = _chosen(spec, budget, checkpoint, config, samples, device, dtype, on_samples)
+    gc.collect()  # the model that was searched, which holds references to itself
+    return chosen, chosen.applied_to(config)
+
+
+def _chosen(
+    spec: Spec,
+    budget: Budget,
+    checkpoint: Checkpoint,
+    config: ModelOptConfig,
+    samples: Sequence[Sequence[int]],
+    device: Device,
+    dtype: torch.dtype,
+    on_samples: Callable[[int, int], None],
+) -> Chosen:
     model = load_model(checkpoint, device=device, dtype=dtype)
     if any(each.is_meta for each in model.parameters()):
         raise failures.no_device_memory("a search needs all weights on the GPUs at once", 1)
     excluding = without_excluded(spec, model, checkpoint, config)
-    numbers = searched_numbers(spec.quantization_type.precision.weights)
-    budget = Budget(effective_bits=spec.bit_budget, numbers=numbers)
-    chosen = choose_numbers(model, config, excluding, samples, budget, on_samples)
-    return chosen, chosen.applied_to(config)
+    return choose_numbers(model, config, excluding, samples, budget, on_samples)
 
 
 def without_excluded(
