@@ -163,6 +163,12 @@ PRECISION = Group(
             path=f"{_CALIBRATION}.exclude_modules", kind=Kind.NAMES, default="none",
             help="Names or patterns such as `*.down_proj`, with commas between them.",
         ),
+        Field(
+            name="gate_tasks", label="Tasks of the gate", path="enginehouse.gate.tasks",
+            kind=Kind.MAPPING, default="none", is_wide=True,
+            help='Tasks of lm-eval by name, as in `{"arc_easy": {"limit": 200}}`. Both models do '
+            "them.",
+        ),
     ),
 )  # fmt: skip
 LIMITS = Group(

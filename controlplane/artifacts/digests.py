@@ -95,11 +95,13 @@ def input_document(
     evaluation: Mapping[str, Any] | None = None,
     adapters: Sequence[Mapping[str, Any]] | None = None,
     remote_code: Sequence[Mapping[str, Any]] | None = None,
+    tasks: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Return everything that decides what a build makes, and what its gate says of it.
 
     `calibration` and `evaluation` name a data set and its revision, of a build that uses one;
-    `adapters` the commit of each adapter; `remote_code` the checkpoint's Python, where it runs.
+    `adapters` the commit of each adapter; `remote_code` the checkpoint's Python, where it runs;
+    `tasks` the questions of the gate's tasks.
     """
     inputs = {"commit": commit, "spec": spec, "tool_versions": tool_versions}
     data = {
@@ -107,6 +109,7 @@ def input_document(
         "evaluation": evaluation,
         "adapters": adapters or None,
         "remote_code": remote_code or None,
+        "tasks": tasks or None,
     }
     return inputs | {name: told for name, told in data.items() if told is not None}
 

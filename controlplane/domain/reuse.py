@@ -9,6 +9,7 @@ _NAMES = {
     "commit": "checkpoint commit",
     "calibration": "calibration data",
     "evaluation": "evaluation data",
+    "tasks": "questions of the gate's tasks",
 }
 
 

@@ -62,9 +62,11 @@ class FetchResult(_Record):
     remote_code: tuple[CodeFile, ...] = ()
     calibration: DataIdentity | None = None
     evaluation: DataIdentity | None = None
+    tasks: tuple[DataIdentity, ...] = ()
+    """The questions of the gate's tasks; `config` is the task."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form, without the code's fields where there is no code."""
-        absent = {"remote_code_state": None, "remote_code": ()}
+        """Return the stored form, without the fields of what few builds have."""
+        absent = {"remote_code_state": None, "remote_code": (), "tasks": ()}
         left_out = {name for name, nothing in absent.items() if getattr(self, name) == nothing}
         return self.model_dump(mode="json", exclude=left_out)

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import asdict
+from typing import Any
 
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.repository_forms import shown
@@ -79,7 +80,7 @@ def run(job: Job, events: Events) -> StepResult:
     )
 
 
-def _data_sets(job: Job) -> dict[str, DataIdentity | None]:
+def _data_sets(job: Job) -> dict[str, Any]:
     """Return which data the build will calibrate on and measure on, None where it needs none."""
     spec = Spec.model_validate(job.spec)
     names: dict[str, str | None] = {"calibration": None, "evaluation": None}
@@ -87,7 +88,18 @@ def _data_sets(job: Job) -> dict[str, DataIdentity | None]:
         names["calibration"] = spec.engine_build.quantization_config.calib_dataset
         gate = spec.settings.gate
         names["evaluation"] = gate.evaluation_dataset if gate.enabled else None
-    return {use: _identity(name, spec, job) if name else None for use, name in names.items()}
+    told = {use: _identity(name, spec, job) if name else None for use, name in names.items()}
+    return {**told, "tasks": _questions(job, spec)}
+
+
+def _questions(job: Job, spec: Spec) -> tuple[DataIdentity, ...]:
+    """Return the questions of the gate's tasks; raises StepFailure where they cannot be asked."""
+    if not spec.settings.gate.tasks:
+        return ()
+    # Imported here: few builds do tasks.
+    from workers.build_steps.gating.tasks.opening import open_tasks
+
+    return tuple(each.identity for each in open_tasks(job))
 
 
 def _identity(name: str, spec: Spec, job: Job) -> DataIdentity:

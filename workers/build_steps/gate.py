@@ -1,50 +1,41 @@
 """Step `gate`: what quantization cost, on text that it has not seen."""
 
-import gc
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import torch
-from torch import nn
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.quantization import smallest_exported
 from controlplane.domain.spec import Spec
-from controlplane.domain.spec.choices import RerankTemplate
 from controlplane.domain.spec.enginehouse_settings import Gate
 from workers.build_steps import outputs
 from workers.build_steps.calibration.dataset import OpenDataset, Places
 from workers.build_steps.calibration.samples import SAMPLES_FILE, draw_unseen
 from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
-from workers.build_steps.gating import encoding, failures, generation, packed, verdicts
-from workers.build_steps.gating.as_served import load_as_served
+from workers.build_steps.gating import failures, packed, verdicts
 from workers.build_steps.gating.calibrated import (
     Expected,
     compare_with_calibration,
     expected_scales,
 )
+from workers.build_steps.gating.comparing import Models, compare_encoders, compare_generators
 from workers.build_steps.gating.declaration import check_declaration
 from workers.build_steps.gating.descriptions import check_descriptions
-from workers.build_steps.gating.heads import find_heads
 from workers.build_steps.gating.originals import compare_with_original
 from workers.build_steps.gating.scales import check_scales
 from workers.build_steps.gating.served import served_dtype
+from workers.build_steps.gating.tasks.doing import Doing
+from workers.build_steps.gating.tasks.harness import harness_version
+from workers.build_steps.gating.tasks.opening import open_tasks, refuse_change
 from workers.build_steps.gating.verdicts import Verdict
 from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.model_files import hash_again, note_measured
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
 from workers.build_steps.quantization.exported import Exported, read_export
-from workers.build_steps.quantization.loading import (
-    Device,
-    device_of,
-    load_model,
-    load_tokenizer,
-)
+from workers.build_steps.quantization.loading import device_of, load_tokenizer
 from workers.build_steps.quantization.memory import (
     check_host_memory,
     comparison_bytes,
@@ -191,59 +182,30 @@ def _measure(
             what="Measuring the quantized model",
         )
     tokenizer = load_tokenizer(original)
+    tasks = open_tasks(job)
+    refuse_change(tasks, fetched(job).tasks)
     samples, told["evaluation"] = _samples(job, gate, tokenizer)
-    models = _Models(
+    models = Models(
         original=original, exported=exported, device=device, dtype=dtype,
         rerank_template=spec.settings.rerank_template,
     )  # fmt: skip
     step = _counted(events, 2 * len(samples), clock)
     if original.is_encoder:
-        encoded = _compare_encoders(models, samples, step)
+        encoded = compare_encoders(models, samples, step)
         told["kind"], told["figures"] = "encoder", encoded.to_json()
         told["worst"] = _worst(samples, tokenizer, [-each for each in encoded.cosines], "cosine")
         return Verdict(failure=verdicts.of_encoder(encoded, gate))
-    generated = _compare_generators(models, samples, step)
+    doing = Doing(tasks=tasks, tokenizer=tokenizer, max_length=spec.max_seq_len, events=events)
+    generated, done = compare_generators(models, samples, step, doing)
     told["kind"], told["figures"] = "generation", generated.to_json()
     told["worst"] = _worst(samples, tokenizer, generated.ratios, "perplexity_ratio")
+    if done:
+        told["harness"], told["tasks"] = harness_version(), [each.to_json() for each in done]
     if generated.original_guesses:
         repository = spec.engine_build.checkpoint_repository
         named = repository.repo if repository else original.architecture
         return Verdict(reason=verdicts.why_unmeasured(generated, named))
-    return Verdict(failure=verdicts.of_generation(generated, gate))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Models:
-    """The two models, of which only one is in memory at a time."""
-
-    original: Checkpoint
-    exported: Path
-    device: Device
-    dtype: torch.dtype
-    rerank_template: RerankTemplate | None = None
-
-    def load_original(self) -> nn.Module:
-        return load_model(self.original, device=self.device, dtype=self.dtype)
-
-    def load_exported(self) -> nn.Module:
-        gc.collect()  # the original, which holds references to itself
-        return load_as_served(self.original, self.exported, device=self.device, dtype=self.dtype)
-
-
-def _compare_generators(
-    models: _Models, samples: Sequence[Sequence[int]], step: Callable[[], None]
-) -> generation.GenerationResult:
-    readings = generation.read_original(models.load_original(), samples, step)
-    return generation.compare(models.load_exported(), samples, readings, step)
-
-
-def _compare_encoders(
-    models: _Models, samples: Sequence[Sequence[int]], step: Callable[[], None]
-) -> encoding.EncoderResult:
-    heads = find_heads(models.original, models.device, models.dtype, models.rerank_template)
-    before = encoding.read_answers(models.load_original(), samples, "original", step, heads=heads)
-    after = encoding.read_answers(models.load_exported(), samples, "quantized", step, heads=heads)
-    return encoding.compare(before, after)
+    return Verdict(failure=verdicts.of_generation(generated, gate) or verdicts.of_tasks(done))
 
 
 def _samples(job: Job, gate: Gate, tokenizer: Any) -> tuple[list[Sequence[int]], dict[str, Any]]:

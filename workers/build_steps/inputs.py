@@ -19,4 +19,5 @@ def build_inputs(spec: Mapping[str, Any], fetched: FetchResult) -> dict[str, Any
         told["evaluation"],
         told["adapters"],
         told["remote_code"],
+        told["tasks"],
     )

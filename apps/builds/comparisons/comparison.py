@@ -138,7 +138,9 @@ def _plan(build: Build) -> Mapping[str, Any]:
 
 def _gate(build: Build) -> Mapping[str, Any]:
     gate = _result(build, "gate")
-    return {key: gate[key] for key in ("state", "figures", "limits") if gate.get(key) is not None}
+    tasks = {each["task"]: {each["metric"]: each["quantized"]} for each in gate.get("tasks") or ()}
+    told = {key: gate[key] for key in ("state", "figures", "limits") if gate.get(key) is not None}
+    return told | ({"tasks": tasks} if tasks else {})
 
 
 def _size(build: Build) -> Mapping[str, Any]:

@@ -86,7 +86,7 @@ class GatePanel:
         limits = self.result.get("limits") or {}
         if self.result["kind"] == "encoder":
             return _of_encoder(figures, limits.get("max_agreement_loss"))
-        return _of_generation(figures, limits)
+        return [*_of_generation(figures, limits), *_of_tasks(self.result.get("tasks") or ())]
 
     @property
     def worst(self) -> Sequence[WorstSample]:
@@ -134,6 +134,38 @@ def _of_generation(figures: Mapping[str, Any], limits: Mapping[str, Any]) -> Seq
             limit=formats.ABSENT if choice is None else f"at least {formats.percent(choice)}",
         ),
     ]
+
+
+def _of_tasks(tasks: Sequence[Mapping[str, Any]]) -> Sequence[Figure]:
+    return [
+        Figure(
+            label=f"{each['task']}, {each['metric']}, {_questions(each['questions'])}",
+            original=formats.number(each["original"], 4),
+            exported=formats.number(each["quantized"], 4),
+            measured=_changed(each["quantized"] - each["original"]),
+            limit=_allowed(each),
+        )
+        for each in tasks
+    ]
+
+
+def _questions(count: int) -> str:
+    return f"{formats.number(count)} question{'' if count == 1 else 's'}"
+
+
+def _allowed(task: Mapping[str, Any]) -> str:
+    """Return how much worse the figure may be: `-0.0200`, where more is better."""
+    sign = -1 if task["higher_is_better"] else 1
+    limits = []
+    if (loss := task.get("max_loss")) is not None:
+        limits.append(_changed(sign * loss))
+    if (share := task.get("max_loss_share")) is not None:
+        limits.append(f"{'-' if sign < 0 else '+'}{formats.percent(share)}")
+    return " and ".join(limits)
+
+
+def _changed(by: float) -> str:
+    return f"{'-' if by < 0 else '+'}{formats.number(abs(by), 4)}"
 
 
 def _of_encoder(figures: Mapping[str, Any], limit: float | None) -> Sequence[Figure]:

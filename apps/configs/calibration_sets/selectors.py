@@ -1,6 +1,7 @@
 """Reads of calibration sets: for pages, for checks, for jobs and for the sweep of the store."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
@@ -23,6 +24,8 @@ _PATHS = (
     "spec__model_metadata__enginehouse__gate__evaluation_dataset",
 )
 """Where a stored spec names data sets."""
+_TASKS = ("spec__enginehouse__gate__tasks", "spec__model_metadata__enginehouse__gate__tasks")
+"""Where it has tasks, each of which may name one."""
 
 
 def set_list(*, team: Team) -> QuerySet[CalibrationSet]:
@@ -113,10 +116,17 @@ def revisions_naming(*, team: Team, names: Iterable[str]) -> Sequence[Revision]:
     wanted = {*names, *(f"{facts.PREFIX}{name}" for name in names)}
     last = Revision.objects.filter(config__team=team).order_by("config_id", "-number")
     # Read once and compared here: a condition for each name would cut every document open again.
-    said = last.distinct("config_id").values_list("id", *(KT(path) for path in _PATHS))
-    naming = [each for each, *data in said if wanted & {_without_version(it) for it in data}]
+    said = last.distinct("config_id").values_list("id", *(KT(path) for path in (*_PATHS, *_TASKS)))
+    naming = [each for each, *told in said if wanted & {*map(_without_version, _data(told))}]
     found = Revision.objects.filter(id__in=naming)
     return list(found.select_related("config__team").order_by("config__name"))
+
+
+def _data(told: Sequence[str | None]) -> Iterator[str | None]:
+    """Yield the data sets of what was read at the two kinds of places."""
+    yield from told[: len(_PATHS)]
+    for tasks in filter(None, told[len(_PATHS) :]):
+        yield from (each.get("dataset") for each in json.loads(tasks).values())
 
 
 def _without_version(dataset: str | None) -> str:

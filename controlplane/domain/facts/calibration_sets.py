@@ -120,6 +120,7 @@ def nearest(name: str, sets: Iterable[str]) -> str | None:
 
 def data_sets(spec: Spec) -> tuple[str, ...]:
     """Return the data sets that a spec names: to calibrate on, and to measure on."""
-    evaluation = spec.settings.gate.evaluation_dataset
+    gate = spec.settings.gate
     calibration = spec.engine_build.quantization_config.calib_dataset
-    return (calibration, evaluation) if evaluation else (calibration,)
+    tasks = (each.dataset for each in gate.tasks.values())
+    return (calibration, *(each for each in (gate.evaluation_dataset, *tasks) if each))

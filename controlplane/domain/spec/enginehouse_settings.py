@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field, StrictBool, StrictInt, StringConstraints
 
 from controlplane.domain.spec.choices import Dtype, RerankTemplate, RuntimeChoice
+from controlplane.domain.spec.gate_tasks import GateTask, TaskName
 from controlplane.domain.spec.section import Section
 
 PoolName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
@@ -29,6 +30,8 @@ class Gate(Section):
     """Share of cosine and label agreement that may be lost; encoders only."""
     evaluation_dataset: str | None = None
     """The user's own text to measure on; the calibration set's held-out part when absent."""
+    tasks: Annotated[dict[TaskName, GateTask], Field(max_length=16)] = {}
+    """Tasks of lm-eval that both models do, by name; generation only."""
 
 
 class Calibration(Section):

@@ -25,6 +25,42 @@ def agreement_lost(what: str, value: float, limit: float) -> StepFailure:
     return step_failure(gate.AGREEMENT, what=what, value=value, limit=1 - limit)
 
 
+def task_lost(
+    task: str, metric: str, *, before: float, after: float, questions: int, limit: str
+) -> StepFailure:
+    """Return the failure of a task that the quantized model does worse than it may."""
+    return step_failure(
+        gate.TASK_LOSS, task=task, metric=metric, before=before, after=after,
+        questions=questions, limit=limit,
+    )  # fmt: skip
+
+
+def no_harness() -> StepFailure:
+    return step_failure(gate.HARNESS)
+
+
+def unknown_task(task: str, version: str, close: str | None) -> StepFailure:
+    meant = f"; `{close}` was probably meant" if close else ""
+    return step_failure(gate.TASK_UNKNOWN, task=task, version=version, meant=meant)
+
+
+def no_questions(task: str, reason: str) -> StepFailure:
+    return step_failure(gate.TASK_DATA, task=task, reason=reason.rstrip("."))
+
+
+def bad_rows(task: str, dataset: str, reason: str) -> StepFailure:
+    return step_failure(gate.TASK_ROWS, task=task, dataset=dataset, reason=reason.rstrip("."))
+
+
+def broken_task(task: str, reason: str) -> StepFailure:
+    return step_failure(gate.TASK_BROKEN, task=task, reason=reason.rstrip("."))
+
+
+def no_metric(task: str, metric: str | None, known: Sequence[str]) -> StepFailure:
+    listed = ", ".join(f"`{each}`" for each in known) or "none"
+    return step_failure(gate.TASK_METRIC, task=task, metric=metric or "", known=listed)
+
+
 def missing_scale(name: str, expected: float | None = None) -> StepFailure:
     return step_failure(gate.SCALE_MISSING, name=name, asked=_asked(expected))
 

@@ -1,6 +1,7 @@
 """Whether a loss is within the limits of the config."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from controlplane.domain.spec.enginehouse_settings import Gate
@@ -8,6 +9,7 @@ from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
 from workers.build_steps.gating.encoding import EncoderResult
 from workers.build_steps.gating.generation import GenerationResult
+from workers.build_steps.gating.tasks.results import TaskResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,11 @@ def of_generation(result: GenerationResult, gate: Gate) -> StepFailure | None:
     if result.same_choice < gate.min_same_choice:
         return failures.chose_otherwise(result.same_choice, gate.min_same_choice)
     return None
+
+
+def of_tasks(done: Iterable[TaskResult]) -> StepFailure | None:
+    """Return the failure of the first task at which too much was lost, or None."""
+    return next((failure for each in done if (failure := each.failure())), None)
 
 
 def of_encoder(result: EncoderResult, gate: Gate) -> StepFailure | None:

@@ -90,7 +90,7 @@ def pinned_data(build: Build) -> Mapping[str, str]:
     if not result:
         return {}
     fetched = FetchResult.model_validate(result)
-    found = filter(None, (fetched.calibration, fetched.evaluation))
+    found = filter(None, (fetched.calibration, fetched.evaluation, *fetched.tasks))
     return {told.dataset: told.revision for told in found}
 
 

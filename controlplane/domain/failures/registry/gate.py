@@ -1,11 +1,12 @@
 """The quality gate."""
 
 from controlplane.domain.failures import fields
-from controlplane.domain.failures.kind import FailureKind, configuration, ours
+from controlplane.domain.failures.kind import FailureKind, configuration, machine, ours
 
 _CLOSER_DATA = "Raise `calib_size` or use a calibration set closer to your traffic; "
 _LOSE_LESS = f"{_CLOSER_DATA}`fp8` instead of an `_kv` or `fp4` type loses less. "
 _ACCEPT = "To accept the loss, {limit} the limit or promote anyway."
+_TASKS = f"{fields.GATE}.tasks"
 _RAISE, _LOWER = _ACCEPT.format(limit="raise"), _ACCEPT.format(limit="lower")
 
 
@@ -52,6 +53,53 @@ NO_SAMPLES = configuration(
     "Name another evaluation set, or leave it away: then a part of the calibration set is held "
     "out.",
     field=f"{fields.GATE}.evaluation_dataset",
+)
+TASK_LOSS = configuration(
+    "EHG-TASK-LOSS",
+    "Quantization took `{metric}` of the task `{task}` from {before:.4f} to {after:.4f} on "
+    "{questions:,} questions; the limit is a loss of {limit}.",
+    f"{_LOSE_LESS}Fewer questions make one of them count more. {_RAISE}",
+    field=_TASKS,
+)
+HARNESS = machine(
+    "EHG-HARNESS",
+    "`enginehouse.gate.tasks` is done with lm-eval, which this build worker does not have.",
+    "On the build worker: `pip install 'enginehouse[gate-tasks]'`, then retry; or remove the "
+    "tasks.",
+    field=_TASKS,
+)
+TASK_UNKNOWN = configuration(
+    "EHG-TASK-UNKNOWN",
+    "There is no task `{task}` in lm-eval {version}{meant}.",
+    "`lm_eval ls tasks` lists what it has. A task of your own needs `dataset` and `definition`.",
+    field=_TASKS,
+)
+TASK_DATA = machine(
+    "EHG-TASK-DATA",
+    "The questions of the task `{task}` could not be read, and no others are asked in their "
+    "place: {reason}.",
+    "Check the network and HF_ENDPOINT, then retry. Offline, name rows of your own: `dataset` with "
+    "a set of the team or a .jsonl file, and a `definition`.",
+    field=_TASKS,
+)
+TASK_ROWS = configuration(
+    "EHG-TASK-ROWS",
+    "`{dataset}` of the task `{task}` cannot be asked from: {reason}.",
+    "Name a .jsonl file with one object per line, in a folder of LOCAL_CHECKPOINT_ROOTS or "
+    "uploaded as a set of the team.",
+    field=_TASKS,
+)
+TASK_BROKEN = configuration(
+    "EHG-TASK-BROKEN",
+    "The task `{task}` cannot be done by lm-eval: {reason}.",
+    "Compare `definition` with the columns of its rows; of a task of lm-eval, name another one.",
+    field=_TASKS,
+)
+TASK_METRIC = configuration(
+    "EHG-TASK-METRIC",
+    "The task `{task}` has no figure `{metric}`; it has {known}.",
+    "Set `metric` to one of them. Of a group that has none, name its tasks.",
+    field=_TASKS,
 )
 SCALE_MISSING = _broken(
     "EHG-SCALE-MISSING", "the scale `{name}` is missing from the exported files{asked}"

@@ -26,9 +26,11 @@ _SOURCE = sources.enginehouse("calibration sets")
 def _named(c: Context) -> dict[str, str]:
     """Return field -> data set, of every field that names one."""
     given = {_DATASET: c.spec.engine_build.quantization_config.calib_dataset}
-    evaluation = c.spec.settings.gate.evaluation_dataset
-    path = f"{c.spec.settings_path}.gate.evaluation_dataset"
-    return given | ({path: evaluation} if evaluation else {})
+    gate, path = c.spec.settings.gate, f"{c.spec.settings_path}.gate"
+    measured_on = {f"{path}.evaluation_dataset": gate.evaluation_dataset} | {
+        f"{path}.tasks.{name}.dataset": task.dataset for name, task in gate.tasks.items()
+    }
+    return given | {field: each for field, each in measured_on.items() if each}
 
 
 def _sets(c: Context) -> dict[str, CalibrationSet]:

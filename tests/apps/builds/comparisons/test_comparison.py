@@ -95,6 +95,17 @@ def test_rest_compares_with_another_build_or_the_one_before(
     assert client_of(cast.outsider).get(path)[0] == 404
 
 
+def test_tasks_of_the_gate_are_compared_by_their_figures(
+    cast: "Cast", pair: tuple[Build, Build]
+) -> None:
+    task = {"task": "arc_easy", "metric": "acc_norm", "quantized": 0.69}
+    pair[1].steps.filter(name="gate").update(result=GATE | {"tasks": [task]})
+    told = client_of(cast.owner).get(f"/v1/builds/{pair[1].id}/comparison")[1]
+    (gate,) = (part["rows"] for part in told["parts"] if part["name"] == "gate")
+    (row,) = (row for row in gate if row["label"].startswith("tasks"))
+    assert (row["label"], row["left"], row["right"]) == ("tasks.arc_easy.acc_norm", None, 0.69)
+
+
 @pytest.mark.parametrize("query", ["", "?build=1", "?build=1&build=1", "?build=1&build=x"])
 def test_anything_but_two_builds_asks_for_two(cast: "Cast", query: str) -> None:
     answer = signed_in(cast.owner).get(f"/builds/compare/{query}")

@@ -127,6 +127,35 @@ def test_an_encoder_is_measured_by_cosine_and_agreement() -> None:
     assert device.worst[0].figure == "cosine 0.9100"
 
 
+TASK = {
+    "task": "arc_easy", "metric": "acc_norm", "original": 0.715, "quantized": 0.705, "loss": 0.01,
+    "higher_is_better": True, "questions": 200, "max_loss": 0.02, "max_loss_share": None,
+    "others": {"acc": {"original": 0.7, "quantized": 0.7}},
+}  # fmt: skip
+
+
+def test_tasks_are_shown_beside_perplexity_and_named_in_the_passport() -> None:
+    gate = GATE | {"tasks": [TASK], "harness": "0.4.13"}
+    page = page_of(gate)
+    for shown in ("arc_easy, acc_norm, 200 questions", "0.7150", "0.7050", "-0.0100", "-0.0200"):
+        assert shown in page, shown
+    assert gate_words(gate).endswith("arc_easy, acc_norm, 200 questions -0.0100, limit -0.0200")
+
+
+@pytest.mark.parametrize(
+    ("change", "limit"),
+    [
+        ({}, "-0.0200"),
+        ({"max_loss": None, "max_loss_share": 0.05}, "-5.0\u2009%"),
+        ({"max_loss_share": 0.05}, "-0.0200 and -5.0\u2009%"),
+        ({"higher_is_better": False}, "+0.0200"),
+    ],
+)
+def test_the_limit_of_a_task_says_which_way_it_may_go(change: dict[str, Any], limit: str) -> None:
+    panel = GatePanel(result=GATE | {"tasks": [TASK | change]})
+    assert panel.figures[-1].limit == limit
+
+
 def test_the_passport_tells_what_was_calibrated_on_what() -> None:
     page = page_of(GATE, calibration=CALIBRATION, quantization=QUANTIZATION)
     assert "fp8: FP8 in 210 layers, KV cache 16-bit, on CPU, 2 threads" in page

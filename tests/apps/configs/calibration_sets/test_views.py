@@ -1,15 +1,20 @@
 """The pages of calibration data: uploaded, looked at, previewed and deleted by the team alone."""
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from apps.configs.calibration_sets.models import CalibrationPreview, CalibrationSet
-from apps.configs.calibration_sets.selectors import previews_of
+from apps.configs.calibration_sets.selectors import previews_of, revisions_naming, sets_of_job
 from apps.configs.services.configs import config_create
 from controlplane import clock
+from controlplane.artifacts import ArtifactStore
+from controlplane.domain.spec import Spec
 from tests.apps.configs.calibration_sets.test_api import QUANTIZED
 from tests.apps.configs.calibration_sets.uploads import jsonl, stored
 from tests.apps.pages import committed_queries, polled, queries_of, signed_in
@@ -167,3 +172,35 @@ def test_the_list_takes_as_many_queries_as_before(cast: Cast) -> None:
     for number in range(3, 9):
         stored(cast.team, f"set-{number}")
     assert queries_of(client, "/calibration-sets/") == few == committed_queries("calibration_sets")
+
+
+ASKED = """enginehouse:
+  gate:
+    tasks:
+      parcels:
+        dataset: team/parcels
+        definition:
+          output_type: multiple_choice
+          doc_to_text: "{{ text }}"
+          doc_to_choice: choices
+          doc_to_target: answer
+"""
+
+
+def test_a_set_of_questions_keeps_its_columns_and_knows_the_config_whose_gate_asks_it(
+    cast: Cast,
+) -> None:
+    row = '{"text": "Where is parcel number %d today?", "choices": ["here", "gone"], "answer": 1}\n'
+    content = "".join(row % number for number in range(12)).encode()
+    version = stored(cast.team, "parcels", content)
+    text = config_text("/checkpoints/tiny") + QUANTIZED.format("enginehouse/general") + ASKED
+    config = config_create(team=cast.team, name="tiny", text=text)
+    (naming,) = revisions_naming(team=cast.team, names=["parcels"])
+    assert naming.config == config
+    assert revisions_naming(team=cast.team, names=["chats"]) == []
+    told = sets_of_job(team=cast.team, spec=Spec.model_validate(naming.spec))
+    assert told["team/parcels"]["content_digest"] == version.content_digest
+    store = ArtifactStore.open(settings.ARTIFACT_URL)
+    with tempfile.TemporaryDirectory() as folder:
+        store.materialize(version.content_digest, Path(folder) / "set")
+        assert (Path(folder) / "set" / version.file_name).read_bytes() == content
