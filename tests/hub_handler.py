@@ -19,7 +19,9 @@ _RESOLVE = re.compile(r"/(?P<repo>.+?)/resolve/(?P<revision>[^/]+)/(?P<path>.+)"
 # A data set is the repository `datasets/<its name>`; that is how its files are addressed too.
 _INFO = re.compile(r"/api/(models/)?(?P<repo>(datasets/)?.+?)(/revision/(?P<revision>[^/]+))?")
 _FRONT_MATTER = re.compile(r"---\n(?P<yaml>.*?)\n---", re.DOTALL)
-_TREE = re.compile(r"/api/models/(?P<repo>.+?)/tree/(?P<revision>[^/]+)(/(?P<path>.*))?")
+_TREE = re.compile(
+    r"/api/(models/)?(?P<repo>(datasets/)?.+?)/tree/(?P<revision>[^/]+)(/(?P<path>.*))?"
+)
 _CDN = re.compile(r"/cdn/(?P<sha256>[0-9a-f]{64})")
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,12 +27,16 @@ def harness_version() -> str:
     return version(PACKAGE)
 
 
-def prepare(options: SourceOptions, cache: Path | None) -> None:
-    """Import the harness so that it asks the right hub and runs nobody else's code."""
+def prepare(options: SourceOptions, cache: Path | None, token: str | None) -> None:
+    """Import the harness so that it asks the right hub and runs nobody else's code.
+
+    `token` opens gated questions; without one no other of this machine is sent.
+    """
     if options.hf_endpoint:
         os.environ["HF_ENDPOINT"] = options.hf_endpoint
     if cache is not None:
         os.environ["HF_DATASETS_CACHE"] = str(cache / "task-questions")
+    _send_only(token)
     _forbid_strange_metrics()
     _forbid_code_in_templates()
 
@@ -47,6 +52,13 @@ def explained(task: str) -> Iterator[None]:
         raise failures.no_questions(task, _said(error)) from error
     except Exception as error:  # whatever a task and its rows come to
         raise failures.broken_task(task, _said(error)) from error
+
+
+def _send_only(token: str | None) -> None:
+    import datasets
+
+    load = getattr(datasets.load_dataset, "func", datasets.load_dataset)
+    datasets.load_dataset = partial(load, token=token or False)
 
 
 def _forbid_strange_metrics() -> None:

@@ -55,9 +55,9 @@ def open_tasks(job: Job) -> tuple[OpenTask, ...]:
     if not asked:
         return ()
     check_installed()
-    options = job.options.sources()
-    prepare(options, job.options.cache_dir)
-    opener = _Opener(places=Places.of_job(spec, job.options, job.secrets))
+    places = Places.of_job(spec, job.options, job.secrets)
+    prepare(places.sources, job.options.cache_dir, places.token)
+    opener = _Opener(places=places)
     return tuple(opener.open(name, task) for name, task in asked.items())
 
 
