@@ -24,6 +24,7 @@ class Kind(StrEnum):
     CHOICE = "choice"
     SWITCH = "switch"
     ACCELERATOR = "accelerator"
+    MAPPING = "mapping"
     NAMES = "names"
     """Several, with commas between them."""
 

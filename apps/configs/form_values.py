@@ -52,6 +52,8 @@ def field_text(data: Mapping[str, Any], field: Field) -> str:
         return _ON if value else _OFF
     if field.kind is Kind.ACCELERATOR:
         return str(value).partition(":")[0]
+    if field.kind is Kind.MAPPING:
+        return json_or_text(value)
     if field.kind is Kind.NAMES and isinstance(value, list):
         return ", ".join(map(str, value))
     return str(value)

@@ -217,8 +217,10 @@ def predict_route(deployment: Deployment) -> str:
     """Return the engine's own path behind `predict`."""
     route = _runtime_section(deployment).get("webserver_default_route")
     if not is_encoder(deployment) or deployment.checkpoint is None:
-        return DEFAULT_PREDICT_ROUTE
-    return default_route(CheckpointFacts.model_validate(deployment.checkpoint))
+        return str(route or DEFAULT_PREDICT_ROUTE)
+    checkpoint = CheckpointFacts.model_validate(deployment.checkpoint)
+    ranks = bool(_own_settings(deployment).get("rerank_template"))
+    return RUNTIMES[deployment.runtime].predict_route(route, checkpoint, ranks=ranks)
 
 
 def is_encoder(deployment: Deployment) -> bool:

@@ -140,7 +140,7 @@ def _content(checkpoint: CheckpointFacts, named: Named, length: int | None) -> d
     else:
         build["base_model"] = engine.base_model or "decoder"
     if _is_encoder(checkpoint):
-        runtime["webserver_default_route"] = default_route(checkpoint.role)
+        runtime["webserver_default_route"] = default_route(checkpoint)
     elif length:
         (runtime if engine.stack == "v2" else build)["max_seq_len"] = length
     secrets = {named.secret_name: None} if named.secret_name else {}

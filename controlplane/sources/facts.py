@@ -11,7 +11,7 @@ from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.chat_forms import template_text
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.matrices import read_matrices
-from controlplane.domain.facts.pooling import LENGTH_FILES, POOLING_FILE
+from controlplane.domain.facts.pooling import LENGTH_FILES, MODULES_FILE, POOLING_FILE
 from controlplane.domain.json_text import read_json
 from controlplane.domain.storable import unstorable_text
 from controlplane.sources.failures import bad_file

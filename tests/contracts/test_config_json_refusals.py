@@ -19,7 +19,7 @@ from workers.build_steps.quantization.checkpoint import open_checkpoint
 from workers.engine import loader
 from workers.engine.errors import CheckpointRefused
 from workers.engine.pooling import loader as pooling_loader
-from workers.engine.scheme import read_scheme
+from workers.engine.scheme_reader import read_scheme
 
 pytestmark = pytest.mark.engine
 

@@ -24,7 +24,7 @@ from workers.engine.long_rope import LongRope, take_over_rope
 from workers.engine.model_class import class_of
 from workers.engine.quantized_loader import EmulatedModel, load_emulated
 from workers.engine.runner import ATTENTION_NAME
-from workers.engine.scheme import read_scheme
+from workers.engine.scheme_reader import read_scheme
 from workers.engine.settings import EngineSettings
 from workers.engine.whole import refuse_not_finite, refuse_unfit
 

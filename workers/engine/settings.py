@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from controlplane.domain.spec.choices import RerankTemplate
+from workers.engine.drafts import MakeDrafter
 
 
 class Policy(StrEnum):

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from controlplane.domain.facts.pooling import Pooling
+
 
 class Role(StrEnum):
     """What a checkpoint is made to do."""
@@ -44,6 +46,8 @@ _WITHOUT_LANGUAGE_HEAD = (
     "Model", "ForSequenceClassification", "ForTokenClassification", "ForTextEncoding",
     "ForQuestionAnswering", "ForReward",
 )  # fmt: skip
+_MULTI_VECTOR = ("HF_ColBERT", "ColBERT", "ColModernVBert", "ColPali", "ColQwen", "ColIdefics")
+"""Source: the classes of transformers 5.24 for retrieval and of the ColBERT library, 2026-11-30."""
 SPEECH_MODEL_TYPES = frozenset(
     {"whisper", "wav2vec2", "hubert", "speecht5", "bark", "csm", "dia", "kyutai_speech_to_text",
      "moonshine", "moshi", "musicgen", "parler_tts", "seamless_m4t", "seamless_m4t_v2",

@@ -13,6 +13,7 @@ RERANK_ROUTE = "/rerank"
 _BY_ROLE: Mapping[Role, tuple[str, ...]] = {
     Role.EMBEDDING: (EMBEDDINGS_ROUTE, "/v1/systemone"),
     Role.TOKEN_CLASSIFICATION: ("/predict_tokens",),
+    Role.RERANKING: (RERANK_ROUTE, PREDICT_ROUTE),
 }
 _LOGIT_SCORE = "_LogitScore/"
 """The folder in which sentence-transformers says which token's score it is."""

@@ -20,9 +20,12 @@ class PrecisionSupport:
 
     expanded_from: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Label of a number -> compute capability from which on its weights are computed in 16 bits."""
+    stored_from: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Method of a checkpoint in FP8 -> the same, where it is not as for our own builds."""
+    unquantized: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Label of a number -> types of models whose weights it does not take in it."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """Label of a number -> why the runtime loads no weights in it."""
-    quantizes_gemma: bool = False
 
 
 def precision_refusal(

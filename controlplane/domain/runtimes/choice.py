@@ -8,6 +8,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.runtimes import RUNTIMES, Runtime
 from controlplane.domain.runtimes.capability import Feature, weights_feature
+from controlplane.domain.runtimes.open_routes import nearest_version
 from controlplane.domain.runtimes.runtime import Task
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import RUNTIME_ON_CPU, RUNTIME_ON_GPU, RuntimeChoice

@@ -45,6 +45,10 @@ def route_values(
     yield EffectiveValue(
         field="trt_llm.runtime.webserver_default_route",
         asked=asked,
-        effective=asked or default_route(checkpoint),
-        reason="Chosen by what the checkpoint does, as none is written.",
+        effective=effective,
+        reason=(
+            f"{runtime.title} has no `{asked}`; the same is answered there, in its own words."
+            if asked
+            else "Chosen by what the checkpoint does, as none is written."
+        ),
     )

@@ -212,6 +212,28 @@ class Runtime(Protocol):
         """Return whether it makes vectors or scores with a checkpoint of this class."""
         return True
 
+    def predict_route(
+        self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
+    ) -> str:
+        """Return where its engine answers what `predict` of an encoder asks.
+
+        `asked` is the config's route, one of the hosted product's; `ranks` says that a language
+        model is to rank by its answers.
+        """
+        return asked or (RERANK_ROUTE if ranks else default_route(checkpoint))
+
+    def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+        """Return why requests with tools are refused though the template shows tools, if so."""
+        return None
+
+    def unread_reasoning(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+        """Return how answers set reasoning apart, in words, where it is left in them."""
+        return None
+
+    def argument_faults(self, spec: Spec, ran: Collection[str]) -> Iterable[ArgumentFault]:
+        """Return what is wrong with arguments by its own names, in the versions that hosts ran."""
+        return ()
+
     def memory_in(self, version: str) -> RuntimeMemory:
         """Return what a plan has to know of one of its versions."""
         return self.memory

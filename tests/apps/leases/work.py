@@ -12,7 +12,7 @@ from apps.secrets.models import Secret, SecretTest
 from controlplane import clock
 from tests import factories
 
-KINDS = ("build", "facts", "preview", "secret_test")
+KINDS = ("build", "facts", "preview", "push", "secret_test")
 
 
 def _preview() -> CalibrationPreview:
@@ -33,6 +33,7 @@ _ROWS: Mapping[str, Callable[[], Any]] = {
     "build": factories.make_build,
     "facts": factories.make_checkpoint_record,
     "preview": _preview,
+    "push": factories.make_push,
     "secret_test": _secret_test,
 }
 

@@ -81,7 +81,8 @@ def test_a_deployments_adapters_are_named_and_nothing_of_where_they_are_from() -
     ("runtime", "architecture", "named", "route"),
     [
         ("native", "BertModel", None, "/v1/embeddings"),
-        ("native", "BertForSequenceClassification", None, "/predict"),
+        ("native", "BertForSequenceClassification", None, "/rerank"),
+        ("native", "BertForSequenceClassification", "/predict", "/predict"),
         ("native", "BertForSequenceClassification", "/rerank", "/rerank"),
         ("native", "BertForTokenClassification", None, "/predict_tokens"),
         ("vllm", "BertModel", None, "/v1/embeddings"),

@@ -14,7 +14,7 @@ from tests.workers.build_steps.quantizing import (
     refused,
     tensors_of,
 )
-from workers.engine.scheme import read_scheme
+from workers.engine.scheme_reader import read_scheme
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
 LAYERS = 12

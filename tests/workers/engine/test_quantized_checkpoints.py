@@ -17,7 +17,7 @@ from tests.workers.engine.quantized_folders import (
     engine_logits,
     make_artifact,
 )
-from workers.engine.scheme import read_scheme
+from workers.engine.scheme_reader import read_scheme
 from workers.engine.settings import EngineSettings
 
 pytestmark = pytest.mark.engine

@@ -19,7 +19,7 @@ from tests.workers.engine.quantized_folders import (
 )
 from workers.engine.engine import Engine
 from workers.engine.errors import CheckpointRefused
-from workers.engine.scheme import read_scheme
+from workers.engine.scheme_reader import read_scheme
 from workers.engine.settings import EngineSettings
 
 pytestmark = pytest.mark.engine

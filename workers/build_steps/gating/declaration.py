@@ -12,7 +12,8 @@ from workers.build_steps.gating import failures
 from workers.build_steps.quantization.exported import PACKED_WEIGHT, Exported, headers
 from workers.engine.errors import CheckpointRefused
 from workers.engine.rounding import NVFP4_BLOCK
-from workers.engine.scheme import Scheme, read_scheme
+from workers.engine.scheme import Scheme
+from workers.engine.scheme_reader import read_scheme
 
 _STORED_AS = {"FP8": "F8_E4M3", "NVFP4": "U8"}
 _PACKED = "I32"

@@ -31,11 +31,18 @@ class Encoder:
     """A tokenizer that knows the model's limit; safe to use from several threads."""
 
     def __init__(
-        self, tokenizer: Any, *, max_length: int, max_texts: int = 128, keeps_places: bool = True
+        self,
+        tokenizer: Any,
+        *,
+        max_length: int,
+        max_texts: int = 128,
+        template: PairTemplate | None = None,
+        keeps_places: bool = True,
     ) -> None:
         """`keeps_places`: rows say where in the text each token is, which takes as long again."""
         self.tokenizer = tokenizer
         self._keeps_places = keeps_places
+        self._template = template
         self.max_length = max_length
         self._max_texts = max_texts
         self._backend = tokenizer.backend_tokenizer

@@ -39,7 +39,7 @@ class PoolingEngine:
         self.model, tokenizer = self._thread.load(self._load)
         self.encoder = Encoder(
             tokenizer, max_length=self._max_length(tokenizer),
-            max_texts=settings.max_client_batch_size,
+            max_texts=settings.max_client_batch_size, template=self.model.template,
             keeps_places=self.model.task is Task.LABEL_TOKENS,
         )  # fmt: skip
         self._runner = self._thread.load(self._make_runner)

@@ -30,7 +30,7 @@ from workers.engine.pooling.heads import (
 from workers.engine.pooling.sentence import Sentence, read_sentence
 from workers.engine.pooling.templates import PairTemplate, find_template
 from workers.engine.quantized_loader import load_emulated
-from workers.engine.scheme import read_scheme
+from workers.engine.scheme_reader import read_scheme
 from workers.engine.settings import EngineSettings
 from workers.engine.task import Task, read_task
 from workers.engine.whole import refuse_not_finite, refuse_unfit

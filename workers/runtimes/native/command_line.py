@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.domain.spec.choices import RerankTemplate
+from workers.engine.drafts import MakeDrafter
 from workers.engine.settings import EngineSettings, Policy
 
 TASKS: Mapping[str, bool | None] = {"auto": None, "generate": False, "pool": True}

@@ -19,6 +19,7 @@ from controlplane.domain.rules.rule import (
     Severity,
     at,
 )
+from controlplane.domain.runtimes.capability import Capability, Feature
 from controlplane.domain.spec.choices import QuantizationType
 
 QUANTIZATION = "trt_llm.build.quantization_type"

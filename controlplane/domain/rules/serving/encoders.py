@@ -79,7 +79,7 @@ def _suits_bei(c: Context) -> bool:
     """Return whether `encoder` serves what the checkpoint does, and pools as it does."""
     if c.checkpoint.role is Role.TOKEN_CLASSIFICATION:
         return False
-    return c.checkpoint.role in _FITTING and not _pools_otherwise(c)
+    return bool(fitting_routes(c.checkpoint)) and not _pools_otherwise(c)
 
 
 def _pools_otherwise(c: Context) -> bool:

@@ -23,7 +23,6 @@ _PLACES = {
     Feature.ADAPTERS: _ADAPTERS,
     Feature.PIPELINE_PARALLEL: _STAGES,
     Feature.MULTIMODAL: _REPO,
-    Feature.FP8_WEIGHTS: _REPO,
     Feature.MIXED_WEIGHTS: _BUDGET,
     Feature.FP8_KV_CACHE: "trt_llm.build.quantization_type",
     Feature.HOST_KV_CACHE: "trt_llm.runtime.kv_cache_host_memory_bytes",
@@ -31,8 +30,8 @@ _PLACES = {
 }
 """Where a config asks for it, of those that have no path of their own in each stack."""
 _OF_OTHER_RULES = frozenset({
-    Feature.ACCELERATOR, Feature.FP4_WEIGHTS, Feature.INT4_WEIGHTS, Feature.INT4_WEIGHTS_FP8_INPUTS,
-    Feature.POOLING,
+    Feature.ACCELERATOR, Feature.FP8_WEIGHTS, Feature.FP4_WEIGHTS, Feature.INT4_WEIGHTS,
+    Feature.INT4_WEIGHTS_FP8_INPUTS, Feature.POOLING,
 })  # fmt: skip
 _OF_REQUESTS = (Feature.STRUCTURED_OUTPUT, Feature.TOOLS)
 """What any request for text may ask for."""
@@ -56,19 +55,11 @@ def _refused(c: Context) -> list[Feature]:
 
 
 def _is_said(c: Context, feature: Feature) -> bool:
-    asks_fp8 = c.spec.quantization_type.is_fp8
-    match feature:
-        case Feature.FP8_WEIGHTS:
-            stored = c.known.checkpoint
-            expands = stored is not None and is_expanded_as_stored(
-                stored, c.gpu, c.memory.precisions
-            )
-            return asks_fp8 or expands
-        case Feature.MIXED_WEIGHTS:
-            return c.can(Feature.FP4_WEIGHTS).is_refused
-        case Feature.FP8_KV_CACHE:
-            return asks_fp8 and c.spec.quantization_type.quantizes_kv_cache
-    return False
+    """Return whether another rule says so of the type that the config asks for."""
+    kind = c.spec.quantization_type
+    if feature is Feature.MIXED_WEIGHTS:
+        return c.can(Feature.FP4_WEIGHTS).is_refused
+    return feature is Feature.FP8_KV_CACHE and kind.is_fp8 and kind.quantizes_kv_cache
 
 
 def _place(c: Context, feature: Feature) -> str:

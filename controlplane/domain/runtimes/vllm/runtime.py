@@ -6,6 +6,7 @@ from typing import Any
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
+from controlplane.domain.runtimes.argument_fault import ArgumentFault
 from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.gpu_values import gpu_values
 from controlplane.domain.runtimes.launch import Launch, Start
@@ -28,7 +29,7 @@ from controlplane.domain.runtimes.vllm.engine_keys import untranslated
 from controlplane.domain.runtimes.vllm.memory import MEMORY, MEMORY_OF_NEWER
 from controlplane.domain.runtimes.vllm.pairs import PAIRS
 from controlplane.domain.runtimes.vllm.parse import EXPERTS
-from controlplane.domain.runtimes.vllm.reasons import REASONS
+from controlplane.domain.runtimes.vllm.reasons import REASONS, TOLD_ALONE
 from controlplane.domain.spec import Spec
 
 
@@ -73,6 +74,28 @@ class Vllm(Runtime):
         """Return the launch of `vllm serve`."""
         version = start.version or capabilities.VERSION
         return render.render(spec, checkpoint, version=version, **start.shared())
+
+    def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
+        """Return whether its engine can do what is asked of a model that ranks."""
+        return spec.settings.rerank_template is None
+
+    def predict_route(
+        self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
+    ) -> str:
+        """Return the route of its pooling runner."""
+        return encoder_routes.predict_route(asked, checkpoint)
+
+    def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+        """Return why requests with tools are refused though the template shows tools, if so."""
+        return tool_refusal(spec, checkpoint)
+
+    def unread_reasoning(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
+        """Return how answers set reasoning apart, in words, where it is left in them."""
+        return unread_reasoning(spec, checkpoint)
+
+    def argument_faults(self, spec: Spec, ran: Collection[str]) -> Iterable[ArgumentFault]:
+        """Return what is wrong with arguments by its own names, in the versions that hosts ran."""
+        return argument_faults(spec, ran)
 
     def ignored_in(self, spec: Spec) -> Mapping[str, str]:
         """Return what it does not read; experts it keeps whole over all of the ranks."""

@@ -59,11 +59,12 @@ def forms_of(engine: PoolingEngine) -> Routes:
     found: dict[str, Sequence[Form[Any]]] = {}
     if model.sentence is not None:
         found |= _embedding_forms(Embeddings(engine, model.sentence))
-    if model.task is Task.CLASSIFY:
+    if model.task in (Task.CLASSIFY, Task.RERANK):
         found |= _scoring_forms(engine)
     if model.task is Task.LABEL_TOKENS:
         tokens = TokenLabels(engine)
         found["/predict_tokens"] = [Form(kind=TokenFields, encode=tokens.rows, body=tokens.body)]
+        found["/"] = [Form(kind=HubTokenFields, encode=tokens.rows, body=tokens.hub_body)]
     return found
 
 
