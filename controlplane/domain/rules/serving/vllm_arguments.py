@@ -106,7 +106,7 @@ MISPLACED = _rule(
     FaultKind.MISPLACED,
     code="EH677",
     name="vllm-arguments-with-secrets-or-places",
-    bad=_example({"compilation-config": {"cache_dir": "/tmp/cache"}}),
+    bad=_example({"compilation-config": {"cache_dir": "/srv/cache"}}),
     good=_example({"compilation-config": {"mode": 3}}),
 )
 

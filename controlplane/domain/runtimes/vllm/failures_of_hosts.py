@@ -18,7 +18,7 @@ PATTERNS = (
         "EVL-PYTHON-HEADERS", _MACHINE, r"fatal error: Python\.h: No such file or directory",
         "Triton compiles against Python's headers, which this host has not.",
         "Install them (`apt-get install python3-dev`, of the same version), or use vLLM's image.",
-        text="/tmp/tmpx/main.c:5:10: fatal error: Python.h: No such file or directory",
+        text="main.c:5:10: fatal error: Python.h: No such file or directory",
         source=f"{_V}#15329, 2025-03-22",
     ),
     log_pattern(
