@@ -24,6 +24,7 @@ from controlplane.domain.facts.layers import LayerGroup, Mixer
 from controlplane.domain.facts.matrices import MatrixKind
 from controlplane.domain.facts.parameter_count import Counted, ParameterCounts, count
 from controlplane.domain.facts.pooling import read_pooling
+from controlplane.domain.facts.rope import Rope
 from controlplane.domain.facts.shape import Shape, read_shape
 from controlplane.domain.facts.sound_tokens import count_sound_tokens
 from controlplane.domain.facts.vision_count import has_vision
@@ -32,7 +33,6 @@ __all__ = ["CheckpointFacts", "ExistingQuantization", "read"]
 
 _WEIGHT_SUFFIXES = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
 _ADAPTER_PREFIX = "adapter_"
-_LARGEST_ROPE_FACTOR = 1024
 _SAME_IN_SHAPE = (
     "layers", "hidden_size", "attention_heads", "kv_heads", "head_dim", "intermediate_size",
     "vocabulary_size", "experts", "experts_per_token", "moe_intermediate_size", "kv_lora_rank",
@@ -134,8 +134,8 @@ def _sizes(shape: Shape) -> dict[str, Any]:
 
 
 def _positions(config: Config, shape: Shape) -> dict[str, Any]:
-    rope = _Rope(config)
-    trained = shape.positions if _multiplies(shape, rope) else None
+    rope = Rope(config)
+    trained = shape.positions if rope.multiplies(shape.model_type) else None
     return {
         "max_positions": _max_positions(shape, rope),
         "rope_type": rope.kind,
@@ -154,42 +154,13 @@ def _layer_facts(shape: Shape, counted: Counted) -> dict[str, Any]:
     }
 
 
-class _Rope:
-    """How positions are stretched, under either of its two names and both of its layouts."""
-
-    def __init__(self, config: Config) -> None:
-        block = numbers.mapping(config, "rope_scaling", "rope_parameters")
-        if isinstance(inner := block.get("full_attention"), Mapping):
-            block = inner
-        kind = block.get("rope_type", block.get("type"))
-        self.kind = kind if isinstance(kind, str) else None
-        factor = numbers.real(block.get("factor"))
-        self.factor = factor if factor and 1 <= factor <= _LARGEST_ROPE_FACTOR else None
-        self.original = numbers.whole(
-            block.get("original_max_position_embeddings")
-        ) or numbers.first_number(config, "original_max_position_embeddings")
-
-
-def _max_positions(shape: Shape, rope: _Rope) -> int | None:
+def _max_positions(shape: Shape, rope: Rope) -> int | None:
     positions = shape.positions
     if positions is None:
         return None
     if shape.model_type in ROBERTA_MODEL_TYPES and positions > 2:
         return positions - 2
-    if rope.kind == "yarn" and rope.original and rope.factor:
-        return max(positions, int(rope.original * rope.factor))
-    if _multiplies(shape, rope) and rope.factor:
-        return int((rope.original or positions) * rope.factor)
-    return positions
-
-
-def _multiplies(shape: Shape, rope: _Rope) -> bool:
-    """Whether the positions of the file are those of training, as engines read these two kinds.
-
-    Gemma 3 states its positions as stretched already.
-    """
-    is_gemma = (shape.model_type or "").startswith("gemma3")
-    return rope.kind in ("linear", "dynamic") and rope.factor is not None and not is_gemma
+    return rope.stretched(positions, shape.model_type)
 
 
 def _architecture(config: Config, shape: Shape) -> str | None:

@@ -1,44 +1,85 @@
-"""What a config's `model_kwargs` change in the facts of a checkpoint, and what they change unseen.
+"""What overrides of config.json change in the facts of a checkpoint, and what they change unseen.
 
 Engines lay these keys over config.json before they read it.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
+from controlplane.domain.facts.rope import Rope
 
-_STRETCHED = ("yarn", "linear", "dynamic")
-"""Kinds of rope whose factor engines multiply the length by."""
 _SIZES = frozenset({
     "num_hidden_layers", "num_layers", "n_layer", "hidden_size", "intermediate_size",
     "num_attention_heads", "num_key_value_heads", "head_dim", "kv_lora_rank", "layer_types",
     "sliding_window", "use_sliding_window", "max_window_layers", "vocab_size",
     "tie_word_embeddings", "num_experts", "num_local_experts", "n_routed_experts",
-    "moe_intermediate_size", "torch_dtype", "dtype", "quantization_config",
+    "moe_intermediate_size", "torch_dtype", "dtype", "quantization_config", "architectures",
+    "model_type",
 })  # fmt: skip
+
+_CODE = re.compile(
+    r"^(auto_map|custom_pipelines|trust_remote_code|_?name_or_path)$"
+    r"|(^|_)(cls|module|plugin|path|dir|file|qualname)$"
+)
+"""Names of keys that make an engine import or open what they name."""
 
 
 def overridden(checkpoint: CheckpointFacts, given: Mapping[str, Any]) -> CheckpointFacts:
     """Return the facts with the length that these keys make; the same when done twice."""
     keys = _flat(given)
-    changes: dict[str, Any] = {}
-    if positions := numbers.whole(keys.get("max_position_embeddings")):
-        changes["max_positions"] = positions
-    rope = numbers.mapping(keys, "rope_scaling", "rope_parameters")
-    kind, factor = rope.get("rope_type", rope.get("type")), numbers.real(rope.get("factor"))
-    if kind in _STRETCHED and factor and factor >= 1:
-        written = numbers.whole(rope.get("original_max_position_embeddings"))
-        trained = written or checkpoint.original_positions or checkpoint.max_positions
-        changes |= {"rope_type": kind, "rope_factor": factor, "original_positions": trained}
-        changes["max_positions"] = int(trained * factor) if trained else None
-    return checkpoint.model_copy(update=changes) if changes else checkpoint
+    positions = numbers.whole(keys.get("max_position_embeddings"))
+    rope = Rope(keys)
+    if not rope.stretches(checkpoint.model_type):
+        return _with_length(checkpoint, positions) if positions else checkpoint
+    trained = checkpoint.original_positions or checkpoint.max_positions
+    rope.original = rope.original or positions or trained
+    if rope.original is None:
+        return checkpoint
+    changes = {
+        "rope_type": rope.kind,
+        "rope_factor": rope.factor,
+        "original_positions": rope.original,
+        "max_positions": rope.stretched(positions or rope.original, checkpoint.model_type),
+    }
+    return checkpoint.model_copy(update=changes)
+
+
+def _with_length(checkpoint: CheckpointFacts, positions: int) -> CheckpointFacts:
+    stretched = _rope_of(checkpoint).stretched(positions, checkpoint.model_type)
+    return checkpoint.model_copy(update={"max_positions": stretched})
+
+
+def _rope_of(checkpoint: CheckpointFacts) -> Rope:
+    """Return the checkpoint's own stretching, which a length of its own does not undo."""
+    rope = Rope({})
+    rope.kind, rope.factor = checkpoint.rope_type, checkpoint.rope_factor
+    rope.original = checkpoint.original_positions if rope.kind == "yarn" else None
+    return rope
 
 
 def uncounted_sizes(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keys that change weights or KV cache and that no plan counts."""
-    return tuple(sorted(_SIZES & _flat(given).keys()))
+    """Return the keys that change weights or KV cache and that no plan counts, by dotted path."""
+    inner = given.get("text_config")
+    nested = inner if isinstance(inner, Mapping) else {}
+    return (
+        *sorted(_SIZES & given.keys()),
+        *(f"text_config.{name}" for name in sorted(_SIZES & nested.keys())),
+    )
+
+
+def code_keys(given: Mapping[str, Any], above: str = "") -> tuple[str, ...]:
+    """Return the keys, at any depth and by dotted path, that import code or open files."""
+    found: list[str] = []
+    for name, value in given.items():
+        path = f"{above}{name}"
+        if _CODE.search(str(name)):
+            found.append(path)
+        elif isinstance(value, Mapping):
+            found += code_keys(value, f"{path}.")
+    return tuple(found)
 
 
 def _flat(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def plan(
     """
     inputs = PlanInputs(
         spec=spec,
-        checkpoint=overridden(checkpoint, spec.model_kwargs),
+        checkpoint=overridden(checkpoint, spec.config_overrides),
         device=device,
         runtime=runtime,
         tensor_parallel=tensor_parallel,

@@ -199,8 +199,8 @@ class Context:
 
 def context_of(spec: Spec, known: Known) -> Context:
     """Return the config before the rules, its runtime chosen by what is known."""
-    if known.checkpoint is not None and spec.model_kwargs:
-        known = replace(known, checkpoint=overridden(known.checkpoint, spec.model_kwargs))
+    if known.checkpoint is not None and spec.config_overrides:
+        known = replace(known, checkpoint=overridden(known.checkpoint, spec.config_overrides))
     chosen = choose_runtime(spec, known.runtimes, known.checkpoint)
     if chosen is None:
         return Context(spec=spec, known=known)

@@ -70,3 +70,16 @@ class EnginehouseSettings(Section):
     """vLLM: further arguments by vLLM's own names, `max-loras: 4`; `null` leaves one out."""
     pool: PoolName = "default"
     """The pool of GPUs that builds and replicas run in."""
+
+    @property
+    def hf_overrides(self) -> dict[str, Any]:
+        """What `vllm_args` lay over config.json, by either spelling of the name."""
+        return next(
+            (
+                value
+                for name, value in self.vllm_args.items()
+                if name.strip().lstrip("-").replace("_", "-") == "hf-overrides"
+                and isinstance(value, dict)
+            ),
+            {},
+        )

@@ -292,6 +292,11 @@ class Spec(Section):
         return given if isinstance(given, dict) else {}
 
     @property
+    def config_overrides(self) -> dict[str, Any]:
+        """Keys laid over the checkpoint's config.json, by either way of writing them."""
+        return {**self.model_kwargs, **self.settings.hf_overrides}
+
+    @property
     def served_model_name(self) -> str | None:
         return self.trt_llm.runtime.served_model_name
 

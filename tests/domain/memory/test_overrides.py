@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.checkpoints import CheckpointFacts, read
 from controlplane.domain.facts.overrides import overridden
 from controlplane.domain.memory import MemoryPlan
 from controlplane.domain.rules import examine
@@ -36,6 +36,11 @@ def plan_of(given: dict[str, object], checkpoint: CheckpointFacts = QWEN2_7B) ->
         ({"text_config": {"max_position_embeddings": 4096}}, 4096),
         ({"rope_parameters": {"rope_theta": 1e6}}, 32_768),
         ({"rope_scaling": {"rope_type": "yarn", "factor": "four"}}, 32_768),
+        (
+            {"max_position_embeddings": 8192, "rope_scaling": {"type": "linear", "factor": 2}},
+            16_384,
+        ),
+        ({"rope_scaling": {"type": "yarn", "factor": 2}, "max_position_embeddings": 4096}, 8192),
     ],
 )
 def test_a_length_left_open_is_planned_at_what_the_overrides_make_it(
@@ -51,7 +56,26 @@ def test_overrides_laid_over_twice_are_as_once() -> None:
     assert overridden(overridden(LLAMA_8B, doubled), doubled) == overridden(LLAMA_8B, doubled)
 
 
+def test_a_given_length_stays_where_the_checkpoint_says_none() -> None:
+    unknown = LLAMA_8B.model_copy(update={"max_positions": None})
+    stretch = {"rope_scaling": {"rope_type": "linear", "factor": 2}}
+    assert overridden(unknown, stretch).max_positions is None
+    assert overridden(unknown, {**stretch, "max_position_embeddings": 4096}).max_positions == 8192
+
+
+def test_a_given_length_is_multiplied_by_the_checkpoints_own_factor() -> None:
+    linear = read(
+        {"max_position_embeddings": 4096, "rope_scaling": {"type": "linear", "factor": 4}}
+    )
+    assert overridden(linear, {"max_position_embeddings": 2048}).max_positions == 8192
+
+
 def test_what_the_plan_does_not_count_is_said_by_name() -> None:
-    of = example({"num_hidden_layers": 16, "rope_theta": 1e6, "sliding_window": None})
+    given = {"num_hidden_layers": 16, "rope_theta": 1e6, "text_config": {"sliding_window": None}}
+    of = example(given)
     said = [each for each in examine(of.content, of.known).report.findings if each.code == "EH522"]
-    assert ["`num_hidden_layers`, `sliding_window` of" in each.message for each in said] == [True]
+    written = ("model_kwargs.num_hidden_layers", "model_kwargs.text_config.sliding_window")
+    assert [each.fields for each in said] == [
+        tuple(f"trt_llm.runtime.patch_kwargs.{path}" for path in written)
+    ]
+    assert all(f"`{path}`" in said[0].message for path in written)

@@ -19,7 +19,7 @@ from controlplane.domain.rules.rule import (
     at,
     limit,
 )
-from controlplane.domain.rules.serving.engine_arguments import v2_example
+from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument, v2_example
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
 _RUNTIME = "trt_llm.runtime"
@@ -261,33 +261,32 @@ TIGHT = Rule(
     good=Example(config=_H100, checkpoint=LLAMA_8B),
 )  # fmt: skip
 
-_KWARGS = "trt_llm.runtime.patch_kwargs.model_kwargs"
+_KWARGS = f"{ARGUMENTS}.model_kwargs"
+_DTYPE = f"{ARGUMENTS}.dtype"
 
 
 def _uncounted(c: Context) -> tuple[str, ...]:
-    return uncounted_sizes(c.spec.model_kwargs)
+    """Return the paths of what the engine reads otherwise than the plan does."""
+    wide = (_DTYPE,) if argument(c, "dtype") in ("float", "float32") else ()
+    return (*(f"{_KWARGS}.{name}" for name in uncounted_sizes(c.spec.model_kwargs)), *wide)
 
 
 UNCOUNTED = Rule(
     code="EH522",
     name="overrides-that-the-plan-does-not-count",
     severity=Severity.WARNING,
-    fields=lambda c: tuple(f"{_KWARGS}.{name}" for name in _uncounted(c)) or (_KWARGS,),
+    fields=lambda c: _uncounted(c) or (_KWARGS,),
     when=lambda c: bool(_uncounted(c)),
     message=lambda c: (
         "The engine lays "
-        + ", ".join(f"`{name}`" for name in _uncounted(c))
-        + " of `model_kwargs` over the checkpoint's own; the memory plan counts the checkpoint as "
-        "it is. A length and its rope scaling are counted."
+        + ", ".join(f"`{path.removeprefix(f'{ARGUMENTS}.')}`" for path in _uncounted(c))
+        + " over the checkpoint's own; the memory plan counts the checkpoint as it is. A length "
+        "and its rope scaling are counted."
     ),
-    fix=Fix(
-        label="Remove them",
-        patch=lambda c: {f"{_KWARGS}.{name}": None for name in _uncounted(c)},
-        safe=False,
-    ),
+    fix=Fix(label="Remove them", patch=lambda c: dict.fromkeys(_uncounted(c)), safe=False),
     source=sources.enginehouse("memory plan, overrides of config.json"),
     bad=v2_example({"model_kwargs": {"num_hidden_layers": 16}}),
-    good=v2_example({"model_kwargs": {"max_position_embeddings": 65_536}}),
+    good=v2_example({"model_kwargs": {"max_position_embeddings": 65_536}, "dtype": "bfloat16"}),
 )
 
 RULES = (

@@ -1,0 +1,51 @@
+"""How a config.json stretches positions, under either of the two names and both layouts of files.
+
+Source: `_get_and_verify_max_len` of vLLM 0.25.1 to 0.33.0, checked 2026-11-30.
+"""
+
+from collections.abc import Mapping
+
+from controlplane.domain.facts import config_numbers as numbers
+from controlplane.domain.facts.config_numbers import Config
+
+_LARGEST_FACTOR = 1024
+_MULTIPLYING = ("linear", "dynamic")
+"""Kinds whose files give the positions of training, which engines multiply."""
+
+
+class Rope:
+    """Kind, factor and trained positions, None where the file does not say or says nonsense."""
+
+    def __init__(self, config: Config) -> None:
+        block = numbers.mapping(config, "rope_scaling", "rope_parameters")
+        if isinstance(inner := block.get("full_attention"), Mapping):
+            block = inner
+        kind = block.get("rope_type", block.get("type"))
+        self.kind = kind if isinstance(kind, str) else None
+        factor = numbers.real(block.get("factor"))
+        self.factor = factor if factor and 1 <= factor <= _LARGEST_FACTOR else None
+        self.original = numbers.whole(
+            block.get("original_max_position_embeddings")
+        ) or numbers.first_number(config, "original_max_position_embeddings")
+
+    def multiplies(self, model_type: str | None) -> bool:
+        """Return whether the positions of the file are those of training.
+
+        Gemma 3 states its positions as stretched already.
+        """
+        is_gemma = (model_type or "").startswith("gemma3")
+        return self.kind in _MULTIPLYING and self.factor is not None and not is_gemma
+
+    def stretches(self, model_type: str | None) -> bool:
+        """Return whether its factor makes the model read more than it was trained on."""
+        return self.factor is not None and (self.kind == "yarn" or self.multiplies(model_type))
+
+    def stretched(self, positions: int, model_type: str | None) -> int:
+        """Return the positions that engines make of those in the file."""
+        if self.factor is None:
+            return positions
+        if self.kind == "yarn" and self.original:
+            return max(positions, int(self.original * self.factor))
+        if self.multiplies(model_type):
+            return int((self.original or positions) * self.factor)
+        return positions
