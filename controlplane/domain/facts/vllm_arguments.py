@@ -75,8 +75,7 @@ _NAMES: Mapping[Kind, str] = {
         "attention-config compilation-config default-chat-template-kwargs diffusion-config "
         "engram-config eplb-config hf-overrides ir-op-priority kernel-config "
         "limit-mm-per-prompt media-io-kwargs mm-processor-kwargs override-generation-config "
-        "pooler-config reasoning-config structured-outputs-config watchdog-config "
-        "watermark-config"
+        "pooler-config reasoning-config structured-outputs-config watchdog-config"
     ),
 }
 KINDS: Mapping[str, Kind] = MappingProxyType(
@@ -86,7 +85,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 _WORDS: Mapping[str, str] = {
     "dcp-comm-backend": "ag_rs a2a",
-    "dtype": "auto half float16 bfloat16 float float32",
+    "dtype": "auto half float16 bfloat16",
     "expert-placement-strategy": "linear round_robin",
     "gdn-prefill-backend": "flashinfer triton cutedsl aiter_flydsl sycl",
     "generation-config": "auto vllm",
@@ -143,7 +142,6 @@ VERSIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "swa-bounded-replay": ("0.31", "0.33"),
         "use-replayssm": ("0.27", "0.33"),
         "watchdog-config": ("0.33", "0.33"),
-        "watermark-config": ("0.30", "0.33"),
     }
 )
 """The first and the last version of those known here that has it; all have the others."""

@@ -11,6 +11,8 @@ class FaultKind(StrEnum):
     VALUE = "value"
     ELSEWHERE = "elsewhere"
     MISPLACED = "misplaced"
+    UNLISTED = "unlisted"
+    """A key inside of it is not among those that pass."""
 
 
 @dataclass(frozen=True, kw_only=True)

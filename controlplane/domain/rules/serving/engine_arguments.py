@@ -12,6 +12,7 @@ from controlplane.domain.facts.engine_argument_names import (
     KV_CACHE_TYPES,
     ROUTER_ARGUMENTS,
 )
+from controlplane.domain.facts.overrides import code_keys
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trtllm
 from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Patch, Rule, Severity, at
@@ -27,6 +28,7 @@ V2: Config = {
 }
 _SOURCE = sources.tensorrt_llm("TorchLlmArgs, unknown keys")
 _QUANTIZATION = "trt_llm.build.quantization_type"
+_MODEL_KWARGS = f"{ARGUMENTS}.model_kwargs"
 _KV_TYPE = f"{ARGUMENTS}.kv_cache_config.dtype"
 
 
@@ -170,6 +172,29 @@ REMOTE_CODE = Rule(
     good=v2_example({"trust_remote_code": False}),
 )
 
+
+def _code_keys(c: Context) -> tuple[str, ...]:
+    return tuple(f"{_MODEL_KWARGS}.{path}" for path in code_keys(c.spec.model_kwargs))
+
+
+OVERRIDES_WITH_CODE = Rule(
+    code="EH649",
+    name="overrides-that-load-code",
+    severity=Severity.ERROR,
+    runtimes=GPU_RUNTIMES,
+    fields=lambda c: _code_keys(c) or (_MODEL_KWARGS,),
+    when=lambda c: bool(_code_keys(c)),
+    message=lambda c: (
+        ", ".join(f"`{path.removeprefix(f'{ARGUMENTS}.')}`" for path in _code_keys(c))
+        + " would make the engine import code or open files that no build has seen. What "
+        "`model_kwargs` may change are values of config.json."
+    ),
+    fix=Fix(label="Remove them", patch=lambda c: dict.fromkeys(_code_keys(c)), safe=False),
+    source=sources.enginehouse("remote code, overrides of config.json"),
+    bad=v2_example({"model_kwargs": {"auto_map": {"AutoModel": "other/repo--modeling.Model"}}}),
+    good=v2_example({"model_kwargs": {"max_position_embeddings": 65_536}}),
+)
+
 KV_TYPE = Rule(
     code="EH624",
     name="unknown-kv-cache-type",
@@ -255,4 +280,7 @@ ELSEWHERE = Rule(
     good=v2_example({}),
 )
 
-RULES = (SHADOWED, UNKNOWN, PREVIEW, REMOTE_CODE, KV_TYPE, ROUTER, HALF_DIVIDED, ELSEWHERE)
+RULES = (
+    SHADOWED, UNKNOWN, PREVIEW, REMOTE_CODE, OVERRIDES_WITH_CODE, KV_TYPE, ROUTER, HALF_DIVIDED,
+    ELSEWHERE,
+)  # fmt: skip

@@ -3,13 +3,17 @@
 from typing import Any
 
 from controlplane.domain.facts import sources
+from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trtllm, on_vllm
 from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity
+from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument
 from controlplane.domain.runtimes.argument_fault import ArgumentFault, FaultKind
 
 _SOURCE = sources.vllm("vllm serve --help")
 _FIELD = "enginehouse.vllm_args"
+_BFLOAT16 = "bfloat16"
+_PATCHED_DTYPE = f"{ARGUMENTS}.dtype"
 _ON_H100: Config = {"resources.accelerator": "H100"}
 
 
@@ -110,4 +114,45 @@ MISPLACED = _rule(
     good=_example({"compilation-config": {"mode": 3}}),
 )
 
-RULES = (OTHER_RUNTIME, UNKNOWN, WRONG_VALUE, DECIDED, MISPLACED)
+UNLISTED = _rule(
+    FaultKind.UNLISTED,
+    code="EH678",
+    name="keys-inside-vllm-arguments-that-do-not-pass",
+    bad=_example({"compilation-config": {"backend": "my_package.compile"}}),
+    good=_example({"compilation-config": {"backend": "inductor", "mode": 3}}),
+)
+
+
+def _dtype_paths(c: Context) -> tuple[str, ...]:
+    """Return where bfloat16 is asked for."""
+    own = [_path(c, name) for name, value in _given(c).items()
+           if name.strip().lstrip("-") == "dtype" and value == _BFLOAT16]  # fmt: skip
+    return (*own, *((_PATCHED_DTYPE,) if argument(c, "dtype") == _BFLOAT16 else ()))
+
+
+BFLOAT16_ON_OLD_GPU = Rule(
+    code="EH679",
+    name="bfloat16-asked-of-a-gpu-that-lacks-it",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    fields=lambda c: _dtype_paths(c) or (_path(c),),
+    may_mark=(_FIELD, _PATCHED_DTYPE),
+    concerns=lambda c: bool(_dtype_paths(c)),
+    when=lambda c: (
+        c.gpu.compute_capability is not None and not c.gpu.has_capability(*BFLOAT16_CAPABILITY)
+    ),
+    message=lambda c: (
+        f"`dtype: bfloat16` needs compute capability 8.0, and `{c.gpu.kind}` has "
+        f"{c.gpu.capability_text}: vLLM ends at its start. Without it, it computes in float16."
+    ),
+    fix=Fix(
+        label="Leave the type to vLLM", patch=lambda c: dict.fromkeys(_dtype_paths(c)), safe=False
+    ),
+    source=sources.vllm("platforms/cuda.py, check_if_supports_dtype"),
+    bad=on_vllm(Example(config={"resources.accelerator": "T4", _FIELD: {"dtype": "bfloat16"}})),
+    good=on_vllm(Example(config={"resources.accelerator": "T4", _FIELD: {"dtype": "half"}})),
+)
+
+RULES = (
+    OTHER_RUNTIME, UNKNOWN, WRONG_VALUE, DECIDED, MISPLACED, UNLISTED, BFLOAT16_ON_OLD_GPU,
+)  # fmt: skip

@@ -8,6 +8,7 @@ from controlplane.domain.facts.vllm_arguments import KINDS
 from controlplane.domain.runtimes.argument_fault import ArgumentFault, FaultKind
 from controlplane.domain.runtimes.vllm.capabilities import VERSION, VERSIONS
 from controlplane.domain.runtimes.vllm.decided_elsewhere import decided_by, not_passed
+from controlplane.domain.runtimes.vllm.inner_keys import unlisted
 from controlplane.domain.runtimes.vllm.own_arguments import (
     flag_name,
     misplaced,
@@ -37,6 +38,7 @@ def _fault(spec: Spec, written: str, value: Any, version: str) -> ArgumentFault 
         (FaultKind.UNKNOWN, missing_in(name, version)),
         (FaultKind.VALUE, wrong_value(name, value, version)),
         (FaultKind.MISPLACED, misplaced(name, value)),
+        (FaultKind.UNLISTED, unlisted(name, value, version)),
     ):
         if found:
             return ArgumentFault(kind=kind, written=written, reason=found)

@@ -74,6 +74,7 @@ _OURS: Mapping[str, str] = {
     "hf-token": "The engine reads local files alone; name the secret in `checkpoint_repository`.",
     "config": "Each argument stands in the config by itself.",
     "disable-prefix-caching": "Write `enable-prefix-caching: false`.",
+    "watermark-config": "Its key is a secret, and everybody on a host can read command lines.",
     "help": "It is no argument of a server that runs.",
 }
 

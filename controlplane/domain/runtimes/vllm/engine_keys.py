@@ -6,6 +6,7 @@ from typing import Any
 
 from controlplane.domain.commands.command_writer import CommandWriter
 from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.facts.overrides import code_keys
 from controlplane.domain.runtimes.vllm.capabilities import VERSION
 from controlplane.domain.runtimes.vllm.drafts import draft_words
 from controlplane.domain.runtimes.vllm.parsers import Kind, parser_for
@@ -18,7 +19,7 @@ _OF_ROUTER = "It belongs to the hosted product's router; the gateway here has no
 _CODE = "Code from a checkpoint is never run."
 _DECIDED = "It is decided elsewhere in the config."
 _REASONS: Mapping[str, str] = {
-    "trust_remote_code": _CODE, "checkpoint_loader": _CODE,
+    "trust_remote_code": _CODE, "checkpoint_loader": _CODE, "model_kwargs": _CODE,
     **dict.fromkeys(("model", "model_path", "revision", "quant_config", "build_config"), _DECIDED),
     **dict.fromkeys(("b10_routing_config", "b10_disagg_config", "is_disaggregated",
                      "b10_autoscaling_config"), _OF_ROUTER),
@@ -148,7 +149,9 @@ def _guided(value: Any, _: Mapping[str, Any]) -> Words:
 
 
 def _overrides(value: Any, _: Mapping[str, Any]) -> Words:
-    return ("--hf-overrides", json.dumps(value)) if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or code_keys(value):
+        return None
+    return ("--hf-overrides", json.dumps(value))
 
 
 def _experts(value: Any, arguments: Mapping[str, Any]) -> Words:

@@ -10,6 +10,7 @@ from typing import Any
 from controlplane.domain.commands.draft import Draft
 from controlplane.domain.commands.numbers import clean, fraction, json_value, whole_number
 from controlplane.domain.commands.options import Option
+from controlplane.domain.facts.overrides import code_keys
 from controlplane.domain.runtimes.vllm.capabilities import VERSION
 from controlplane.domain.runtimes.vllm.parsers import Kind, parser_for
 
@@ -124,6 +125,10 @@ def _overrides(options: Mapping[str, Option]) -> list[Held | Left]:
         if value is None:
             return [Left(flag=flag, reason=f"The value of `{option.flag}` cannot be read as data.")]
         content |= value
+    if named := code_keys(content):
+        return [
+            Left(flag=flag, reason=f"`{named[0]}` loads code or files, which no config passes.")
+        ]
     return [Held(flag=flag, path="model_kwargs", value=content)]
 
 

@@ -10,6 +10,7 @@ from controlplane.domain.facts.vllm_arguments import KINDS, VERSIONS, WORDS
 from controlplane.domain.facts.vllm_arguments import Kind as ValueKind
 from controlplane.domain.redaction import Redactor
 from controlplane.domain.runtimes.vllm.capabilities import VERSION
+from controlplane.domain.runtimes.vllm.inner_keys import unlisted
 from controlplane.domain.runtimes.vllm.parsers import SINCE, Kind
 from controlplane.domain.spec import Spec
 
@@ -17,12 +18,19 @@ PARSERS: Mapping[str, Kind] = {
     "tool-call-parser": Kind.TOOLS, "reasoning-parser": Kind.REASONING,
 }  # fmt: skip
 """Arguments whose values are the names of parsers."""
+_OF_32_BITS = ("float", "float32")
+_WIDE = (
+    "`dtype` of 32 bits doubles what the memory plan counts for vLLM. Write it as "
+    "`enginehouse.dtype: float32` with `enginehouse.runtime: native`, or leave it out."
+)
 _AUTO_TOOLS = "--enable-auto-tool-choice"
 _PLACE = re.compile(r"^(/|~|\.\.?/|[A-Za-z]:\\)|://|^[\w.-]+:\d{2,5}$")
 _PLACE_NAME = re.compile(r"(^|[_-])(path|dir|directory|file|url|uri|host|port|address|addr|ip)$")
 _SECRET_NAME = re.compile(
-    r"(^|[_-])(token|secret|password|credentials?|(api|access|private)_?key)$"
+    r"^(token|key)$|(^|[_-])(secret|password|credentials?|(api|access|private)[_-]?key"
+    r"|(hf|hub|api|auth|access|bearer|refresh|session)[_-]?token)$"
 )
+"""`image_token` and its kind are words of a vocabulary."""
 _TYPES: Mapping[ValueKind, type | tuple[type, ...]] = {
     ValueKind.SWITCH: bool, ValueKind.INTEGER: int, ValueKind.NUMBER: (int, float),
     ValueKind.TEXT: str, ValueKind.MAPPING: dict,
@@ -68,7 +76,12 @@ def fault(name: str, value: Any, version: str = VERSION) -> str | None:
     """Return why vLLM is not told an argument, as a sentence, or None where nothing is wrong."""
     if name not in KINDS:
         return "It is not among the arguments that a config passes on."
-    return missing_in(name, version) or wrong_value(name, value, version) or misplaced(name, value)
+    return (
+        missing_in(name, version)
+        or wrong_value(name, value, version)
+        or misplaced(name, value)
+        or unlisted(name, value, version)
+    )
 
 
 def missing_in(name: str, version: str) -> str | None:
@@ -85,11 +98,15 @@ def wrong_value(name: str, value: Any, version: str = VERSION) -> str | None:
         return None
     if not _fits(KINDS[name], value) or not _is_json(value):
         return f"`{name}` takes {KINDS[name]}."
+    if value == []:
+        return f"`{name}` takes a list with at least one entry; leave it out, or write `null`."
     if name in PARSERS and SINCE[PARSERS[name]].get(value, "none") > version:
         return f"vLLM {version} has no parser of {PARSERS[name]} named `{value}`."
     allowed = WORDS.get(name)
     if allowed is None or value in allowed:
         return None
+    if name == "dtype" and value in _OF_32_BITS:
+        return _WIDE
     return f"`{name}` takes one of {', '.join(f'`{word}`' for word in allowed)}."
 
 
@@ -114,7 +131,16 @@ def _is_json(value: Any) -> bool:
 
 def misplaced(name: str, value: Any) -> str | None:
     """Return what in a value names a file, a host, a port or a secret, none of which is passed."""
-    return next(filter(None, (_misplaced(*leaf) for leaf in _leaves(name, value))), None)
+    found = (_misplaced(*leaf) for leaf in _leaves(name, value))
+    return next(filter(None, found), None) or _read_as_flag(name, value)
+
+
+def _read_as_flag(name: str, value: Any) -> str | None:
+    """Return that a word of the command line would be another argument; JSON is one word."""
+    said = value if isinstance(value, list) else [value]
+    if any(isinstance(each, str) and each.startswith("-") for each in said):
+        return f"`{name}` begins with a dash, and would be read as another argument."
+    return None
 
 
 def _misplaced(name: str, value: Any) -> str | None:
@@ -123,8 +149,6 @@ def _misplaced(name: str, value: Any) -> str | None:
         return f"`{name}` holds a secret, and everybody on a host can read command lines."
     if _PLACE_NAME.search(name) or _PLACE.search(text):
         return f"`{name}` names a file, a host or a port, which the program itself decides."
-    if text.startswith("-"):
-        return f"`{name}` begins with a dash, and would be read as another argument."
     return None
 
 

@@ -32,6 +32,8 @@ def carry_held_by_v2(
 ) -> bool:
     """Carry what `patch_kwargs.{path}` would hold in a v2 config; return whether it was."""
     if path == "model_kwargs":
+        if fault("hf-overrides", value):
+            return False
         draft.carry(flag, f"{FIELD}.hf-overrides", value)
         return True
     own = [each for each in options if each.text in flag and each.name in KINDS]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.domain.facts.vllm_argument_keys import INSIDE, Inside
 from controlplane.domain.facts.vllm_arguments import KINDS, VERSIONS, WORDS, Kind
 from controlplane.domain.rules import examine, examine_with_fixes
 from controlplane.domain.rules.examples import LLAMA_8B, Example
@@ -21,12 +22,25 @@ FLAGS = json.loads((DATA / "vllm_flags.json").read_text())
 ON_VLLM = {"resources.accelerator": "H100", "enginehouse.runtime": "vllm"}
 VALUES: dict[Kind, Any] = {
     Kind.SWITCH: False, Kind.INTEGER: 3, Kind.NUMBER: 0.5, Kind.TEXT: "word",
-    Kind.TEXTS: ["one", "two"], Kind.INTEGERS: [1, 2], Kind.MAPPING: {"a": {"b": 1}},
+    Kind.TEXTS: ["one", "two"], Kind.INTEGERS: [1, 2],
 }  # fmt: skip
 PARSERS = {"tool-call-parser": "hermes", "reasoning-parser": "qwen3"}
 
 
+def inside_of(inside: Inside) -> dict[str, Any]:
+    """Return a mapping with every key that passes, each at a value that passes."""
+    parser = {"reasoning_parser": "qwen3"}
+    return {
+        **{key: parser.get(key, 1) for key in inside.plain.split() if key not in inside.blocks},
+        **{key: words.split()[-1] for key, words in inside.words.items()},
+        **{key: inside_of(block) for key, block in inside.blocks.items()},
+        **({"enable_thinking": False} if inside.takes_any else {}),
+    }
+
+
 def value_for(name: str) -> Any:
+    if name in INSIDE:
+        return inside_of(INSIDE[name])
     return PARSERS.get(name) or next(iter(WORDS.get(name, ())), VALUES[KINDS[name]])
 
 
@@ -43,7 +57,7 @@ def findings(arguments: dict[str, Any], **changes: Any) -> dict[str, Any]:
     config = {**ON_VLLM, "enginehouse.vllm_args": arguments, **changes}
     example = Example(config=config, checkpoint=LLAMA_8B)
     report = examine(example.content, example.known).report
-    return {each.code: each for each in report.findings if "EH673" <= each.code <= "EH677"}
+    return {each.code: each for each in report.findings if "EH673" <= each.code <= "EH679"}
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))
@@ -73,14 +87,14 @@ def test_values_stand_in_the_command_as_vllm_reads_them() -> None:
     argv, ignored = started(
         {
             "block_size": 32, "enable-eplb": False, "kv-cache-metrics": True, "watermark": 0.02,
-            "lora-target-modules": ["q_proj", "v_proj"], "pooler-config": {"a": [1]},
+            "lora-target-modules": ["q_proj", "v_proj"], "pooler-config": {"task": "embed"},
             "max-logprobs": -1, "reasoning-parser": None,
         }
     )  # fmt: skip
     at = argv.index("--block-size")
     assert argv[at:] == [
         "--block-size", "32", "--no-enable-eplb", "--kv-cache-metrics", "--watermark", "0.02",
-        "--lora-target-modules", "q_proj", "v_proj", "--pooler-config", '{"a": [1]}',
+        "--lora-target-modules", "q_proj", "v_proj", "--pooler-config", '{"task": "embed"}',
         "--max-logprobs=-1",
     ]  # fmt: skip
     assert not [path for path in ignored if "vllm_args" in path]
@@ -99,7 +113,8 @@ def test_every_flag_of_vllm_is_passed_on_or_refused_with_what_decides_it(flag: s
         ("block-size", "32"), ("block-size", True), ("enable-eplb", 1), ("watermark", "low"),
         ("pooler-config", "{}"), ("lora-target-modules", "q_proj"),
         ("cudagraph-capture-sizes", [1, "2"]), ("scheduling-policy", "mine"),
-        ("tool-call-parser", "nobody"), ("reasoning-parser", 3),
+        ("tool-call-parser", "nobody"), ("reasoning-parser", 3), ("cudagraph-capture-sizes", []),
+        ("lora-target-modules", []), ("dtype", "float32"),
     ],
 )  # fmt: skip
 def test_a_value_of_another_type_is_an_error_and_reaches_no_command(name: str, value: Any) -> None:
@@ -122,6 +137,57 @@ def test_secrets_places_and_further_flags_are_refused(name: str, value: Any) -> 
     assert "a" * 34 not in found["EH677"].message
     argv = started({name: value})[0]
     assert not {f"--{name}", "--trust-remote-code", "0.0.0.0"} & {*argv}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "key"),
+    [
+        ("compilation-config", {"backend": "package.backend"}, "backend"),
+        ("compilation-config", {"mode": 3, "inductor_passes": {"one": "package.step"}},
+         "inductor_passes"),
+        ("compilation-config", {"inductor_compile_config": {"cpp.cxx": "cc"}},
+         "inductor_compile_config"),
+        ("compilation-config", {"mode": {"deep": 1}}, "mode"),
+        ("structured-outputs-config", {"reasoning_parser_plugin": "plugin"},
+         "reasoning_parser_plugin"),
+        ("structured-outputs-config", {"reasoning_parser": "mine"}, "mine"),
+        ("hf-overrides", {"auto_map": {"AutoModel": "owner/name--modeling.Model"}}, "auto_map"),
+        ("hf-overrides", {"architectures": ["Other"]}, "architectures"),
+        ("hf-overrides", {"text_config": {"num_hidden_layers": 2}},
+         "text_config.num_hidden_layers"),
+        ("media-io-kwargs", {"video": {"video_backend": "mine"}}, "video_backend"),
+    ],
+)  # fmt: skip
+def test_a_key_that_loads_code_or_changes_a_size_is_refused_by_name(
+    name: str, value: Any, key: str
+) -> None:
+    found = findings({name: value})
+    assert found.keys() == {"EH678"}
+    assert key in found["EH678"].message
+    assert f"--{name}" not in started({name: value})[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("compilation-config", {"custom_ops": ["none", "-rms_norm"]}),
+        ("mm-processor-kwargs", {"image_token": "<image>"}),
+        ("default-chat-template-kwargs", {"image_token": "-", "thinking": True}),
+    ],
+)
+def test_words_inside_a_mapping_are_no_flags_and_no_secrets(name: str, value: Any) -> None:
+    assert findings({name: value}) == {}
+    assert json.dumps(value) in started({name: value})[0]
+
+
+def test_a_length_that_overrides_make_is_the_one_that_is_planned() -> None:
+    stretched = {"rope_scaling": {"rope_type": "linear", "factor": 2}}
+    arguments = {"hf_overrides": {"max_position_embeddings": 8192, **stretched}}
+    config = {**ON_VLLM, "enginehouse.vllm_args": arguments, "trt_llm.build.max_seq_len": None}
+    example = Example(config=config, checkpoint=LLAMA_8B)
+    planned = examine(example.content, example.known).plan
+    assert planned is not None
+    assert planned.sequence_tokens == 16_384
 
 
 @pytest.mark.parametrize(
