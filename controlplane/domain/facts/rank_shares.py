@@ -1,11 +1,32 @@
 """What tensor parallelism gives each rank of a model, and whether that comes out even."""
 
+from dataclasses import dataclass
 from math import gcd
 
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
 
 _PADDED_TO = 64
 """Rows to which vLLM pads a vocabulary before it divides it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MlpShare:
+    """How wide an MLP is, and over how many ranks it is divided."""
+
+    width: int
+    shares: int
+
+    @property
+    def is_even(self) -> bool:
+        return self.width % self.shares == 0
+
+    @property
+    def of_a_rank(self) -> int:
+        return self.width // self.shares
+
+    def is_cut_amid(self, rows: int) -> bool:
+        """Return whether even shares end within so many rows; one whole share is as it was made."""
+        return self.shares > 1 and self.is_even and self.of_a_rank % rows != 0
 
 
 def divides_heads(checkpoint: CheckpointFacts, ranks: int) -> bool:
@@ -17,14 +38,16 @@ def divides_heads(checkpoint: CheckpointFacts, ranks: int) -> bool:
     return heads % ranks == 0 and (kv_heads % ranks == 0 or ranks % kv_heads == 0)
 
 
-def divides_whole(checkpoint: CheckpointFacts, ranks: int, *, expert_ranks: int = -1) -> bool:
-    """Return whether every rank gets the same, in whole blocks of scales, as vLLM wants it."""
-    width = mlp_width(checkpoint, ranks, expert_ranks=expert_ranks)
-    widths = (padded_vocabulary(checkpoint), width)
-    if not divides_heads(checkpoint, ranks) or any(each % ranks for each in widths):
+def divides_whole(
+    checkpoint: CheckpointFacts, ranks: int, *, keeps_experts_whole: bool = False
+) -> bool:
+    """Return whether each rank gets the same, in whole blocks and groups of scales, as in vLLM."""
+    share = mlp_share(checkpoint, ranks, keeps_experts_whole=keeps_experts_whole)
+    if not divides_heads(checkpoint, ranks) or padded_vocabulary(checkpoint) % ranks:
         return False
-    is_cut = (width // ranks) % rows_of_a_block(checkpoint) != 0
-    return ranks == 1 or not (is_cut or cuts_attention(checkpoint, ranks))
+    scaled = (rows_of_a_block(checkpoint), inputs_of_a_group(checkpoint))
+    is_cut = any(share.is_cut_amid(each) for each in scaled)
+    return share.is_even and not is_cut and not cuts_attention(checkpoint, ranks)
 
 
 def padded_vocabulary(checkpoint: CheckpointFacts) -> int:
@@ -32,11 +55,15 @@ def padded_vocabulary(checkpoint: CheckpointFacts) -> int:
     return -(-(checkpoint.vocabulary_size or 0) // _PADDED_TO) * _PADDED_TO
 
 
-def mlp_width(checkpoint: CheckpointFacts, ranks: int, *, expert_ranks: int = -1) -> int:
-    """Return how wide an MLP is, or an expert; 0 where ranks keep their experts whole."""
+def mlp_share(
+    checkpoint: CheckpointFacts, ranks: int, *, keeps_experts_whole: bool = False
+) -> MlpShare:
+    """Return how an MLP, or each expert, is shared out; 0 wide where the files do not say."""
+    width = checkpoint.intermediate_size or 0
     if not checkpoint.experts:
-        return checkpoint.intermediate_size or 0
-    return 0 if expert_ranks == ranks else checkpoint.moe_intermediate_size or 0
+        return MlpShare(width=width, shares=ranks)
+    width = checkpoint.moe_intermediate_size or width
+    return MlpShare(width=width, shares=1 if keeps_experts_whole else ranks)
 
 
 def cuts_attention(checkpoint: CheckpointFacts, ranks: int) -> bool:
@@ -60,3 +87,9 @@ def rows_of_a_block(checkpoint: CheckpointFacts) -> int:
     """Return the rows of weights that share a scale; 1 where scales come in no blocks."""
     existing = checkpoint.existing_quantization
     return existing.block or 1 if existing else 1
+
+
+def inputs_of_a_group(checkpoint: CheckpointFacts) -> int:
+    """Return the inputs of packed integers that share a scale; 1 where there are no groups."""
+    existing = checkpoint.existing_quantization
+    return existing.group or 1 if existing else 1

@@ -12,7 +12,6 @@ from controlplane.domain.facts.precision_support import (
     stored_refusal,
 )
 from controlplane.domain.facts.quantization import PRECISIONS, SMALL_MODEL_PARAMETERS, TRIED
-from controlplane.domain.facts.rank_shares import divides_heads
 from controlplane.domain.memory.changes import patched
 from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan
@@ -167,10 +166,14 @@ def _rows_of(
         if refused:
             yield _row(offer, name, (1, 1), None, (refused,))
             continue
-        for division in _divisions(offer, checkpoint, spec):
+
+        def may_divide(ranks: int, stages: int, name: str = name) -> bool:
+            memory = memory_of(offer.kind, name, ranks * stages)
+            return divides(checkpoint, ranks, memory, spec)
+
+        for division in _divisions(offer, spec, may_divide):
             memory = memory_of(offer.kind, name, division[0] * division[1])
-            if divides(checkpoint, division[0], memory, spec):
-                yield _planned(offer, checkpoint, spec, memory, name, division)
+            yield _planned(offer, checkpoint, spec, memory, name, division)
 
 
 def _encoder_refusal(name: str, spec: Spec) -> str | None:
@@ -183,14 +186,16 @@ def _encoder_refusal(name: str, spec: Spec) -> str | None:
 
 
 def _divisions(
-    offer: GpuOffer, checkpoint: CheckpointFacts, spec: Spec
+    offer: GpuOffer, spec: Spec, may_divide: Callable[[int, int], bool]
 ) -> Iterator[tuple[int, int]]:
+    """Yield the ranks alone that divide, and the widest of them in as many stages as there are."""
     if spec.base_model.is_encoder:
         yield 1, 1
         return
-    ranks = [n for n in DEVICE_COUNTS if n <= offer.count and divides_heads(checkpoint, n)]
+    ranks = [n for n in DEVICE_COUNTS if n <= offer.count and may_divide(n, 1)]
     yield from ((n, 1) for n in ranks)
-    widest = max(ranks, default=1)
+    staged = [n for n in DEVICE_COUNTS if n <= offer.count and may_divide(n, offer.count // n)]
+    widest = max(staged, default=offer.count)
     if offer.count // widest > 1 and not spec.is_v2:
         yield widest, offer.count // widest
 

@@ -39,6 +39,15 @@ def parallelism_of(spec: Spec, *, tensor: int | None = None) -> Parallelism:
     )
 
 
+def keeps_experts_whole(spec: Spec, ranks: int) -> bool:
+    """Return whether vLLM gives each of so many ranks whole experts: it knows all of them or none.
+
+    The v2 stack passes the size on, and any above 1 turns it on.
+    """
+    asked = _experts(spec) or 1
+    return asked > 1 if spec.is_v2 else asked == ranks > 1
+
+
 def _experts(spec: Spec) -> int | None:
     engine = spec.trt_llm
     if isinstance(engine, TrtLlmV2):

@@ -5,6 +5,7 @@ from math import ceil
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.rank_shares import divides_heads, divides_whole
+from controlplane.domain.memory.parallelism import keeps_experts_whole
 from controlplane.domain.memory.plan import Device, MemoryPlan, UnplannableError, plan
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES
@@ -39,8 +40,8 @@ def divides(checkpoint: CheckpointFacts, ranks: int, runtime: RuntimeMemory, spe
     """Return whether this runtime divides the model over so many ranks."""
     if not runtime.wants_whole_shares:
         return divides_heads(checkpoint, ranks)
-    experts = spec.engine_build.moe_expert_parallel_option
-    return divides_whole(checkpoint, ranks, expert_ranks=experts)
+    whole = keeps_experts_whole(spec, ranks)
+    return divides_whole(checkpoint, ranks, keeps_experts_whole=whole)
 
 
 def longest_sequence(planned: MemoryPlan) -> int:

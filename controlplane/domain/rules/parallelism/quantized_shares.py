@@ -2,9 +2,13 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
+from controlplane.domain.facts.rank_shares import inputs_of_a_group
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example, facts
-from controlplane.domain.rules.parallelism.share_of_a_rank import is_cut_amid, split_width
+from controlplane.domain.rules.parallelism.share_of_a_rank import (
+    keep_experts_whole,
+    share_of,
+)
 from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity
 
 _ACCELERATOR = "resources.accelerator"
@@ -37,23 +41,22 @@ def _is_divided(c: Context) -> bool:
 
 
 def _group(c: Context) -> int:
-    existing = c.checkpoint.existing_quantization
-    return existing.group or 1 if existing else 1
+    return inputs_of_a_group(c.checkpoint)
 
 
 def _cuts_groups(c: Context) -> bool:
-    return is_cut_amid(c, _group(c))
+    return share_of(c).is_cut_amid(_group(c))
 
 
 def _has_experts(c: Context) -> bool:
-    return bool(c.checkpoint.moe_intermediate_size)
+    return bool(c.checkpoint.experts)
 
 
 def _message(c: Context, then: str) -> str:
     return (
         f"The checkpoint keeps a scale for each group of {_group(c)} inputs, and "
-        f"{c.spec.tensor_parallel} ranks get {split_width(c):,} inputs each, which does not divide "
-        f"by that: {then}"
+        f"{c.spec.tensor_parallel} ranks get {share_of(c).of_a_rank:,} inputs each, which does not "
+        f"divide by that: {then}"
     )
 
 
@@ -89,7 +92,7 @@ CUT_GROUPS = Rule(
 CUT_EXPERT_GROUPS = Rule(
     code="EH332",
     name="groups-of-experts-cut-by-ranks",
-    severity=Severity.WARNING,
+    severity=Severity.ERROR,
     runtimes=VLLM,
     needs=("checkpoint",),
     fields=_fields,
@@ -97,14 +100,10 @@ CUT_EXPERT_GROUPS = Rule(
     when=lambda c: _has_experts(c) and _cuts_groups(c),
     message=lambda c: _message(
         c,
-        "vLLM falls back to a kernel that was reported to start and then to fail each request. Use "
+        "vLLM falls back to a kernel that starts, and then fails each request. Use "
         "fewer ranks, or keep experts whole.",
     ),
-    fix=Fix(
-        label="Keep experts whole",
-        patch=lambda c: {"trt_llm.build.moe_expert_parallel_option": c.spec.tensor_parallel},
-        safe=True,
-    ),
+    fix=Fix(label="Keep experts whole", patch=keep_experts_whole, safe=True),
     source=sources.vllm("issue 17604, size_k and BLOCK_SIZE_K"),
     bad=Example(config=_EIGHT, checkpoint=_QWEN_MOE),
     good=Example(config={**_EIGHT, _ACCELERATOR: "H100:4", _TENSOR: 4}, checkpoint=_QWEN_MOE),

@@ -1,13 +1,16 @@
 """EH3: how wide the share of a rank is."""
 
 from controlplane.domain.facts import sources
+from controlplane.domain.facts.rank_shares import MlpShare, mlp_share, rows_of_a_block
+from controlplane.domain.memory.parallelism import keeps_experts_whole
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_trtllm
-from controlplane.domain.rules.rule import TRTLLM, VLLM, Fix, Rule, Severity
+from controlplane.domain.rules.rule import TRTLLM, VLLM, Fix, Patch, Rule, Severity
 
 _ACCELERATOR = "resources.accelerator"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
 _EXPERTS = "trt_llm.build.moe_expert_parallel_option"
+_EXPERTS_V2 = "trt_llm.runtime.patch_kwargs.moe_expert_parallel_size"
 _TWO: Config = {_ACCELERATOR: "H100:2", _TENSOR: 2}
 _IN_BLOCKS = facts(
     architectures=["Qwen3MoeForCausalLM"], model_type="qwen3_moe", hidden_size=4096,
@@ -43,29 +46,21 @@ UNEVEN_MLP = Rule(
 )
 
 
-def split_width(c: Context) -> int:
-    """Return how wide a rank's share of an MLP, or of an expert, is."""
-    width, shares = _width_and_shares(c)
-    return width // shares
-
-
-def is_cut_amid(c: Context, group: int) -> bool:
-    """Return whether shares of a whole width end within a group; others are EH319's and EH322's."""
-    width, shares = _width_and_shares(c)
-    return width % shares == 0 and width // shares % group != 0
-
-
-def _width_and_shares(c: Context) -> tuple[int, int]:
-    experts = c.checkpoint.moe_intermediate_size
+def share_of(c: Context) -> MlpShare:
+    """Return how vLLM shares out an MLP, or each expert; uneven shares are EH322's."""
     ranks = c.spec.tensor_parallel
-    if experts:
-        return experts, max(1, ranks // max(1, c.spec.engine_build.moe_expert_parallel_option))
-    return c.checkpoint.intermediate_size or 0, ranks
+    return mlp_share(c.checkpoint, ranks, keeps_experts_whole=keeps_experts_whole(c.spec, ranks))
+
+
+def keep_experts_whole(c: Context) -> Patch | None:
+    """Return the patch that gives each rank whole experts, where there are any."""
+    if not c.checkpoint.experts:
+        return None
+    return {_EXPERTS_V2 if c.spec.is_v2 else _EXPERTS: c.spec.tensor_parallel}
 
 
 def _block(c: Context) -> int:
-    existing = c.checkpoint.existing_quantization
-    return existing.block or 1 if existing else 1
+    return rows_of_a_block(c.checkpoint)
 
 
 CUT_BLOCKS = Rule(
@@ -76,17 +71,13 @@ CUT_BLOCKS = Rule(
     needs=("checkpoint",),
     fields=_fields,
     concerns=lambda c: c.spec.tensor_parallel > 1,
-    when=lambda c: is_cut_amid(c, _block(c)),
+    when=lambda c: share_of(c).is_cut_amid(_block(c)),
     message=lambda c: (
         f"The checkpoint keeps a scale for each {_block(c)} rows of weights, and "
-        f"{c.spec.tensor_parallel} ranks get {split_width(c):,} rows each, which does not divide "
-        "by that: vLLM refuses to start. Fewer ranks, or experts kept whole, would do."
+        f"{c.spec.tensor_parallel} ranks get {share_of(c).of_a_rank:,} rows each, which does not "
+        "divide by that: vLLM refuses to start. Fewer ranks, or experts kept whole, would do."
     ),
-    fix=Fix(
-        label="Keep experts whole",
-        patch=lambda c: {_EXPERTS: c.spec.tensor_parallel} if c.checkpoint.experts else None,
-        safe=True,
-    ),
+    fix=Fix(label="Keep experts whole", patch=keep_experts_whole, safe=True),
     source=sources.vllm("block quantization, output sizes of partitions"),
     bad=Example(
         config={_ACCELERATOR: "H100:8", _TENSOR: 8, "enginehouse.runtime": "vllm"},

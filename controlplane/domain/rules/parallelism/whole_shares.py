@@ -7,18 +7,18 @@ from controlplane.domain.facts.rank_shares import (
     attention_shares,
     cuts_attention,
     divides_whole,
-    mlp_width,
     padded_vocabulary,
     rows_of_a_block,
 )
+from controlplane.domain.memory.parallelism import keeps_experts_whole
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.division import division
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_vllm
+from controlplane.domain.rules.parallelism.share_of_a_rank import keep_experts_whole, share_of
 from controlplane.domain.rules.rule import VLLM, Fix, Rule, Severity
 
 _ACCELERATOR = "resources.accelerator"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
-_EXPERTS = "trt_llm.build.moe_expert_parallel_option"
 _READ = "2026-11-30"
 _TWO: Config = {_ACCELERATOR: "H100:2", _TENSOR: 2}
 _THREE: Config = {_ACCELERATOR: "H100:3", _TENSOR: 3}
@@ -46,15 +46,8 @@ def _fewer_ranks(c: Context) -> Iterator[Fix]:
 
 
 def _divides(c: Context, ranks: int) -> bool:
-    return divides_whole(c.checkpoint, ranks, expert_ranks=_expert_ranks(c))
-
-
-def _expert_ranks(c: Context) -> int:
-    return c.spec.engine_build.moe_expert_parallel_option
-
-
-def _width(c: Context) -> int:
-    return mlp_width(c.checkpoint, c.spec.tensor_parallel, expert_ranks=_expert_ranks(c))
+    whole = keeps_experts_whole(c.spec, ranks)
+    return divides_whole(c.checkpoint, ranks, keeps_experts_whole=whole)
 
 
 def _attention(c: Context) -> tuple[int, int]:
@@ -98,16 +91,13 @@ UNEVEN_SHARES = Rule(
     needs=("checkpoint",),
     fields=_fields,
     concerns=_is_divided,
-    when=lambda c: _width(c) % c.spec.tensor_parallel != 0,
+    when=lambda c: not share_of(c).is_even,
     message=lambda c: (
-        f"{_part(c)} is {_width(c):,} wide, and vLLM gives each of {c.spec.tensor_parallel} "
-        "ranks the same share of it, which does not divide: it ends at its start."
+        f"{_part(c)} is {share_of(c).width:,} wide, and vLLM gives each of "
+        f"{c.spec.tensor_parallel} ranks the same share of it, which does not divide: it ends "
+        "at its start."
     ),
-    fix=Fix(
-        label="Keep experts whole",
-        patch=lambda c: {_EXPERTS: c.spec.tensor_parallel} if c.checkpoint.experts else None,
-        safe=True,
-    ),
+    fix=Fix(label="Keep experts whole", patch=keep_experts_whole, safe=True),
     otherwise=_fewer_ranks,
     source=sources.vllm("model_executor/layers/linear.py; fused_moe/config.py", checked=_READ),
     bad=on_vllm(
