@@ -9,9 +9,17 @@ from fnmatch import fnmatchcase
 
 from pydantic import BaseModel, ConfigDict
 
-_NUMBER = re.compile(r"\.(\d+)(?=\.|$)")
+_NUMBER = re.compile(r"\.(\d{1,9})(?=\.|$)")
+"""Of a layer or an expert; what has more digits is a name."""
 _FEED_FORWARD = re.compile(r"mlp|ffn|feed_forward|expert|intermediate\.dense|layer\.\{\}\.output")
 _ROUTER = re.compile(r"\.(gate|router|shared_expert_gate)$")
+_TOWER = re.compile(
+    r"(^|\.)(vision_tower|vision_model|vision_encoder|visual|vit|vision_adapter|mm_projector"
+    r"|multi_modal_projector)\."
+)
+_ONE_EXPERT = re.compile(r"(?<=experts\.)\d+(?=\.|$|\*)")
+_HEAD = "lm_head"
+"""No type quantizes it; a checkpoint that shares the embedding's table has none in its files."""
 _TOGETHER = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"), ("w1", "w3"))
 """Layers that engines compute as one, and so in one precision."""
 _OF_EXPERTS = (
@@ -48,8 +56,13 @@ class MatrixKind(BaseModel):
 
     @property
     def may_be_quantized(self) -> bool:
-        """Whether types quantize it: neither a table outside of the layers nor a router."""
-        return bool(self.layers) and _ROUTER.search(self.name) is None
+        """Whether types quantize it: no table outside of the layers, no router, no tower."""
+        return bool(self.layers) and not _ROUTER.search(self.name) and not self.is_of_tower
+
+    @property
+    def is_of_tower(self) -> bool:
+        """Whether it reads images, or leads from them to the language part."""
+        return _TOWER.search(self.name) is not None
 
 
 def read_matrices(shapes: Mapping[str, Sequence[int]]) -> tuple[MatrixKind, ...]:
@@ -75,9 +88,26 @@ def is_matched(module: str, patterns: Iterable[str]) -> bool:
 
 
 def unmatched(kinds: Sequence[MatrixKind], patterns: Iterable[str]) -> list[str]:
-    """Return the patterns that name no module."""
-    modules = [module for kind in kinds for module in kind.modules]
-    return [each for each in patterns if not any(_matches(each, name) for name in modules)]
+    """Return the patterns that name no module; one expert of many is a module."""
+    modules = [_HEAD, *(module for kind in kinds for module in kind.modules)]
+    return [
+        each for each in patterns if not any(_matches(of_all_experts(each), m) for m in modules)
+    ]
+
+
+def of_all_experts(pattern: str) -> str:
+    """Return the pattern with all experts in the place of one that it names by its number."""
+    return _ONE_EXPERT.sub("*", pattern)
+
+
+def single_experts(patterns: Iterable[str]) -> list[str]:
+    """Return the patterns that name one expert by its number."""
+    return [each for each in patterns if _ONE_EXPERT.search(each)]
+
+
+def tower_parameters(kinds: Iterable[MatrixKind]) -> int:
+    """Return the parameters of what reads images, all layers together."""
+    return sum(kind.parameters * len([*kind.modules]) for kind in kinds if kind.is_of_tower)
 
 
 def nearest(pattern: str, kinds: Sequence[MatrixKind]) -> str | None:

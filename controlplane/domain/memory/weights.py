@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from controlplane.domain.facts.architectures import has_language_head
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.matrices import excluded_parameters
+from controlplane.domain.facts.matrices import excluded_parameters, tower_parameters
 from controlplane.domain.memory.parallelism import Parallelism
 from controlplane.domain.spec import Spec
 
@@ -120,7 +120,9 @@ def _experts_share(checkpoint: CheckpointFacts) -> float:
 
 
 def _tower(checkpoint: CheckpointFacts) -> int:
-    return checkpoint.counts.vision if checkpoint.counts else 0
+    """Return the parameters of what reads images, by the headers where they were read."""
+    counted = checkpoint.counts.vision if checkpoint.counts else 0
+    return tower_parameters(checkpoint.matrices) or counted
 
 
 def _mlp_parameters(checkpoint: CheckpointFacts) -> int:

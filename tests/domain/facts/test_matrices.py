@@ -6,8 +6,11 @@ from controlplane.domain.facts.matrices import (
     excluded_parameters,
     is_matched,
     nearest,
+    of_all_experts,
     read_matrices,
+    single_experts,
     torn_apart,
+    tower_parameters,
     unmatched,
 )
 
@@ -61,6 +64,27 @@ def test_what_is_not_there_is_told_with_what_was_meant() -> None:
     assert nearest("*.donw_proj", DENSE) == "*.down_proj"
     assert nearest("model.layers.0.mlp.dwn_proj", DENSE) == "*.down_proj"
     assert nearest("zzz", DENSE) is None
+
+
+def test_an_expert_by_its_number_and_a_shared_head_are_there() -> None:
+    assert unmatched(EXPERTS, ["model.layers.1.mlp.experts.7.*", "lm_head", "*lm_head*"]) == []
+    assert unmatched(EXPERTS, ["model.layers.9.mlp.experts.7.*"]) != []
+    assert of_all_experts("model.layers.1.mlp.experts.7.*") == "model.layers.1.mlp.experts.*.*"
+    assert single_experts(["*.experts.12", "*.experts", "*.experts.*"]) == ["*.experts.12"]
+
+
+def test_a_number_of_many_digits_is_a_name() -> None:
+    (kind,) = read_matrices({f"model.layers.{'9' * 5000}.weight": (2, 2)})
+    assert not kind.layers
+
+
+def test_a_tower_is_no_part_of_what_is_quantized() -> None:
+    towers = read_matrices({
+        f"vision_tower.encoder.layers.{layer}.mlp.fc1.weight": (8, 8) for layer in range(3)
+    })  # fmt: skip
+    assert excluded_parameters(towers, ["vision_tower.*"], mlp_only=False) == 0
+    assert excluded_parameters(towers, ["vision_tower.*"], mlp_only=True) == 0
+    assert tower_parameters(towers) == 3 * 64
 
 
 def test_what_stays_is_counted_once_and_only_of_what_would_be_quantized() -> None:

@@ -4,7 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from torch import nn
 
-from controlplane.domain.facts.matrices import MatrixKind, is_matched, nearest, unmatched
+from controlplane.domain.facts.matrices import (
+    MatrixKind,
+    is_matched,
+    nearest,
+    of_all_experts,
+    single_experts,
+    unmatched,
+)
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.renaming import class_names
@@ -17,11 +24,13 @@ def excluded_quantizers(
 ) -> tuple[str, ...]:
     """Return patterns of ModelOpt's quantizers for the modules that a config names.
 
-    Raises StepFailure for a pattern that names no matrix of the checkpoint.
+    Raises StepFailure for a pattern that names no matrix of the checkpoint, or one expert of many.
     """
     kinds = checkpoint.facts.matrices
     if unknown := unmatched(kinds, patterns):
         raise failures.unknown_module(unknown[0], nearest(unknown[0], kinds))
+    if alone := single_experts(patterns):
+        raise failures.one_expert(alone[0], of_all_experts(alone[0]))
     found = dict.fromkeys(_quantizers(model, kinds, patterns))
     return tuple(found)
 

@@ -31,6 +31,11 @@ def unknown_module(pattern: str, meant: str | None) -> StepFailure:
     return step_failure(quantization.EXCLUDED, pattern=pattern, meant=asked)
 
 
+def one_expert(pattern: str, whole: str) -> StepFailure:
+    """Return the failure for one expert to exclude, whose layer keeps all in one precision."""
+    return step_failure(quantization.ONE_EXPERT, pattern=pattern, whole=whole)
+
+
 def not_searched(architecture: str) -> StepFailure:
     return step_failure(quantization.NOT_SEARCHED, architecture=architecture)
 

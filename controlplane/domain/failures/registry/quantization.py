@@ -44,6 +44,13 @@ EXCLUDED = configuration(
     "Name modules as the checkpoint's files do, such as `model.layers.0.*` or `*.down_proj`.",
     field=fields.EXCLUDED,
 )
+ONE_EXPERT = configuration(
+    "EHQ-EXCLUDED",
+    "`exclude_modules` names one expert of a layer (`{pattern}`), and all experts of a layer are "
+    "computed in one precision.",
+    "Name all of them, as `{whole}`.",
+    field=fields.EXCLUDED,
+)
 BUDGET = configuration(
     "EHQ-BUDGET",
     "`effective_bits` is {asked}, and the smallest that this type comes to here is {least} bits a "

@@ -1,7 +1,14 @@
 """EH2: layers that the config keeps in 16 bits."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.matrices import MatrixKind, nearest, torn_apart, unmatched
+from controlplane.domain.facts.matrices import (
+    MatrixKind,
+    nearest,
+    of_all_experts,
+    single_experts,
+    torn_apart,
+    unmatched,
+)
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example
 from controlplane.domain.rules.quantization.precision import is_quantized
@@ -26,6 +33,21 @@ LLAMA_WITH_MATRICES = LLAMA_8B.model_copy(
                 ("mlp.down_proj", _HIDDEN * _INTERMEDIATE),
             )
         )
+    }
+)
+EXPERTS = LLAMA_8B.model_copy(
+    update={
+        "experts": 8,
+        "matrices": tuple(
+            MatrixKind(
+                name=f"model.layers.{{}}.mlp.experts.*.{name}", layers=_LAYERS, parameters=size
+            )
+            for name, size in (
+                ("gate_proj", _HIDDEN * _HIDDEN),
+                ("up_proj", _HIDDEN * _HIDDEN),
+                ("down_proj", _HIDDEN * _HIDDEN),
+            )
+        ),
     }
 )
 _FP8 = {"resources.accelerator": "H100", _QUANTIZATION: "fp8"}
@@ -110,4 +132,27 @@ TORN_APART = Rule(
     ),
 )
 
-RULES = (UNKNOWN_MODULE, TORN_APART)
+
+def _with_all_experts(c: Context) -> Patch:
+    return {_EXCLUDED: list(dict.fromkeys(of_all_experts(each) for each in _patterns(c)))}
+
+
+ONE_EXPERT = Rule(
+    code="EH250",
+    name="excluded-experts-by-their-number",
+    severity=Severity.ERROR,
+    fields=at(_EXCLUDED),
+    concerns=_asks,
+    when=lambda c: bool(single_experts(_patterns(c))),
+    message=lambda c: (
+        f"`{single_experts(_patterns(c))[0]}` names one expert of a layer, and all experts of a "
+        "layer are computed as one matrix, in one precision: "
+        f"`{of_all_experts(single_experts(_patterns(c))[0])}` names them all."
+    ),
+    fix=Fix(label="Name all experts of the layer", patch=_with_all_experts, safe=False),
+    source=sources.vllm("model_executor/layers/fused_moe", checked="2026-11-30"),
+    bad=Example(config={**_FP8, _EXCLUDED: ["model.layers.0.mlp.experts.7.*"]}, checkpoint=EXPERTS),
+    good=Example(config={**_FP8, _EXCLUDED: ["model.layers.0.mlp.experts"]}, checkpoint=EXPERTS),
+)
+
+RULES = (UNKNOWN_MODULE, TORN_APART, ONE_EXPERT)
