@@ -8,11 +8,12 @@ from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
 EMBEDDINGS_ROUTE = "/v1/embeddings"
 
 PREDICT_ROUTE = "/predict"
+TOKENS_ROUTE = "/predict_tokens"
 RERANK_ROUTE = "/rerank"
 
 _BY_ROLE: Mapping[Role, tuple[str, ...]] = {
     Role.EMBEDDING: (EMBEDDINGS_ROUTE, "/v1/systemone"),
-    Role.TOKEN_CLASSIFICATION: ("/predict_tokens",),
+    Role.TOKEN_CLASSIFICATION: (TOKENS_ROUTE,),
     Role.RERANKING: (RERANK_ROUTE, PREDICT_ROUTE),
 }
 _LOGIT_SCORE = "_LogitScore/"

@@ -83,15 +83,17 @@ def was_run(runtime: str) -> bool:
     return RUNTIMES[runtime].was_run_on_gpus
 
 
-def version_of(runtime: Runtime, ran: Collection[tuple[str, str]] = ()) -> str:
-    """Return the oldest of its versions that hosts ran, as its table names it, else ours.
+def version_of(
+    runtime: Runtime, ran: Collection[tuple[str, str]] = (), *, default: str | None = None
+) -> str:
+    """Return the oldest of its versions that hosts ran, as its table names it, else the default.
 
-    `ran` are runtimes with the version of what ran last.
+    `ran` are runtimes with the version of what ran last; the default is the one that we ran.
     """
     table = runtime.capabilities
     named = [nearest_version(table.VERSIONS, version) for name, version in ran
              if name == runtime.name]  # fmt: skip
-    return min(filter(None, named), key=table.VERSIONS.index, default=table.SEEN_VERSION)
+    return min(filter(None, named), key=table.VERSIONS.index, default=default or table.SEEN_VERSION)
 
 
 def runtime_on(kind: str, spec: Spec) -> Runtime:

@@ -4,7 +4,7 @@ A runtime is a folder here with a `runtime.py` in which `RUNTIME` is one, and a 
 `workers/runtimes`. What it does not say is as below.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -230,8 +230,8 @@ class Runtime(Protocol):
         """Return how answers set reasoning apart, in words, where it is left in them."""
         return None
 
-    def argument_faults(self, spec: Spec, ran: Collection[str]) -> Iterable[ArgumentFault]:
-        """Return what is wrong with arguments by its own names, in the versions that hosts ran."""
+    def argument_faults(self, spec: Spec, version: str) -> Iterable[ArgumentFault]:
+        """Return what is wrong with arguments by its own names, in one of its versions."""
         return ()
 
     def memory_in(self, version: str) -> RuntimeMemory:

@@ -3,10 +3,16 @@
 import pytest
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.pooling import Pooling
 from controlplane.domain.rules import Finding, Known, examine
 from controlplane.domain.rules.examples import BERT, EVERY_KIND, SMOLLM2_135M, Example, facts
 from controlplane.domain.spec import edit_yaml
 
+RANKER = facts(architectures=["Qwen3ForCausalLM"], model_type="qwen3").model_copy(
+    update={
+        "pooling": Pooling(has_modules=True, steps=("sentence_transformers.models.LogitScore",))
+    }
+)
 LLAMA_EMBEDDER = facts(architectures=["LlamaModel"], chat_template=None)
 
 
@@ -68,6 +74,7 @@ def test_where_nothing_can_start_it_the_words_and_the_fix_name_what_is_there(
     [
         ("no_quant", BERT, "native"),
         ("fp8", LLAMA_EMBEDDER, "vllm"),  # the native engine would expand it
+        ("fp8", RANKER, "native"),  # which alone asks it for its answer
         ("no_quant", facts(architectures=["NewModel"], model_type="new"), "vllm"),
     ],
 )

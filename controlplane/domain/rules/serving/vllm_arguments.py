@@ -9,6 +9,7 @@ from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trt
 from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity
 from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument
 from controlplane.domain.runtimes.argument_fault import ArgumentFault, FaultKind
+from controlplane.domain.runtimes.choice import version_of
 
 _SOURCE = sources.vllm("vllm serve --help")
 _FIELD = "enginehouse.vllm_args"
@@ -26,8 +27,10 @@ def _given(c: Context) -> dict[str, Any]:
 
 
 def _faults(c: Context, kind: FaultKind) -> list[ArgumentFault]:
-    ran = [version for runtime, version in c.known.versions if runtime == c.runtime]
-    return [each for each in c.engine.argument_faults(c.spec, ran) if each.kind is kind]
+    # What no host has run yet is most likely to be the newest.
+    newest = c.engine.capabilities.VERSIONS[-1]
+    version = version_of(c.engine, c.known.versions, default=newest)
+    return [each for each in c.engine.argument_faults(c.spec, version) if each.kind is kind]
 
 
 def _path(c: Context, written: str = "") -> str:

@@ -1,12 +1,11 @@
 """What is wrong with the arguments of `enginehouse.vllm_args`."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
 from controlplane.domain.facts.vllm_arguments import KINDS
 from controlplane.domain.runtimes.argument_fault import ArgumentFault, FaultKind
-from controlplane.domain.runtimes.vllm.capabilities import VERSION, VERSIONS
 from controlplane.domain.runtimes.vllm.decided_elsewhere import decided_by, not_passed
 from controlplane.domain.runtimes.vllm.inner_keys import unlisted
 from controlplane.domain.runtimes.vllm.own_arguments import (
@@ -18,10 +17,8 @@ from controlplane.domain.runtimes.vllm.own_arguments import (
 from controlplane.domain.spec import Spec
 
 
-def argument_faults(spec: Spec, ran: Collection[str] = ()) -> Iterator[ArgumentFault]:
-    """Yield at most one fault of each argument, by the oldest of the versions that hosts ran."""
-    known = {".".join(version.split(".")[:2]) for version in ran} & {*VERSIONS}
-    version = min(known, default=VERSION)
+def argument_faults(spec: Spec, version: str) -> Iterator[ArgumentFault]:
+    """Yield at most one fault of each argument, by what this version takes."""
     for written, value in spec.settings.vllm_args.items():
         fault = _fault(spec, written, value, version)
         if fault is not None:

@@ -7,21 +7,16 @@ Source: vLLM `entrypoints/pooling/factories.py` and the files `api_router.py` be
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.encoder_routes import PREDICT_ROUTE, TOKENS_ROUTE, default_route
 
-PREDICT, PREDICT_TOKENS = "/predict", "/predict_tokens"
-CLASSIFY, POOLING, RERANK = "/classify", "/pooling", "/rerank"
-INSTEAD: Mapping[str, str] = MappingProxyType({PREDICT: CLASSIFY, PREDICT_TOKENS: POOLING})
+INSTEAD: Mapping[str, str] = MappingProxyType(
+    {PREDICT_ROUTE: "/classify", TOKENS_ROUTE: "/pooling"}
+)
 """The hosted product's route -> the one at which vLLM gives the same."""
 
 
 def predict_route(asked: str | None, checkpoint: CheckpointFacts) -> str:
     """Return the route behind `predict`."""
-    if asked is not None:
-        return INSTEAD.get(asked, asked)
-    if checkpoint.role is Role.TOKEN_CLASSIFICATION:
-        return POOLING
-    if checkpoint.role is not Role.SEQUENCE_CLASSIFICATION:
-        return "/v1/embeddings"
-    return RERANK if checkpoint.labels == 1 else CLASSIFY
+    wanted = asked or default_route(checkpoint)
+    return INSTEAD.get(wanted, wanted)

@@ -1,9 +1,10 @@
 """vLLM as one of the runtimes."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.runtimes.argument_fault import ArgumentFault
@@ -76,8 +77,13 @@ class Vllm(Runtime):
         return render.render(spec, checkpoint, version=version, **start.shared())
 
     def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
-        """Return whether its engine can do what is asked of a model that ranks."""
-        return spec.settings.rerank_template is None
+        """Return whether its engine can do what is asked of a model that ranks.
+
+        It scores pairs by a head, and asks no language model how likely it answers yes.
+        """
+        ranks_by_answer = checkpoint is not None and checkpoint.role is Role.RERANKING
+        asks_it = spec.base_model.is_encoder and ranks_by_answer
+        return spec.settings.rerank_template is None and not asks_it
 
     def predict_route(
         self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
@@ -93,9 +99,9 @@ class Vllm(Runtime):
         """Return how answers set reasoning apart, in words, where it is left in them."""
         return unread_reasoning(spec, checkpoint)
 
-    def argument_faults(self, spec: Spec, ran: Collection[str]) -> Iterable[ArgumentFault]:
-        """Return what is wrong with arguments by its own names, in the versions that hosts ran."""
-        return argument_faults(spec, ran)
+    def argument_faults(self, spec: Spec, version: str) -> Iterable[ArgumentFault]:
+        """Return what is wrong with arguments by its own names, in one of its versions."""
+        return argument_faults(spec, version)
 
     def ignored_in(self, spec: Spec) -> Mapping[str, str]:
         """Return what it does not read; experts it keeps whole over all of the ranks."""
