@@ -5,9 +5,8 @@ from controlplane.domain.facts.quantization import FP8, NVFP4, Number
 SEARCHED_SAMPLES = 128
 """Rows that the search scores layers by, at most: what ModelOpt 0.47 suggests."""
 _EFFORT_OF_GRADIENTS, _EFFORT_OF_A_NUMBER = 2.6, 5.0
-"""Work of the search per row as times a forward pass: a Llama of 12 layers, 576 wide, with 16 x 256
-tokens in float32 on one core took 7.6 times as long with FP8 alone, 12.6 with FP8 and FP4; measured
-2026-11-30."""
+"""An estimate, until builds have run: the work of the search per row as times a forward pass, once
+for the gradients and once for each number that it tries."""
 _LARGEST_FIRST = (FP8, NVFP4)
 
 

@@ -16,8 +16,8 @@ FP4_CAPABILITY = (10, 0)
 BFLOAT16_CAPABILITY = (8, 0)
 HOPPER_CAPABILITY = (9, 0)
 AWQ_EFFORT = 5.2
-"""Of each of its two passes, the second of which tries eleven strengths: SmolLM2-135M with 16 x 256
-tokens took 98 CPU seconds where FP8 took 12, three of them to load; measured 2026-11-30."""
+"""An estimate, until builds have run: the work of each of its two passes, the second of which tries
+eleven strengths of scaling per layer, as times a pass of FP8."""
 SMALL_MODEL_PARAMETERS = 8_000_000_000
 """Below this the guide sees minimal benefit from quantization."""
 ESSENTIAL_PARAMETERS = 15_000_000_000

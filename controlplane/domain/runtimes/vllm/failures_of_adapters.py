@@ -66,7 +66,7 @@ PATTERNS = (
         "EVL-LORA-SLOTS", _CONFIG,
         r"max_cpu_loras \((?P<kept>\d+)\) must be >= max_loras \((?P<used>\d+)\)",
         "{used} adapters run at once, and the host keeps {kept}.",
-        "Leave `max_cpu_loras` out of patch_kwargs.",
+        "Leave `max-cpu-loras` out of `enginehouse.vllm_args`.",
         text="ValueError: max_cpu_loras (1) must be >= max_loras (4)",
         source="vLLM, config/lora.py", field=_ADAPTERS,
     ),

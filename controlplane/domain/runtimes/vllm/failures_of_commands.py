@@ -13,7 +13,7 @@ from controlplane.domain.runtimes.engine_log import (
 _V = "vllm-project/vllm"
 _CONFIG, _CHECKPOINT, _OURS = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.OURS
 _BATCH, _TOKENS = f"trt_llm.build.{BATCH}", f"trt_llm.build.{TOKENS}"
-_ARGUMENTS = "trt_llm.runtime.patch_kwargs"
+_ARGUMENTS = "enginehouse.vllm_args"
 _BASE_MODEL = "trt_llm.build.base_model"
 
 PATTERNS = (
@@ -57,7 +57,7 @@ PATTERNS = (
         "EVL-TOOLS-WITHOUT-PARSER", _CONFIG,
         r"--enable-auto-tool-choice requires --tool-call-parser",
         "Tool calls were turned on and no parser for them was named.",
-        "Name a `tool_parser` in patch_kwargs that fits the model's template.",
+        "Name one that fits the model's template: `tool-call-parser` in `enginehouse.vllm_args`.",
         text="TypeError: Error: --enable-auto-tool-choice requires --tool-call-parser",
         source=f"{_V}#12839, 2025-02-06", field=_ARGUMENTS,
     ),
@@ -84,7 +84,7 @@ PATTERNS = (
         "EVL-NOT-MULTIMODAL", _CONFIG,
         r"`(?P<name>limit_mm_per_prompt|mm_processor_kwargs)` is only supported for multimodal",
         "`{name}` is given, and the model takes text only.",
-        "Remove it from patch_kwargs, or use a checkpoint that takes images.",
+        "Remove it from `enginehouse.vllm_args`, or use a checkpoint that takes images.",
         text="Value error, `limit_mm_per_prompt` is only supported for multimodal models.",
         source="zai-org/GLM-V#15, 2025-07-03", field=_ARGUMENTS,
     ),
@@ -113,7 +113,7 @@ PATTERNS = (
         "EVL-BLOCK-TOKENS", _CONFIG,
         r"[Bb]lock size (?:\(?\d+\)? )?must be a multiple of (?P<unit>\d+)",
         "A block of the KV cache holds a multiple of {unit} tokens with this attention.",
-        "Leave the block size out of patch_kwargs.",
+        "Leave `block-size` out of `enginehouse.vllm_args`.",
         text="ValueError: Block size must be a multiple of 16.",
         source=f"{_V}#15508, 2025-03-26", field=_ARGUMENTS,
     ),

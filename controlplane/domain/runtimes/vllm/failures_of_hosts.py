@@ -106,10 +106,10 @@ PATTERNS = (
     log_pattern(
         "EVL-PEER", _MACHINE, r"peer access is not supported between these two devices",
         "Two of the GPUs cannot read each other's memory.",
-        "Set `disable_custom_all_reduce` in patch_kwargs, or use GPUs with NVLink.",
+        "Set `disable-custom-all-reduce` in `enginehouse.vllm_args`, or use GPUs with NVLink.",
         text="RuntimeError: CUDART error: peer access is not supported between these two devices",
         source="vLLM, distributed/device_communicators/custom_all_reduce.py",
-        field="trt_llm.runtime.patch_kwargs",
+        field="enginehouse.vllm_args",
     ),
     log_pattern(
         "EVL-FULL", _CONFIG, r"CUDA error: out of memory",

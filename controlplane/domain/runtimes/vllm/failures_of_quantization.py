@@ -6,7 +6,7 @@ from controlplane.domain.runtimes.engine_log import TENSOR_PARALLEL, log_pattern
 _V = "vllm-project/vllm"
 _CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MACHINE
 _EXPERTS = "trt_llm.build.moe_expert_parallel_option"
-_ARGUMENTS = "trt_llm.runtime.patch_kwargs"
+_ARGUMENTS = "enginehouse.vllm_args"
 
 PATTERNS = (
     log_pattern(
@@ -32,7 +32,7 @@ PATTERNS = (
         r"torch\.(?P<dtype>\w+) is not supported for quantization method (?P<name>[\w-]+)\. "
         r"Supported dtypes: \[(?P<takes>[^\]\n]*)\]",
         "Weights quantized with `{name}` compute in {takes} here, and the model asks for {dtype}.",
-        "Set `dtype` in patch_kwargs to one of them, or use an FP8 checkpoint.",
+        "Set `dtype` in `enginehouse.vllm_args` to one of them, or use an FP8 checkpoint.",
         text="ValueError: torch.bfloat16 is not supported for quantization method awq. Supported "
         "dtypes: [torch.float16]",
         source=f"{_V}#1941, 2023-12-06", field=_ARGUMENTS,
@@ -140,7 +140,7 @@ PATTERNS = (
         "An FP8 checkpoint keeps its KV cache in E4M3, and E5M2 was asked for.",
         "Set `kv_cache_config.dtype` to `fp8` or leave it out.",
         text="ValueError: fp8_e5m2 kv-cache is not supported with fp8 checkpoints.",
-        source=f"{_V}#8409, 2024-09-12", field=_ARGUMENTS,
+        source=f"{_V}#8409, 2024-09-12", field="trt_llm.runtime.patch_kwargs",
     ),
     log_pattern(
         "EVL-GGUF-ARCHITECTURE", _CHECKPOINT,

@@ -172,10 +172,10 @@ PATTERNS = (
         "EVL-UNKNOWN-PARSER", _CONFIG,
         r"(?:invalid (?:tool call|reasoning) parser: |Reasoning parser ')(?P<name>[\w.-]+)",
         "This vLLM has no parser `{name}`.",
-        "Name one of those that the line lists, in patch_kwargs.",
+        "Name one of those that the line lists, in `enginehouse.vllm_args` (v2: patch_kwargs).",
         text="KeyError: 'invalid tool call parser: qwen3 (chose from { hermes,llama3_json })'",
         source="vLLM 0.25.1, entrypoints/openai/api_server.py",
-        field="trt_llm.runtime.patch_kwargs",
+        field="enginehouse.vllm_args",
     ),
     log_pattern(
         "EVL-UNKNOWN-FLAG", Blame.OURS, r"error: unrecognized arguments: (?P<flags>[^\n]+)",
