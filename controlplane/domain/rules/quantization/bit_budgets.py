@@ -44,7 +44,7 @@ def _least(c: Context) -> float:
 
 def _excluded_share(c: Context) -> float:
     patterns = c.spec.engine_build.quantization_config.exclude_modules
-    matrices = c.known.checkpoint.matrices if c.known.checkpoint else ()
+    matrices = c.checkpoint.matrices
     mlp_only = c.spec.quantization_type.precision.mlp_only
     every = quantized_parameters(matrices, mlp_only=mlp_only)
     kept = excluded_parameters(matrices, patterns, mlp_only=mlp_only)
@@ -98,6 +98,7 @@ UNREACHABLE = Rule(
     code="EH248",
     name="bit-budget-below-the-smallest-number",
     severity=Severity.ERROR,
+    needs=("checkpoint",),
     fields=at(_BUDGET, QUANTIZATION, _EXCLUDED),
     concerns=lambda c: c.spec.bit_budget is not None,
     when=lambda c: (_asked(c) or 0) < _least(c),

@@ -40,7 +40,7 @@ _H100: Config = {"resources.accelerator": "H100", "trt_llm.build.max_batch_size"
 
 
 def _asked(c: Context) -> tuple[Feature, ...]:
-    return tuple(asked_features(c.spec, c.known.checkpoint))
+    return tuple(asked_features(c.spec, c.checkpoint))
 
 
 def _refused(c: Context) -> list[Feature]:
@@ -89,6 +89,7 @@ REFUSED = Rule(
     name="feature-that-the-runtime-refuses",
     severity=Severity.ERROR,
     runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
     fields=lambda c: tuple(_place(c, each) for each in _refused(c)) or (_ADAPTERS,),
     may_mark=tuple(sorted({*_PLACES.values()})),
     when=lambda c: bool(_refused(c)),
@@ -142,6 +143,7 @@ UNTESTED = Rule(
     name="features-not-seen-together",
     severity=Severity.WARNING,
     runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
     fields=lambda c: _pair_places(c) or (SPECULATOR,),
     may_mark=(SPECULATOR, _ADAPTERS, _STAGES, _REPO),
     when=lambda c: bool(_untested_pairs(c)),

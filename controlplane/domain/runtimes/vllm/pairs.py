@@ -15,12 +15,10 @@ _FEATURES = _read("features, feature x feature")
 PAIRS = (
     Pair(
         features=(Feature.LOOKAHEAD, Feature.PIPELINE_PARALLEL),
-        support=Support.UNTESTED,
-        how="its last stage drafts; its documents exclude the two up to 0.15 and name no later "
-        "version, and with drafts of another kind 0.25 to 0.29 were reported to end at the start",
-        source=_read(
-            "features, speculative decoding, known feature incompatibility; issues 49355 and 57755"
-        ),
+        support=Support.REFUSED,
+        how="stages pass on one token a request, and a step with drafts makes several: 0.25 to "
+        "0.29 were reported to end at the start, to hang, or to answer wrongly",
+        source=_read("issues 49355, 52071, 54260, 57755 and 57817"),
     ),
     Pair(
         features=(Feature.LOOKAHEAD, Feature.ADAPTERS),
