@@ -3,7 +3,8 @@
     python benchmarks/public_cases.py [--check] [--json]
 
 Each case of `tests/domain/data/public_cases.jsonl` holds what was asked, of which checkpoint and
-GPU, what really happened, and the verdict that is expected. Exit 1 where a verdict is silent or
+GPU, what really happened, and the verdict that is expected; the newer ones also the verdict of the
+first trial, before anything was mended for them. Exit 1 where a verdict is silent or
 wrong; with `--check`, which writes nothing, also where the table is stale.
 """
 
@@ -173,9 +174,15 @@ def _lines(judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def _summary(judged: Sequence[Judged]) -> str:
-    count = Counter(each.verdict for each in judged)
-    told = ", ".join(f"{count[verdict]} {verdict}" for verdict in Verdict)
-    return f"{len(judged)} reports: {told}."
+    now = _counted([each.verdict for each in judged])
+    first = [Verdict(each.case["first"]) for each in judged if "first" in each.case]
+    tried = f" The last {len(first)} at their first trial: {_counted(first)}." if first else ""
+    return f"{len(judged)} reports: {now}.{tried}"
+
+
+def _counted(verdicts: Sequence[Verdict]) -> str:
+    count = Counter(verdicts)
+    return ", ".join(f"{count[verdict]} {verdict}" for verdict in Verdict)
 
 
 def _row(judged: Judged) -> str:
@@ -188,9 +195,15 @@ def _row(judged: Judged) -> str:
             f"{case['outcome']}: {case['happened']}",
             " or ".join(case["expected"].get("codes", ())) or "no error",
             ", ".join(judged.codes) or "no error",
-            f"{judged.verdict} |",
+            f"{judged.verdict}{_first(judged)} |",
         ]
     )
+
+
+def _first(judged: Judged) -> str:
+    """Return what a report got at its first trial, where that was something else."""
+    first = judged.case.get("first", judged.verdict)
+    return "" if first == judged.verdict else f" (first {first})"
 
 
 def _device(case: Case) -> str:

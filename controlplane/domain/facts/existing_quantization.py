@@ -115,7 +115,7 @@ def read_quantization(
         method=method,
         algorithm=_algorithm(block),
         kv_cache=_cache(block),
-        bits=numbers.whole(block.get("bits")) or _bits_of_bitsandbytes(block),
+        bits=numbers.whole(block.get("bits", block.get("w_bit"))) or _bits_of_bitsandbytes(block),
         block=_rows_of_a_block(block),
         group=_inputs_of_a_group(block),
         is_mixed=len({_kind(weights) for weights in _group_weights(block)}) > 1,
@@ -195,7 +195,7 @@ def _rows_of_a_block(block: Config) -> int | None:
 
 def _inputs_of_a_group(block: Config) -> int | None:
     integers = (each for each in _group_weights(block) if (_kind(each) or "").startswith("INT"))
-    sizes = (each.get("group_size") for each in (block, *integers))
+    sizes = (each.get("group_size", each.get("q_group_size")) for each in (block, *integers))
     return next((size for each in sizes if (size := numbers.whole(each) or 0) > 0), None)
 
 

@@ -79,3 +79,6 @@ UNCOUNTED = frozenset(
      "rwkv6", "recurrent_gemma", "zamba", "zamba2", "yuan", "nystromformer", "electra", "git"}
 )  # fmt: skip
 """Layers that this count does not describe; the headers of their weight files say it exactly."""
+
+HALVED_MLP = frozenset({"qwen"})
+"""Families whose files give the widths of both halves of a gated MLP together."""

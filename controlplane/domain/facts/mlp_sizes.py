@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from controlplane.domain.facts import config_numbers as numbers
-from controlplane.domain.facts.families import TWO_MATRIX_MLP
+from controlplane.domain.facts.families import HALVED_MLP, TWO_MATRIX_MLP
 from controlplane.domain.facts.shape import Shape
 
 _BESIDE_EXPERTS = "enable_moe_block"
@@ -47,7 +47,7 @@ def _dense_width(shape: Shape, hidden: int) -> int | None:
         width = shape.dense_width
     if shape.model_type == "lfm2" and width:
         return _lfm2_width(shape, width)
-    if shape.model_type == "qwen":
+    if shape.model_type in HALVED_MLP:
         return width // 2 if width else None
     return width or (4 * hidden if shape.model_type in TWO_MATRIX_MLP else None)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
+from controlplane.domain.facts.families import HALVED_MLP
 
 _PADDED_TO = 64
 """Rows to which vLLM pads a vocabulary before it divides it."""
@@ -59,11 +60,15 @@ def mlp_share(
     checkpoint: CheckpointFacts, ranks: int, *, keeps_experts_whole: bool = False
 ) -> MlpShare:
     """Return how an MLP, or each expert, is shared out; 0 wide where the files do not say."""
-    width = checkpoint.intermediate_size or 0
-    if not checkpoint.experts:
-        return MlpShare(width=width, shares=ranks)
-    width = checkpoint.moe_intermediate_size or width
-    return MlpShare(width=width, shares=1 if keeps_experts_whole else ranks)
+    width = checkpoint.moe_intermediate_size or checkpoint.intermediate_size or 0
+    width //= 2 if checkpoint.model_type in HALVED_MLP else 1
+    is_whole = keeps_experts_whole and has_experts(checkpoint)
+    return MlpShare(width=width, shares=1 if is_whole else ranks)
+
+
+def has_experts(checkpoint: CheckpointFacts) -> bool:
+    """Return whether layers have experts, by their number or their width."""
+    return bool(checkpoint.experts or checkpoint.moe_intermediate_size)
 
 
 def cuts_attention(checkpoint: CheckpointFacts, ranks: int) -> bool:

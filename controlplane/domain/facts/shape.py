@@ -89,7 +89,7 @@ def read_shape(config: Config) -> Shape:
         value_head_dim=reader.get("v_head_dim") or head_dim,
         intermediate_size=reader.get("intermediate_size"),
         vocabulary_size=reader.get("vocabulary_size"),
-        positions=reader.get("max_positions"),
+        positions=numbers.first_number(config, "model_max_length") or reader.get("max_positions"),
         experts=reader.get("experts"),
         experts_per_token=reader.get("experts_per_token"),
         moe_intermediate_size=reader.get("moe_intermediate_size"),

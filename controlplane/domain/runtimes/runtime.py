@@ -170,6 +170,8 @@ class Runtime(Protocol):
     """Whether the gateway asks it in words of its own instead of OpenAI's."""
     salts_every_route: bool = False
     """Whether it takes a `cache_salt` on every route with a JSON body, or passes it over."""
+    shortens_open_lengths: bool = False
+    """Whether it serves a length that nobody wrote, and that its cache does not hold, shorter."""
     compiles_by_path: bool = False
     """Whether it keys what it compiled by the path that its model was given as."""
     drafts_exclude_chunked_prefill: bool = False

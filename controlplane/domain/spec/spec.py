@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict
 
 from controlplane.domain.facts.bit_budgets import searched_numbers
+from controlplane.domain.facts.config_numbers import whole
 from controlplane.domain.spec.carried_files import (
     BisLlm,
     CachedRepository,
@@ -315,8 +316,10 @@ class Spec(Section):
 
     @property
     def pipeline_parallel(self) -> int:
-        if self.is_v2 or self.base_model.is_encoder:
+        if self.base_model.is_encoder:
             return 1
+        if isinstance(self.trt_llm, TrtLlmV2):
+            return whole(self.trt_llm.runtime.patch_kwargs.get("pipeline_parallel_size")) or 1
         return self.engine_build.pipeline_parallel_count
 
     @property

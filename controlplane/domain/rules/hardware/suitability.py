@@ -33,12 +33,19 @@ def _generates(c: Context) -> bool:
     return not c.spec.base_model.is_encoder
 
 
-def _is_nvfp4(c: Context) -> bool:
+def _needs_fp4_kernels(c: Context) -> bool:
+    """Return whether weights are in FP4 that is multiplied as it is: NVFP4, or with FP8 inputs."""
     existing = c.checkpoint.existing_quantization
-    return (
-        existing is not None
-        and "nvfp4" in f"{existing.algorithm} {existing.mixed_algorithm}".lower()
-    )
+    if existing is None:
+        return False
+    words = f"{existing.algorithm} {existing.mixed_algorithm}".lower()
+    return "nvfp4" in words or "w4a8_mxfp4" in words
+
+
+def _fp4_words(c: Context) -> str:
+    existing = c.checkpoint.existing_quantization
+    is_nv = existing is not None and "nvfp4" in f"{existing.algorithm}".lower()
+    return "NVFP4" if is_nv or existing is None else str(existing.algorithm)
 
 
 def _devices_offered(c: Context) -> int:
@@ -59,9 +66,10 @@ NVFP4_BELOW_BLACKWELL = Rule(
     concerns=lambda c: (
         c.gpu.compute_capability is not None and not c.gpu.has_capability(*FP4_CAPABILITY)
     ),
-    when=_is_nvfp4,
+    when=_needs_fp4_kernels,
     message=lambda c: (
-        f"The checkpoint is already in NVFP4, which this engine computes on Blackwell only; "
+        f"The checkpoint is already in {_fp4_words(c)}, which this engine computes on Blackwell "
+        "only; "
         f"`{c.gpu.kind}` has compute capability {c.gpu.capability_text}. vLLM can expand such "
         "weights to 16 bits on older GPUs."
     ),

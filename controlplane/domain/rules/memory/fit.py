@@ -9,8 +9,17 @@ from controlplane.domain.memory import builder_devices, devices_that_fit, longes
 from controlplane.domain.memory.sizing import DEVICES_PER_HOST, BuilderNeed
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.division import divided, other_kinds
-from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example
-from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at, limit
+from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example, on_trtllm
+from controlplane.domain.rules.rule import (
+    GPU_RUNTIMES,
+    TRTLLM,
+    Fix,
+    Patch,
+    Rule,
+    Severity,
+    at,
+    limit,
+)
 
 _ACCELERATOR = "resources.accelerator"
 _FRACTION = "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"
@@ -99,8 +108,8 @@ def would_fit_in_smaller_steps(c: Context) -> bool:
 
 
 def _is_asked_for(c: Context) -> bool:
-    """A GPU runtime shortens a length that nobody wrote; the native engine is told one."""
-    return c.spec.max_seq_len is not None or not c.engine.needs_gpu
+    """Some shorten a length that nobody wrote; the others end at the model's own."""
+    return c.spec.max_seq_len is not None or not c.engine.shortens_open_lengths
 
 
 WEIGHTS = Rule(
@@ -156,22 +165,22 @@ OPEN_LENGTH = Rule(
     code="EH519",
     name="open-length-beyond-the-kv-cache",
     severity=Severity.WARNING,
-    runtimes=GPU_RUNTIMES,
+    runtimes=TRTLLM,
     needs=("plan",),
     fields=limit("max_seq_len"),
     concerns=lambda c: not c.spec.base_model.is_encoder and c.spec.max_seq_len is None,
     when=lambda c: c.plan.weights_fit and c.plan.full_length_requests < 1,
     message=lambda c: (
         f"No `max_seq_len` is written, and the model's own {c.plan.sequence_tokens:,} tokens do "
-        f"not fit: the KV cache holds {c.plan.kv_tokens:,}. The engine would shorten it or end at "
-        "its start; write one that fits."
+        f"not fit: the KV cache holds {c.plan.kv_tokens:,}. The engine shortens it; write one that "
+        "fits."
     ),
     fix=Fix(label="Use the longest that fits", patch=_longest_that_fits, safe=False),
     source=_SOURCE,
-    bad=Example(
-        config={_ACCELERATOR: "L4", "trt_llm.build.max_seq_len": None}, checkpoint=LLAMA_8B
+    bad=on_trtllm(
+        Example(config={_ACCELERATOR: "L4", "trt_llm.build.max_seq_len": None}, checkpoint=LLAMA_8B)
     ),
-    good=Example(config={_ACCELERATOR: "L4"}, checkpoint=LLAMA_8B),
+    good=on_trtllm(Example(config={_ACCELERATOR: "L4"}, checkpoint=LLAMA_8B)),
 )
 
 FRACTION = Rule(

@@ -2,7 +2,7 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
-from controlplane.domain.facts.rank_shares import inputs_of_a_group
+from controlplane.domain.facts.rank_shares import has_experts, inputs_of_a_group
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example, facts
 from controlplane.domain.rules.parallelism.share_of_a_rank import (
@@ -49,7 +49,7 @@ def _cuts_groups(c: Context) -> bool:
 
 
 def _has_experts(c: Context) -> bool:
-    return bool(c.checkpoint.experts)
+    return has_experts(c.checkpoint)
 
 
 def _message(c: Context, then: str) -> str:

@@ -1,7 +1,12 @@
 """EH3: how wide the share of a rank is."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.rank_shares import MlpShare, mlp_share, rows_of_a_block
+from controlplane.domain.facts.rank_shares import (
+    MlpShare,
+    has_experts,
+    mlp_share,
+    rows_of_a_block,
+)
 from controlplane.domain.memory.parallelism import keeps_experts_whole
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_trtllm
@@ -54,7 +59,7 @@ def share_of(c: Context) -> MlpShare:
 
 def keep_experts_whole(c: Context) -> Patch | None:
     """Return the patch that gives each rank whole experts, where there are any."""
-    if not c.checkpoint.experts:
+    if not has_experts(c.checkpoint):
         return None
     return {_EXPERTS_V2 if c.spec.is_v2 else _EXPERTS: c.spec.tensor_parallel}
 

@@ -1,10 +1,13 @@
 """EH3: pipeline stages, experts and sizes that parallelism suits or does not."""
 
+from collections.abc import Mapping
+
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example, on_trtllm
 from controlplane.domain.rules.hardware.suitability import SMALL_PARAMETERS
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at
+from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument
 from controlplane.domain.rules.speculation.lookahead import RECOMMENDED, SPECULATOR
 from controlplane.domain.runtimes.capability import Capability, Feature
 from controlplane.domain.runtimes.together import together
@@ -17,6 +20,8 @@ _EXPERTS = "trt_llm.build.moe_expert_parallel_option"
 LARGE_PARAMETERS = 70_000_000_000
 _DEVICES_FOR_LARGE = 4
 _TWO_STAGES: Config = {_ACCELERATOR: "H100:2", _STAGES: 2}
+_STAGES_V2 = f"{ARGUMENTS}.pipeline_parallel_size"
+_SPECULATION_V2 = f"{ARGUMENTS}.speculative_config"
 _TWO: Config = {_ACCELERATOR: "H100:2", _TENSOR: 2}
 _MIXTURE = LLAMA_8B.model_copy(
     update={"experts": 6, "architecture": "Qwen3MoeForCausalLM", "model_type": "qwen3_moe"}
@@ -29,6 +34,14 @@ def _fields(c: Context) -> tuple[str, ...]:
 
 def _stages(c: Context) -> int:
     return c.spec.pipeline_parallel
+
+
+def _stages_path(c: Context) -> str:
+    return _STAGES_V2 if c.spec.is_v2 else _STAGES
+
+
+def _drafts(c: Context) -> bool:
+    return c.spec.speculator is not None or isinstance(argument(c, "speculative_config"), Mapping)
 
 
 def _expert_ranks(c: Context) -> int:
@@ -49,19 +62,21 @@ DRAFTS_OVER_STAGES = Rule(
     name="drafting-over-pipeline-stages",
     severity=Severity.ERROR,
     runtimes=GPU_RUNTIMES,
-    fields=at(_STAGES, SPECULATOR),
-    concerns=lambda c: (
-        c.spec.speculator is not None and not c.can(Feature.PIPELINE_PARALLEL).is_refused
-    ),
+    fields=lambda c: (_STAGES_V2, _SPECULATION_V2) if c.spec.is_v2 else (_STAGES, SPECULATOR),
+    may_mark=(_STAGES_V2, _SPECULATION_V2),
+    concerns=lambda c: _drafts(c) and not c.can(Feature.PIPELINE_PARALLEL).is_refused,
     when=lambda c: _stages(c) > 1 and _drafts_in_stages(c).is_refused,
     message=lambda c: (
-        f"`pipeline_parallel_count` is {_stages(c)} beside a speculator, and {c.engine.title} does "
-        f"not take both: {_drafts_in_stages(c).how}. Divide by tensor parallelism, or do without "
-        "the speculator."
+        f"`{_stages_path(c).rpartition('.')[2]}` is {_stages(c)} beside drafts, and "
+        f"{c.engine.title} does not take both: {_drafts_in_stages(c).how}. Divide by tensor "
+        "parallelism, or do without drafts."
     ),
     fix=Fix(
         label="Divide by tensor parallelism",
-        patch=lambda c: {_STAGES: 1, _TENSOR: c.spec.tensor_parallel * _stages(c)},
+        patch=lambda c: {
+            _stages_path(c): 1,
+            c.spec.tensor_parallel_path: c.spec.tensor_parallel * _stages(c),
+        },
         safe=True,
     ),
     source=sources.tensorrt_llm("issue 9009, drafting over executor loops"),

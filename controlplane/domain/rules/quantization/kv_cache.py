@@ -5,7 +5,11 @@ from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example, facts
 from controlplane.domain.rules.quantization.precision import QUANTIZATION
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Rule, Severity, at
-from controlplane.domain.rules.serving.engine_arguments import quantizes_kv_cache
+from controlplane.domain.rules.serving.engine_arguments import (
+    kv_cache_fields,
+    quantizes_kv_cache,
+    without_quantized_kv,
+)
 
 _ACCELERATOR = "resources.accelerator"
 _FOUR_H100 = {_ACCELERATOR: "H100:4", "trt_llm.build.tensor_parallel_count": 4}
@@ -73,26 +77,35 @@ LONG_KV = Rule(
     good=Example(config={**_FOUR_H100, QUANTIZATION: "fp8_kv"}, checkpoint=LLAMA_70B),
 )  # fmt: skip
 
+
+def _scales_of_a_latent(c: Context) -> str:
+    if not c.spec.quantization_type.quantizes_kv_cache:
+        return (
+            "Kept in 8 bits without scales of its own, answers were reported to lose their sense "
+            "from the second turn on."
+        )
+    return (
+        "The scales that calibration finds are those of the keys and values that attention makes "
+        "of it, and so is what the gate measures; an engine that applies them to the latent rounds "
+        "something else."
+    )
+
+
 LATENT_KV = Rule(
     code="EH244",
     name="eight-bit-kv-cache-of-a-latent",
     severity=Severity.WARNING,
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
-    fields=at(QUANTIZATION),
-    concerns=lambda c: _is_decoder(c) and c.spec.quantization_type.quantizes_kv_cache,
+    fields=kv_cache_fields,
+    may_mark=("trt_llm.runtime.patch_kwargs.kv_cache_config.dtype",),
+    concerns=lambda c: _is_decoder(c) and quantizes_kv_cache(c),
     when=lambda c: bool(c.checkpoint.kv_lora_rank),
     message=lambda c: (
         f"This model caches one latent of {_latent_numbers(c)} numbers a token in place of keys "
-        "and values. The scales that calibration finds are those of the keys and values that "
-        "attention makes of it, and so is what the gate measures; an engine that applies them to "
-        "the latent rounds something else."
+        f"and values. {_scales_of_a_latent(c)}"
     ),
-    fix=Fix(
-        label=lambda c: f"Use {c.spec.quantization_type.precision.with_plain_kv}",
-        patch=lambda c: {QUANTIZATION: c.spec.quantization_type.precision.with_plain_kv},
-        safe=False,
-    ),
+    fix=Fix(label="Keep the KV cache in 16 bits", patch=without_quantized_kv, safe=False),
     source=sources.enginehouse("quantization, FP8 KV cache of multi-head latent attention"),
     bad=Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp8_kv"}, checkpoint=_LATENT),
     good=Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp8"}, checkpoint=_LATENT),

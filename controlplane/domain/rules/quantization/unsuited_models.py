@@ -20,6 +20,7 @@ from controlplane.domain.rules.quantization.precision import (
 )
 from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at
 from controlplane.domain.rules.serving.engine_arguments import (
+    kv_cache_fields,
     kv_cache_type,
     quantizes_kv_cache,
     without_quantized_kv,
@@ -42,7 +43,8 @@ QWEN2_KV = Rule(
     name="eight-bit-kv-cache-on-qwen2",
     severity=Severity.WARNING,
     needs=("checkpoint",),
-    fields=at(QUANTIZATION),
+    fields=kv_cache_fields,
+    may_mark=("trt_llm.runtime.patch_kwargs.kv_cache_config.dtype",),
     concerns=quantizes_kv_cache,
     when=lambda c: c.checkpoint.model_type in KV_SENSITIVE_MODEL_TYPES,
     message=lambda c: (

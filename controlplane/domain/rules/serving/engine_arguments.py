@@ -57,6 +57,11 @@ def kv_cache_type(c: Context) -> str | None:
     return given.lower() if isinstance(given, str) else None
 
 
+def kv_cache_fields(c: Context) -> tuple[str, ...]:
+    """Return where keys and values are asked for in 8 bits or less."""
+    return (_QUANTIZATION,) if c.spec.quantization_type.quantizes_kv_cache else (_KV_TYPE,)
+
+
 def quantizes_kv_cache(c: Context) -> bool:
     """Return whether keys and values are kept in 8 bits or less, by either way of asking."""
     return c.spec.quantization_type.quantizes_kv_cache or kv_cache_type(c) in ("fp8", "nvfp4")

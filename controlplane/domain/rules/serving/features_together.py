@@ -8,6 +8,7 @@ from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trtllm, on_vllm
 from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity
+from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS
 from controlplane.domain.rules.speculation.lookahead import RECOMMENDED, SPECULATOR
 from controlplane.domain.runtimes.asked import asked_features
 from controlplane.domain.runtimes.capability import Feature, Support
@@ -63,6 +64,8 @@ def _is_said(c: Context, feature: Feature) -> bool:
 
 
 def _place(c: Context, feature: Feature) -> str:
+    if feature is Feature.PIPELINE_PARALLEL and c.spec.is_v2:
+        return f"{ARGUMENTS}.pipeline_parallel_size"
     return _PLACES.get(feature, c.spec.tensor_parallel_path)
 
 
@@ -145,7 +148,7 @@ UNTESTED = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=lambda c: _pair_places(c) or (SPECULATOR,),
-    may_mark=(SPECULATOR, _ADAPTERS, _STAGES, _REPO),
+    may_mark=(SPECULATOR, _ADAPTERS, _STAGES, _REPO, f"{ARGUMENTS}.pipeline_parallel_size"),
     when=lambda c: bool(_untested_pairs(c)),
     message=lambda c: (
         f"{c.engine.title} {c.version} was not seen to run "

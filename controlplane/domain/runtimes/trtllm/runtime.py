@@ -32,6 +32,7 @@ class TensorRtLlm(Runtime):
     name = MEMORY.name
     label = title = "TensorRT-LLM"
     capabilities = capabilities
+    shortens_open_lengths = True
     proofs = proofs
     routes = routes
     metrics = metrics

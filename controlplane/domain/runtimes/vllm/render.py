@@ -121,7 +121,7 @@ def _say_limits(line: CommandWriter, checkpoint: CheckpointFacts) -> None:
     _say_size(line, "max_batch_size", spec.max_batch_size)
     _say_step(line, checkpoint)
     line.say(spec.tensor_parallel_path, "--tensor-parallel-size", spec.tensor_parallel)
-    stages = spec.pipeline_parallel
+    stages = 1 if spec.is_v2 else spec.pipeline_parallel  # v2 passes it on by itself
     line.say("trt_llm.build.pipeline_parallel_count",
              *(("--pipeline-parallel-size", stages) if stages > 1 else ()))  # fmt: skip
     for field in (CHUNKED, arguments.CHUNKED_V2):
