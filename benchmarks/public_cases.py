@@ -159,7 +159,7 @@ def page(text: str, judged: Sequence[Judged]) -> str:
     """Return the page with the table of these cases between its marks."""
     begin, end = (re.escape(mark) for mark in _MARKS)
     table = "\n".join([_MARKS[0], "", *_lines(judged), "", _MARKS[1]])
-    found, replaced = re.subn(f"{begin}.*{end}", lambda _: table, text, flags=re.DOTALL)
+    found, replaced = re.subn(f"{begin}.*?{end}", lambda _: table, text, flags=re.DOTALL)
     if replaced != 1:
         raise SystemExit(f"{PAGE} has no one place for the table: {' … '.join(_MARKS)}")
     return found

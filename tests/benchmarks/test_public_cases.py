@@ -16,6 +16,12 @@ def test_the_table_is_fresh() -> None:
     assert page(text, judge_all()) == text, "python benchmarks/public_cases.py"
 
 
+@pytest.mark.parametrize("text", ["no table", PAGE.read_text() * 2])
+def test_a_page_without_one_place_for_the_table_is_refused(text: str) -> None:
+    with pytest.raises(SystemExit, match="no one place"):
+        page(text, [])
+
+
 def test_the_checks_foresee_every_report() -> None:
     assert [each.case["source"] for each in unforeseen(judge_all())] == []
 

@@ -18,7 +18,7 @@ from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization.checkpoint import open_checkpoint
 from workers.engine import loader
 from workers.engine.errors import CheckpointRefused
-from workers.engine.pooling import loader as pooling_loader
+from workers.engine.pooling.loader import load_encoder
 from workers.engine.scheme_reader import read_scheme
 
 pytestmark = pytest.mark.engine
@@ -73,11 +73,15 @@ def refusals(
     monkeypatch: pytest.MonkeyPatch, folder: Path, config: dict[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield what a loader says of the class, with the config that would come to it."""
-    (folder / "config.json").write_text(json.dumps(config))
+    served = folder / "served"
+    served.mkdir(exist_ok=True)
+    (served / "model.safetensors").touch()  # without weights both loaders say only that
+    for each in (folder, served):
+        (each / "config.json").write_text(json.dumps(config))
     is_serving = "The checkpoint's architecture is"
     for load, own in (
-        (lambda: loader.find_model_class(folder), NATIVE),
-        (lambda: pooled(folder), {**NATIVE, **ENCODER}),
+        (lambda: loader.find_model_class(served), NATIVE),
+        (lambda: pooled(served), {**NATIVE, **ENCODER}),
     ):
         if said := refusal(load, is_serving):
             yield said, own
@@ -92,7 +96,7 @@ def pooled(folder: Path) -> Any:
     class Settings:
         model_dir = folder
 
-    return pooling_loader.load_model(Settings(), "float32")  # type: ignore[arg-type]
+    return load_encoder(Settings())  # type: ignore[arg-type]
 
 
 def errors(config: dict[str, Any], content: dict[str, Any]) -> set[str]:

@@ -39,9 +39,10 @@ def read(config: dict[str, Any], **quantization: Any) -> CheckpointFacts:
         (read(MIXTRAL), False, (14_336, 2)),
         (read(MIXTRAL), True, (14_336, 1)),
         (read({**MIXTRAL, "moe_intermediate_size": 768}), False, (768, 2)),
+        (read({"model_type": "qwen", "intermediate_size": 27_392}), False, (13_696, 2)),
     ],
 )
-def test_experts_are_as_wide_as_the_file_says_under_either_name(
+def test_an_mlp_is_as_wide_as_the_file_says_in_the_words_of_its_family(
     checkpoint: CheckpointFacts, whole: bool, share: tuple[int, int]
 ) -> None:
     found = mlp_share(checkpoint, 2, keeps_experts_whole=whole)
@@ -49,6 +50,8 @@ def test_experts_are_as_wide_as_the_file_says_under_either_name(
 
 
 def test_groups_of_scales_divide_as_blocks_do() -> None:
+    older = {"quant_method": "awq", "w_bit": 4, "q_group_size": 128}
+    assert not divides_whole(read(QWEN2_72B, **older), 2)
     assert divides_whole(read(QWEN2_72B), 2)
     assert not divides_whole(read(QWEN2_72B, **GPTQ), 2)
     assert divides_whole(read({**QWEN2_72B, "intermediate_size": 29_696}, **GPTQ), 2)
