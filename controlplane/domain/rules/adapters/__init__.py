@@ -1,6 +1,7 @@
 """EH7: LoRA adapters."""
 
 from controlplane.domain.rules.adapters import (
+    largest_rank,
     names_and_kinds,
     ranks_and_sources,
 )
@@ -8,4 +9,5 @@ from controlplane.domain.rules.adapters import (
 RULES = (
     *names_and_kinds.RULES,
     *ranks_and_sources.RULES,
+    *largest_rank.RULES,
 )

@@ -21,6 +21,7 @@ _CACHE_FIELDS = tuple(
                  "host_memory_bytes")
 )  # fmt: skip
 _USUAL_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
+LARGEST_RANK = _USUAL_RANKS[-1]
 _HIGH_RANK = 64
 _TWO = {
     "legal": {"source": "LOCAL", "repo": "/checkpoints/legal"},
@@ -139,7 +140,9 @@ ODD_RANK = Rule(
     severity=Severity.WARNING,
     fields=at(_RANK),
     concerns=lambda c: bool(_adapters(c)),
-    when=lambda c: _rank(c) > 8 and _rank(c) not in _USUAL_RANKS and not _is_beyond_model(c),
+    when=lambda c: (
+        8 < _rank(c) < LARGEST_RANK and _rank(c) not in _USUAL_RANKS and not _is_beyond_model(c)
+    ),
     message=lambda c: (
         f"`max_lora_rank` {_rank(c)} is none of {', '.join(map(str, _USUAL_RANKS))}: vLLM takes "
         "these only."
