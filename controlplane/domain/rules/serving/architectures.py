@@ -3,15 +3,17 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import TRANSPOSED_MODEL_TYPES, Role
 from controlplane.domain.facts.known_architectures import is_known_generator
+from controlplane.domain.facts.removed_architectures import LAST_IN_VLLM
 from controlplane.domain.facts.transformers_classes import TRANSFORMERS_VERSION, has_class
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Example, facts
+from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_vllm
+from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.quantization.precision import (
     QUANTIZATION,
     is_quantized,
     use_no_quant,
 )
-from controlplane.domain.rules.rule import NATIVE, Fix, Rule, Severity, at
+from controlplane.domain.rules.rule import NATIVE, VLLM, Fix, Rule, Severity, at
 
 _REPO = "trt_llm.build.checkpoint_repository.repo"
 _L4 = {"resources.accelerator": "L4"}
@@ -129,4 +131,25 @@ NO_CLASS = Rule(
     good=Example(config=_L4, checkpoint=LLAMA_8B),
 )
 
-RULES = (NOT_NATIVE, NOT_QUANTIZED, NOT_IN_TRANSFORMERS, NO_CLASS)
+GIVEN_UP = Rule(
+    code="EH666",
+    name="architecture-that-vllm-gave-up",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    when=lambda c: (c.checkpoint.architecture or "") in LAST_IN_VLLM,
+    message=lambda c: (
+        f"`{c.checkpoint.architecture}` was in vLLM up to "
+        f"{LAST_IN_VLLM[c.checkpoint.architecture or '']}, and later versions end at their start "
+        "with it."
+    ),
+    otherwise=other_engines,
+    source=sources.vllm("model_executor/models/registry.py", checked="2026-11-30"),
+    bad=on_vllm(
+        Example(config=_L4, checkpoint=facts(architectures=["MllamaForConditionalGeneration"]))
+    ),
+    good=on_vllm(Example(config=_L4, checkpoint=LLAMA_8B)),
+)
+
+RULES = (NOT_NATIVE, NOT_QUANTIZED, NOT_IN_TRANSFORMERS, NO_CLASS, GIVEN_UP)
