@@ -95,6 +95,14 @@ def test_a_name_that_is_not_there_is_refused_with_the_nearest(tmp_path: Path) ->
     assert "`*.down_proj`" in failure.sentence
 
 
+def test_one_expert_of_a_layer_is_refused_with_all_of_them(tmp_path: Path) -> None:
+    folder = make_family("mixtral", tmp_path / "mixtral")
+    one = "model.layers.0.block_sparse_moe.experts.1.*"
+    failure = refused(folder, tmp_path, quantized_spec(folder, "fp8", **without(one)))
+    assert failure.code == "EHQ-EXCLUDED"
+    assert "`model.layers.0.block_sparse_moe.experts.*.*`" in failure.hint
+
+
 def test_to_keep_everything_is_to_quantize_nothing(tmp_path: Path) -> None:
     folder = make_family("llama", tmp_path / "llama")
     failure = refused(folder, tmp_path, quantized_spec(folder, "fp8", **without("model.layers")))
