@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
@@ -13,13 +14,19 @@ _TEXTS = Path(__file__).parents[1] / "workers/build_steps/calibration/general.js
 _STEPS, _ROWS, _TOKENS = 120, 8, 64
 
 
-def make_trained(folder: Path) -> Path:
-    """Fill `folder` with a Llama that has read the shipped texts twelve times, and give it back."""
+def make_trained(folder: Path, **changes: Any) -> Path:
+    """Fill `folder` with a Llama that has read the shipped texts twelve times, and give it back.
+
+    Its config is changed as asked.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     write_tokenizer(folder)
     rows = _rows(folder)
     torch.manual_seed(0)
-    model = LlamaForCausalLM(FAMILIES["llama"].config())
+    config = FAMILIES["llama"].config()
+    for setting, value in changes.items():
+        setattr(config, setting, value)
+    model = LlamaForCausalLM(config)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for step in range(_STEPS):
         chosen = rows[torch.arange(step * _ROWS, (step + 1) * _ROWS) % len(rows)]

@@ -22,6 +22,7 @@ from workers.build_steps.events import Events
 from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.amax import by_scale, largest_seen, write_amax
+from workers.build_steps.quantization.block_scales import refuse_odd_inputs
 from workers.build_steps.quantization.calibrating import NothingToQuantizeError, calibrate
 from workers.build_steps.quantization.checkpoint import (
     Checkpoint,
@@ -147,6 +148,8 @@ def _draw(
     dataset = OpenDataset(wanted.calib_dataset, Places.of_job(spec, job.options, job.secrets))
     dataset.refuse_change(fetched(job).calibration)
     samples = draw(dataset, tokenizer, size=size, max_length=max_length)
+    is_run = spec.quantization_type.precision.weights.modelopt_passes > 0
+    used = samples.calibration if is_run else []
     told = {
         **dataset.identity.model_dump(),
         "column": samples.column,
@@ -154,8 +157,8 @@ def _draw(
         "size_asked": size,
         "max_length_asked": wanted.calib_max_seq_length,
         "max_length": max_length,
-        "used": len(samples.calibration),
-        "tokens": sum(len(each.tokens) for each in samples.calibration),
+        "used": len(used),
+        "tokens": sum(len(each.tokens) for each in used),
         "held_out": len(samples.held_out),
         **samples.counts.to_json(),
         "seed": SEED,
@@ -199,6 +202,8 @@ def _quantize(
     config = without_excluded(Spec.model_validate(job.spec), model, checkpoint, config)
     if number.groups:
         config = _with_group(job, model, config, number)
+    if number.block:
+        refuse_odd_inputs(model, config, number)
     try:
         quantized = calibrate(
             model,

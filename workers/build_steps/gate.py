@@ -15,7 +15,7 @@ from workers.build_steps.calibration.dataset import OpenDataset, Places
 from workers.build_steps.calibration.samples import SAMPLES_FILE, draw_unseen
 from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
-from workers.build_steps.gating import failures, packed, verdicts
+from workers.build_steps.gating import blocks, failures, packed, verdicts
 from workers.build_steps.gating.calibrated import (
     Expected,
     compare_with_calibration,
@@ -114,6 +114,12 @@ def _check_files(
             original.folder, exported, read_smoothing(exported.parent)
         )
         return {"scales": counts, "weights": told.to_json()}
+    if found.is_in_blocks:
+        counts = blocks.check_scales(exported)
+        blocks.check_declaration(exported, found)
+        check_descriptions(original, exported)
+        compared = blocks.compare_with_original(original.folder, exported)
+        return {"scales": counts, "weights": compared.to_json()}
     scales = check_scales(exported, found.quant_config, expected)
     check_declaration(exported, found, calibrated)
     check_descriptions(original, exported)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from workers.engine.packed_integers import dequantize_integers
-from workers.engine.rounding import NVFP4_BLOCK, FixedRounding, Rounding
+from workers.engine.rounding import FP8_BLOCK, NVFP4_BLOCK, FixedRounding, Rounding
 
 _E2M1_VALUES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
@@ -35,7 +35,7 @@ class PlainCheckpoint:
 
 
 def dequantize(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> PlainCheckpoint:
-    """Return the tensors of an FP8, NVFP4 or packed INT4 export as `dtype`, with their scales."""
+    """Return the tensors of an FP8, NVFP4 or packed INT4 folder as `dtype`, with their scales."""
     plain = PlainCheckpoint()
     for name, tensor in tensors.items():
         module, _, kind = name.rpartition(".")
@@ -47,7 +47,7 @@ def dequantize(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> PlainCheckp
                 # It lies at the projection that fills the cache; the cache is the attention's.
                 scales = plain.key_scales if kind == "k_scale" else plain.value_scales
                 scales[module.rpartition(".")[0]] = tensor
-            case "weight_scale" | "weight_scale_2" | "weight_shape":
+            case "weight_scale" | "weight_scale_2" | "weight_scale_inv" | "weight_shape":
                 pass  # applied with its weight
             case "weight_packed":
                 scale = _needed(tensors, name, f"{module}.weight_scale")
@@ -68,6 +68,13 @@ def dequantize_nvfp4(packed: Tensor, block_scale: Tensor, global_scale: Tensor) 
     return blocks.flatten(-2)
 
 
+def dequantize_blocks(weight: Tensor, scale: Tensor) -> Tensor:
+    """Return an FP8 weight as float32; each scale is for 128 rows and columns, or what is left."""
+    rows, columns = weight.shape
+    wide = scale.float().repeat_interleave(FP8_BLOCK, 0).repeat_interleave(FP8_BLOCK, 1)
+    return weight.float() * wide[:rows, :columns]
+
+
 def emulate_inputs(model: nn.Module, plain: PlainCheckpoint) -> list[str]:
     """Let every quantized module round its input; return the scales that found no module."""
     modules = dict(model.named_modules())
@@ -78,6 +85,8 @@ def emulate_inputs(model: nn.Module, plain: PlainCheckpoint) -> list[str]:
 
 def _weight(tensors: Mapping[str, Tensor], module: str, weight: Tensor) -> Tensor:
     name = f"{module}.weight"
+    if (blocks := tensors.get(f"{name}_scale_inv")) is not None:
+        return dequantize_blocks(weight, blocks)
     scale = _needed(tensors, name, f"{name}_scale")
     if weight.dtype is torch.uint8:
         return dequantize_nvfp4(weight, scale, _needed(tensors, name, f"{name}_scale_2"))

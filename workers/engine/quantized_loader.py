@@ -20,13 +20,18 @@ from workers.engine.checkpoint_folder import refusing_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
-from workers.engine.rounding import round_rows_to_fp8
+from workers.engine.rounding import Rounding, round_blocks_to_fp8, round_rows_to_fp8
 from workers.engine.scales import Torn, check_scales
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors
 from workers.engine.whole import refuse_unfit
 
 _BLOCKS = (Number.NVFP4, Number.MIXED)
+_WHILE_SERVING: Mapping[Inputs, Rounding] = {
+    Inputs.PER_TOKEN: round_rows_to_fp8,
+    Inputs.PER_BLOCK: round_blocks_to_fp8,
+}
+"""Where no scale of an input is exported."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +53,8 @@ def load_emulated(
     plain = dequantize(stored, dtype)
     if scheme.inputs is not Inputs.EXPORTED:
         plain.roundings.clear()
-    if scheme.inputs is Inputs.PER_TOKEN:
-        plain.roundings.update(dict.fromkeys(quantized, round_rows_to_fp8))
+    if rounding := _WHILE_SERVING.get(scheme.inputs):
+        plain.roundings.update(dict.fromkeys(quantized, rounding))
     module = _build(model_class, folder, plain.weights, dtype, attention)
     plain.weights.clear()
     _check_layers(module, quantized, scheme)
@@ -131,7 +136,9 @@ def _words(scheme: Scheme, layers: int, dtype: torch.dtype) -> Iterator[str]:
     if scheme.inputs is not Inputs.UNTOUCHED:
         blocks = " in blocks of 16" if scheme.number in _BLOCKS else ""
         source = "exported" if scheme.inputs is Inputs.EXPORTED else "each token's own"
-        number = Number.FP8 if scheme.number is Number.INT4 else scheme.number
+        blocks = " by 128 of a token" if scheme.inputs is Inputs.PER_BLOCK else blocks
+        is_other = scheme.number in (Number.INT4, Number.FP8_BLOCKS)
+        number = Number.FP8 if is_other else scheme.number
         yield f"inputs of these layers are rounded to {number}{blocks} with {source} scales"
     if scheme.has_fp8_cache:
         yield f"keys and values are rounded to FP8 with exported scales and kept in {kept}"

@@ -7,9 +7,12 @@ import torch
 from torch import Tensor
 
 NVFP4_BLOCK = 16
+FP8_BLOCK = 128
 _E4M3_LARGEST = 448.0
 _E4M3_SMALLEST = 2.0**-9
 _SMALLEST_TOKEN_SCALE = 1 / (448.0 * 512.0)
+_SMALLEST_BLOCK = 1e-10
+"""What a block of smaller numbers is taken to hold, so that its scale is none of zero."""
 _E2M1_LARGEST = 6.0
 
 Rounding = Callable[[Tensor], Tensor]
@@ -38,6 +41,13 @@ def round_rows_to_fp8(values: Tensor) -> Tensor:
     """Return the values as E4M3 with a scale per token, found as the kernel finds it."""
     scale = values.float().abs().amax(-1, keepdim=True) / _E4M3_LARGEST
     return round_to_fp8(values, scale.clamp(min=_SMALLEST_TOKEN_SCALE))
+
+
+def round_blocks_to_fp8(values: Tensor) -> Tensor:
+    """Return the values as E4M3 with a scale for 128 numbers of a token, as the kernel finds it."""
+    blocks = values.unflatten(-1, (-1, FP8_BLOCK))
+    largest = blocks.float().abs().amax(-1, keepdim=True).clamp(min=_SMALLEST_BLOCK)
+    return round_to_fp8(blocks, largest / _E4M3_LARGEST).flatten(-2)
 
 
 def round_to_nvfp4(values: Tensor, global_scale: Tensor) -> Tensor:

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from workers.engine.errors import CheckpointRefused
 from workers.engine.packed_integers import PER_WORD
-from workers.engine.rounding import NVFP4_BLOCK
+from workers.engine.rounding import FP8_BLOCK, NVFP4_BLOCK
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors
 
-_STORED_AS = {Number.FP8: "F8_E4M3", Number.NVFP4: "U8", Number.INT4: "I32"}
+_STORED_AS = {
+    Number.FP8: "F8_E4M3", Number.FP8_BLOCKS: "F8_E4M3", Number.NVFP4: "U8", Number.INT4: "I32",
+}  # fmt: skip
 _WEIGHTS = {"weight": ("F8_E4M3", "U8"), "weight_packed": ("I32",)}
 """Name of a quantized weight -> what it may be stored as."""
 _CACHE = ("k_scale", "v_scale")
@@ -43,7 +45,7 @@ def check_scales(stored: StoredTensors, scheme: Scheme) -> frozenset[str]:
 
 
 def _needed(scheme: Scheme, module: str) -> Iterator[str]:
-    yield "weight_scale"
+    yield "weight_scale_inv" if scheme.number is Number.FP8_BLOCKS else "weight_scale"
     if scheme.number_of(module) is Number.NVFP4:
         yield "weight_scale_2"
     if scheme.inputs is Inputs.EXPORTED:
@@ -66,8 +68,11 @@ def _quantized_modules(stored: StoredTensors, scheme: Scheme) -> Iterator[str]:
 
 def _check_shape(stored: StoredTensors, module: str, scheme: Scheme) -> None:
     """Refuse scales that are not one number, one per row (FP8) or one per block."""
-    _, found = stored.header(f"{module}.weight_scale")
     number = scheme.number_of(module)
+    if number is Number.FP8_BLOCKS:
+        _check_blocks(stored, module)
+        return
+    _, found = stored.header(f"{module}.weight_scale")
     if number is Number.INT4:
         _check_groups(stored, module, found)
         return
@@ -80,6 +85,22 @@ def _check_shape(stored: StoredTensors, module: str, scheme: Scheme) -> None:
             f"`{module}.weight_scale` is {list(found)}, which the native engine cannot apply to a "
             f"{number} weight stored as {[rows, columns]}."
         )
+
+
+def _check_blocks(stored: StoredTensors, module: str) -> None:
+    """Refuse scales that are not one for each block of rows and columns."""
+    _, (rows, columns) = stored.header(f"{module}.weight")
+    name = f"{module}.weight_scale_inv"
+    if stored.header(name)[1] != (-(-rows // FP8_BLOCK), -(-columns // FP8_BLOCK)):
+        raise Torn(
+            f"`{name}` is {list(stored.header(name)[1])}, which is no scale for each {FP8_BLOCK} "
+            f"rows and columns of {[rows, columns]}."
+        )
+    if columns % FP8_BLOCK:
+        raise Torn(f"`{module}` has {columns} inputs, which blocks of {FP8_BLOCK} do not divide.")
+    scale = stored[name].float()
+    if not bool((scale.isfinite() & (scale > 0)).all()):
+        raise Torn(f"`{name}` holds what is no scale.")
 
 
 def _check_groups(stored: StoredTensors, module: str, found: tuple[int, ...]) -> None:
@@ -100,7 +121,7 @@ def _check_groups(stored: StoredTensors, module: str, found: tuple[int, ...]) ->
 
 def _check_one(stored: StoredTensors, name: str, quantized: frozenset[str]) -> None:
     module, _, kind = name.rpartition(".")
-    is_known = kind == "weight_scale" or kind in _NUMBERS
+    is_known = kind in ("weight_scale", "weight_scale_inv") or kind in _NUMBERS
     if not is_known and kind.endswith(_OF_QUANTIZATION):
         raise Torn(f"The native engine does not know what `{name}` is for.")
     if is_known and module not in quantized and kind not in _CACHE:

@@ -8,12 +8,16 @@ from fnmatch import fnmatchcase
 
 COMPRESSED = "compressed-tensors"
 PACKED = "pack-quantized"
+BLOCKS = "fp8"
+"""`quant_method` of FP8 weights with a scale per block."""
 
 
 class Number(StrEnum):
     """What quantized layers multiply."""
 
     FP8 = "FP8"
+    FP8_BLOCKS = "block-scaled FP8"
+    """A scale for each block of rows and columns."""
     NVFP4 = "NVFP4"
     INT4 = "INT4"
     MIXED = "FP8 and NVFP4"
@@ -25,6 +29,8 @@ class Inputs(StrEnum):
 
     EXPORTED = "exported"
     PER_TOKEN = "per token"
+    PER_BLOCK = "per block"
+    """Of a token's numbers."""
     UNTOUCHED = "untouched"
 
 

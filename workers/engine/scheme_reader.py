@@ -13,7 +13,8 @@ from controlplane.domain.facts.modelopt_declaration import (
 )
 from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
-from workers.engine.scheme import COMPRESSED, PACKED, Inputs, Number, Scheme
+from workers.engine.rounding import FP8_BLOCK
+from workers.engine.scheme import BLOCKS, COMPRESSED, PACKED, Inputs, Number, Scheme
 
 QUANT_CONFIG_FILE = "hf_quant_config.json"
 _OTHER_METHODS: Mapping[str, str] = {
@@ -21,7 +22,6 @@ _OTHER_METHODS: Mapping[str, str] = {
     "awq": "AWQ's packed integers",
     "bitsandbytes": "bitsandbytes' blocks",
     "gguf": "GGUF's blocks",
-    "fp8": "FP8 with a scale per block",
     "fbgemm_fp8": "FBGEMM's FP8",
     "mxfp4": "MXFP4's blocks",
 }
@@ -47,6 +47,8 @@ def read_scheme(folder: Path, config: Mapping[str, Any]) -> Scheme | None:
             return _modelopt({**block, **named, "exclude_modules": block.get("ignore")})
         case "compressed-tensors":
             return _compressed_tensors(block)
+        case "fp8":
+            return _fp8_blocks(block)
     raise _refused(method, _OTHER_METHODS.get(method, "that way of storing numbers"))
 
 
@@ -121,6 +123,23 @@ def _compressed_tensors(block: Mapping[str, Any]) -> Scheme:
     )
 
 
+def _fp8_blocks(block: Mapping[str, Any]) -> Scheme:
+    """Return the scheme of DeepSeek's form, whose head stays as it is whether named or not."""
+    size, inputs = block.get("weight_block_size"), block.get("activation_scheme", "dynamic")
+    if size != [FP8_BLOCK, FP8_BLOCK] or block.get("fmt", "e4m3") != "e4m3":
+        raise _refused(BLOCKS, f"FP8 weights with the weight_block_size `{size}`")
+    if inputs != "dynamic":
+        raise _refused(BLOCKS, f"the activation_scheme `{inputs}`")
+    left = block.get("modules_to_not_convert") or block.get("ignored_layers") or ()
+    return Scheme(
+        method=BLOCKS,
+        number=Number.FP8_BLOCKS,
+        inputs=Inputs.PER_BLOCK,
+        has_fp8_cache=False,
+        excluded=("lm_head", *left),
+    )
+
+
 def _number(
     block: Mapping[str, Any], group: Mapping[str, Any], weights: Mapping[str, Any]
 ) -> Number:
@@ -165,7 +184,7 @@ def _words(block: Mapping[str, Any]) -> str:
 def _refused(method: str, what: str) -> CheckpointRefused:
     return CheckpointRefused(
         f"The checkpoint is quantized with {method}, and the native engine does not read {what}. "
-        "It emulates ModelOpt's FP8, NVFP4 and mixtures of the two, and compressed-tensors' FP8 "
-        "and symmetric INT4. Build from the original checkpoint, or serve this one with `vllm` or "
-        "`trtllm` on a GPU."
+        "It emulates ModelOpt's FP8, NVFP4 and mixtures of the two, FP8 in blocks of 128, and "
+        "compressed-tensors' FP8 and symmetric INT4. Build from the original checkpoint, or serve "
+        "this one with `vllm` or `trtllm` on a GPU."
     )

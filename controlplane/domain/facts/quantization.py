@@ -54,10 +54,13 @@ class Number:
     groups: tuple[int, ...] = ()
     """Numbers of a row that share a scale, largest first: the first that divides every layer's
     width is taken. Empty where a number has one form only."""
+    block: int = 0
+    """Rows and columns of a weight that share a scale, whose inputs get one for as many numbers of
+    a token while serving; 0 where scales are for other parts."""
     arithmetic: float | None = None
     """Bytes of the numbers that are multiplied, where these are not the stored ones."""
     modelopt_passes: int = 1
-    """How often calibration runs the samples."""
+    """How often calibration runs the samples; not at all where no scale comes from them."""
     calibration_effort: float = 1.0
     """Work of calibration per pass over the samples without a search for scales."""
 
@@ -71,6 +74,11 @@ class Number:
         """Whether artifacts are in compressed-tensors' packed integers instead of ModelOpt's."""
         return bool(self.groups)
 
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether artifacts are in another form than ModelOpt's, which not every runtime loads."""
+        return self.is_packed or bool(self.block)
+
 
 NVFP4_BYTES = 0.5625
 """4 bits and one FP8 scale per 16 numbers."""
@@ -83,6 +91,19 @@ FP8 = Number(
     modelopt_config="FP8_DEFAULT_CFG",
     modelopt_quantizer=MappingProxyType({"num_bits": (4, 3), "axis": None}),
 )
+FP8_BLOCK = 128
+FP8_BLOCKS = Number(
+    label="FP8 in blocks",
+    bytes=1.0 + 4 / FP8_BLOCK**2,
+    minimum_capability=FP8_CAPABILITY,
+    modelopt_name="FP8_BLOCK_SCALES",
+    modelopt_config="FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG",
+    block=FP8_BLOCK,
+    arithmetic=1.0,
+    is_computed_here=False,
+    modelopt_passes=0,
+)
+"""As DeepSeek's own checkpoints have it: a scale in float32 for each block."""
 NVFP4 = Number(
     label="FP4",
     bytes=NVFP4_BYTES,
@@ -209,6 +230,7 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
                 is_proposed=True,
             ),
             Precision(name="fp8_mlp_only", weights=FP8, mlp_only=True, smaller=("fp8",)),
+            Precision(name="fp8_block", weights=FP8_BLOCKS, smaller=("fp4",)),
             Precision(
                 name="fp4",
                 weights=NVFP4,

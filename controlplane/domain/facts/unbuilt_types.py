@@ -1,4 +1,4 @@
-"""Precisions that engines and ModelOpt have a name for and builds do not make, with the reason.
+"""Names of engines and ModelOpt for precisions that builds do not make, or call otherwise.
 
 Source: ModelOpt 0.47, `quantization.config.choices` and `process_layer_quant_config`; vLLM 0.25 to
 0.33, `modelopt.py`; TensorRT-LLM 1.2, `QuantAlgo`; read 2026-11-30.
@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _BLOCKS = (
-    "FP8 with a scale per block of 128 x 128 is not built: the gate and the native engine do not "
-    "read the scales that ModelOpt exports for it, so that nothing here could measure it. `fp8` "
-    "has one scale per tensor; a checkpoint that comes in FP8 blocks is served as it is with "
-    "`no_quant`."
+    "FP8 with a scale per block of 128 x 128 is `fp8_block` here, in the form of DeepSeek's own "
+    "checkpoints, which vLLM and TensorRT-LLM load; a checkpoint that comes so is served as it is "
+    "with `no_quant`."
 )
 _CHANNELS = (
     "FP8 with a scale per channel is not built. `fp8` has one scale per tensor; a checkpoint that "
@@ -25,7 +24,7 @@ _REASONS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
             (
-                "fp8_pb_wo", "fp8_pb", "fp8_pb_real", "fp8_block", "fp8_block_scales",
+                "fp8_pb_wo", "fp8_pb", "fp8_pb_real", "fp8_blocks", "fp8_block_scales",
                 "fp8_per_block", "fp8_2d_blockwise_weight_only", "fp8_blockwise",
             ),
             _BLOCKS,
@@ -39,6 +38,6 @@ _REASONS: Mapping[str, str] = MappingProxyType(
 
 
 def unbuilt_reason(name: str) -> str | None:
-    """Return why no build makes what a name stands for; None for a name that means nothing here."""
+    """Return what is to be had instead of a name of others; None for one that means nothing."""
     plain = name.strip().lower().replace("-", "_")
     return _REASONS.get(plain.removesuffix("_cfg"))

@@ -51,7 +51,7 @@ def step_seconds(
     read = facts.stored_weight_bytes or 0
     exported = disk.exported_bytes or read
     work = _calibration_operations(spec, facts)
-    gate_work = _gate_operations(spec, work)
+    gate_work = _gate_operations(spec, facts)
     speed = _speed(device)
     found = {
         "fetch": _fetch(disk),
@@ -108,10 +108,14 @@ def _calibration_operations(spec: Spec, facts: CheckpointFacts) -> int:
     """Return the arithmetic of calibration's passes over its tokens, 0 where there are none."""
     if spec.quantization_type.is_none or facts.existing_quantization is not None:
         return 0
-    length = spec.engine_build.quantization_config.calib_max_seq_length
-    active = facts.counts.active if facts.counts else facts.parameters or 0
     calibrated = spec.calibration_samples * _effort(spec)
-    return round(2 * active * length * (calibrated + _searched(spec)))
+    return round(_row_operations(spec, facts) * (calibrated + _searched(spec)))
+
+
+def _row_operations(spec: Spec, facts: CheckpointFacts) -> int:
+    """Return the arithmetic of one pass over one row."""
+    active = facts.counts.active if facts.counts else facts.parameters or 0
+    return 2 * active * spec.engine_build.quantization_config.calib_max_seq_length
 
 
 def _searched(spec: Spec) -> float:
@@ -121,12 +125,12 @@ def _searched(spec: Spec) -> float:
     return 0 if spec.bit_budget is None else rows * effort
 
 
-def _gate_operations(spec: Spec, calibration: int) -> float:
+def _gate_operations(spec: Spec, facts: CheckpointFacts) -> float:
     """Return the arithmetic of two models over the held-out samples."""
-    samples = spec.calibration_samples
-    passes = 2 * min(GATE_SAMPLES, samples)
-    all_passes = samples * _effort(spec) + _searched(spec)
-    return passes * calibration / all_passes if samples else 0.0
+    if spec.quantization_type.is_none or facts.existing_quantization is not None:
+        return 0.0
+    passes = 2 * min(GATE_SAMPLES, spec.calibration_samples)
+    return float(passes * _row_operations(spec, facts))
 
 
 def _effort(spec: Spec) -> float:

@@ -51,7 +51,8 @@ def _precision(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Featu
     stored = checkpoint.existing_quantization if checkpoint else None
     weights = weights_feature(spec.quantization_type.precision.weights)
     if stored is not None and (stored.is_fp4 or stored.is_fp8):
-        weights = Feature.FP4_WEIGHTS if stored.is_fp4 else Feature.FP8_WEIGHTS
+        eight_bits = Feature.FP8_BLOCK_WEIGHTS if stored.block else Feature.FP8_WEIGHTS
+        weights = Feature.FP4_WEIGHTS if stored.is_fp4 else eight_bits
     if weights is not None:
         yield weights
     if spec.mixes_numbers or (stored is not None and stored.mixes_fp8_and_fp4):

@@ -4,7 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from controlplane.domain.facts.quantization import FP8, INT4_AWQ, INT4_AWQ_FP8, NVFP4, Number
+from controlplane.domain.facts.quantization import (
+    FP8,
+    FP8_BLOCKS,
+    INT4_AWQ,
+    INT4_AWQ_FP8,
+    NVFP4,
+    Number,
+)
 from controlplane.domain.facts.sources import Source
 
 
@@ -35,6 +42,7 @@ class Feature(StrEnum):
     POOLING = "embeddings, reranking and classification"
     MULTIMODAL = "image and audio inputs"
     FP8_WEIGHTS = "FP8 weights"
+    FP8_BLOCK_WEIGHTS = "FP8 weights in blocks"
     FP8_KV_CACHE = "FP8 KV cache"
     FP4_WEIGHTS = "FP4 weights"
     MIXED_WEIGHTS = "FP8 and FP4 weights mixed"
@@ -47,6 +55,7 @@ class Feature(StrEnum):
 
 _WEIGHTS = {
     FP8.label: Feature.FP8_WEIGHTS,
+    FP8_BLOCKS.label: Feature.FP8_BLOCK_WEIGHTS,
     NVFP4.label: Feature.FP4_WEIGHTS,
     INT4_AWQ.label: Feature.INT4_WEIGHTS,
     INT4_AWQ_FP8.label: Feature.INT4_WEIGHTS_FP8_INPUTS,

@@ -128,15 +128,15 @@ def _task(spec: Spec, checkpoint: CheckpointFacts | None) -> Task:
 def _takes(name: str, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
     runtime = RUNTIMES[name]
     on_gpu = runtime.capabilities.capability(Feature.ACCELERATOR, kind_of(spec))
-    if on_gpu.is_refused or _refuses_integers(runtime, spec):
+    if on_gpu.is_refused or _refuses_weights(runtime, spec):
         return False
     return runtime.takes(spec, checkpoint)
 
 
-def _refuses_integers(runtime: Runtime, spec: Spec) -> bool:
-    """Return whether it has no kernel for the packed integers that the config asks for."""
+def _refuses_weights(runtime: Runtime, spec: Spec) -> bool:
+    """Return whether it does not load the form that builds write the config's type in."""
     weights = spec.quantization_type.precision.weights
-    feature = weights_feature(weights) if weights.is_packed else None
+    feature = weights_feature(weights) if weights.is_rewritten else None
     return bool(feature and runtime.capabilities.capability(feature, kind_of(spec)).is_refused)
 
 

@@ -34,6 +34,7 @@ class QuantizationType(StrEnum):
     FP8 = "fp8"
     FP8_KV = "fp8_kv"
     FP8_MLP_ONLY = "fp8_mlp_only"
+    FP8_BLOCK = "fp8_block"
     FP4 = "fp4"
     FP4_KV = "fp4_kv"
     FP4_MLP_ONLY = "fp4_mlp_only"

@@ -188,3 +188,14 @@ def test_the_wait_is_the_work_before_shared_by_the_workers_that_are_at_it() -> N
     assert nobody.low_seconds is None
     assert "1 build before this one has no forecast" in nobody.source
     assert queue_place("default", []).high_seconds == 0
+
+
+def test_a_type_whose_scales_come_from_weights_alone_runs_samples_in_the_gate_only() -> None:
+    found = {}
+    for kind in ("fp8", "fp8_block"):
+        wanted = spec(accelerator="H100:1", source="LOCAL", quantization_type=kind)
+        steps = forecast(wanted, facts(), H100, host=HOST).steps
+        found[kind] = {each.name: str(each.seconds) for each in steps}
+    assert "operations" in found["fp8"]["calibrate"]
+    assert "operations" not in found["fp8_block"]["calibrate"]
+    assert "operations" in found["fp8_block"]["gate"]

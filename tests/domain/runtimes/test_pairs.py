@@ -41,6 +41,7 @@ ASKS: dict[Feature, dict[str, Any]] = {
     Feature.POOLING: {f"{_BUILD}.base_model": "encoder"},
     Feature.MULTIMODAL: {},
     Feature.FP8_WEIGHTS: {f"{_BUILD}.quantization_type": "fp8"},
+    Feature.FP8_BLOCK_WEIGHTS: {f"{_BUILD}.quantization_type": "fp8_block"},
     Feature.FP8_KV_CACHE: {f"{_BUILD}.quantization_type": "fp8_kv"},
     Feature.FP4_WEIGHTS: {f"{_BUILD}.quantization_type": "fp4"},
     Feature.MIXED_WEIGHTS: {f"{_BUILD}.quantization_type": "fp4",
@@ -53,7 +54,7 @@ ASKS: dict[Feature, dict[str, Any]] = {
 ONLY_SLOWER = Feature.HOST_KV_CACHE
 """Without it the same is answered, so that a hint that it has no effect is enough."""
 _ONE_TYPE = {
-    Feature.FP8_WEIGHTS, Feature.FP8_KV_CACHE, Feature.FP4_WEIGHTS,
+    Feature.FP8_WEIGHTS, Feature.FP8_BLOCK_WEIGHTS, Feature.FP8_KV_CACHE, Feature.FP4_WEIGHTS,
     Feature.MIXED_WEIGHTS, Feature.INT4_WEIGHTS, Feature.INT4_WEIGHTS_FP8_INPUTS,
 }  # fmt: skip
 

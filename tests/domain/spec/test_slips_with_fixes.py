@@ -60,9 +60,9 @@ def test_a_key_that_a_slip_was_meant_for_is_not_called_missing_too() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("fp8_pb_wo", "per block of 128 x 128 is not built"),
-        ("FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG", "per block of 128 x 128 is not built"),
-        ("fp8-block-scales", "per block of 128 x 128 is not built"),
+        ("fp8_pb_wo", "is `fp8_block` here"),
+        ("FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG", "is `fp8_block` here"),
+        ("fp8-block-scales", "is `fp8_block` here"),
         ("fp8_per_channel", "per channel is not built"),
         ("mxfp8", "Microscaling formats are not built"),
     ],

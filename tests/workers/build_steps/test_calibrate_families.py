@@ -82,7 +82,7 @@ PROMISES = {
         kv_cache=each.quantizes_kv_cache,
     )
     for name, each in PRECISIONS.items()
-    if each.is_built and not each.weights.is_packed
+    if each.is_built and not each.weights.is_rewritten
 }
 
 

@@ -5,7 +5,7 @@ The settings are the original's; that the exported ones are the same is `descrip
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,23 @@ from workers.build_steps.gating import failures
 from workers.build_steps.gating.declaration import check_layers, read_declared
 from workers.build_steps.gating.experts import emulate_experts
 from workers.build_steps.quantization.checkpoint import Checkpoint
-from workers.build_steps.quantization.exported import PACKED_WEIGHT, headers
+from workers.build_steps.quantization.exported import BLOCK_SCALE, PACKED_WEIGHT, headers
 from workers.build_steps.quantization.loading import Device, load_model
 from workers.build_steps.quantization.renaming import class_names
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
-from workers.engine.rounding import round_rows_to_fp8, round_to_fp8
+from workers.engine.rounding import (
+    Rounding,
+    round_blocks_to_fp8,
+    round_rows_to_fp8,
+    round_to_fp8,
+)
 from workers.engine.scheme import Inputs
 
+_WHILE_SERVING: Mapping[Inputs, tuple[str, Rounding]] = {
+    Inputs.PER_TOKEN: (PACKED_WEIGHT, round_rows_to_fp8),
+    Inputs.PER_BLOCK: (BLOCK_SCALE, round_blocks_to_fp8),
+}
+"""What tells a module whose inputs are rounded, and how they are."""
 _ROUNDED_CACHE = "enginehouse_rounded_cache"
 _ROUNDED_CACHE_EAGER = "enginehouse_rounded_cache_eager"
 """For models that cap their scores or add to them, which the fast attention cannot."""
@@ -63,13 +73,13 @@ def load_as_served(
 
 
 def _with_inputs(plain: PlainCheckpoint, folder: Path) -> PlainCheckpoint:
-    """Return the checkpoint with the inputs that engines round by a scale per token."""
-    scheme = read_declared(folder)
-    if scheme.inputs is not Inputs.PER_TOKEN:
+    """Return the checkpoint with the inputs whose scales engines find while they serve."""
+    if (found := _WHILE_SERVING.get(read_declared(folder).inputs)) is None:
         return plain
-    names = (name for name, _, _ in headers(folder) if name.endswith(f".{PACKED_WEIGHT}"))
-    modules = (name.removesuffix(f".{PACKED_WEIGHT}") for name in names)
-    return replace(plain, roundings=dict.fromkeys(modules, round_rows_to_fp8))
+    end, rounding = found
+    names = (name for name, _, _ in headers(folder) if name.endswith(f".{end}"))
+    modules = (name.removesuffix(f".{end}") for name in names)
+    return replace(plain, roundings=dict.fromkeys(modules, rounding))
 
 
 def _load(original: Checkpoint, **choices: Any) -> nn.Module:

@@ -59,6 +59,18 @@ def find_fault(rounded: Rounded, original: Tensor) -> StepFailure | None:
     return _find_no_number(rounded) or _find_moved(rounded, original)
 
 
+def find_fp8_fault(
+    name: str, weight: Tensor, scale: Tensor, original: Tensor
+) -> StepFailure | None:
+    """Return the failure of the first number that is another's; each has its own scale here."""
+    if _has_no_number(weight):
+        return failures.foreign_weight(name, "holds nan", "numbers only")
+    every = max(1, original.numel() // _LOOKED_AT)
+    scale, wanted = scale[::every], original[::every].float()
+    allowed = wanted.abs() * _E4M3_ROUNDING + scale * _E4M3_SMALLEST_HALF_STEPS
+    return _first_moved(name, weight[::every].float() * scale, wanted, allowed)
+
+
 def _find_no_number(rounded: Rounded) -> StepFailure | None:
     """Look at all of it: beside what is no number, every comparison would be false."""
     if rounded.whole_scale is None and _has_no_number(rounded.weight):

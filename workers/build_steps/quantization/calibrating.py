@@ -45,12 +45,14 @@ def calibrate(
 ) -> nn.Module:
     """Return the model with quantizers whose scales come from the samples, in so many passes.
 
+    Without a pass they come from the weights alone.
+
     Raises NothingToQuantizeError, and StepFailure for numbers or widths that cannot be.
     """
     forward = _Forward(samples, device, on_samples, passes, clock)
     try:
         with logged_warnings(), torch.inference_mode():
-            quantized: nn.Module = quantize(model, config.config, forward)
+            quantized: nn.Module = quantize(model, config.config, forward if passes else None)
     except AssertionError as error:
         if _NOT_FINITE.search(str(error)):
             raise failures.not_finite(_not_finite(model) or ["an activation"]) from error

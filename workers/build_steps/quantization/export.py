@@ -12,6 +12,7 @@ from torch import nn
 
 from controlplane.domain.facts.quantization import Number
 from workers.build_steps.quantization import failures
+from workers.build_steps.quantization.block_scales import write_block_scales
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.declared_exclusions import name_excluded
 from workers.build_steps.quantization.descriptions import (
@@ -41,8 +42,8 @@ def export(
 
     Everything that describes the model is the original's own word, so that an engine with an
     older Transformers reads the settings that it knows; ModelOpt adds weights and scales.
-    Where `number` has a packed form, the folder gets that; `excluded` are the config's own
-    patterns of what stays in 16 bits.
+    Where `number` has a form that is not ModelOpt's, the folder gets that; `excluded` are the
+    config's own patterns of what stays in 16 bits.
     """
     _keep_in(export_dtype(checkpoint), model)
     try:
@@ -66,6 +67,8 @@ def export(
         name_excluded(folder, excluded)
     if number is not None and number.is_packed:
         write_packed(folder, str(number.modelopt_name), export_dtype(checkpoint))
+    if number is not None and number.block:
+        write_block_scales(folder)
     return read_export(folder)
 
 

@@ -8,15 +8,17 @@ from typing import Any
 
 from safetensors import safe_open
 
+from controlplane.domain.facts.quantization import FP8_BLOCKS
 from controlplane.domain.json_text import read_json
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.packed_declaration import algorithm_of
-from workers.engine.scheme import COMPRESSED
+from workers.engine.scheme import BLOCKS, COMPRESSED
 
 CONFIG = "config.json"
 EXPORT = "hf_quant_config.json"
 _QUANTIZED_DTYPES = frozenset({"F8_E4M3", "U8"})
 PACKED_WEIGHT = "weight_packed"
+BLOCK_SCALE = "weight_scale_inv"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +37,8 @@ class Exported:
     """What hf_quant_config.json says under `quantization`, or the same of packed integers."""
     is_packed: bool = False
     """Whether it is compressed-tensors' packed integers, which only config.json declares."""
+    is_in_blocks: bool = False
+    """Whether it is FP8 with a scale per block in DeepSeek's form, which only config.json does."""
 
     @property
     def quantized_count(self) -> int:
@@ -43,8 +47,10 @@ class Exported:
 
 def read_export(folder: Path) -> Exported:
     """Return what an exported folder holds, from its headers; raises StepFailure when broken."""
-    block = _packed_declaration(folder)
-    stored = _told_of_packed(block) if block else _told_by_modelopt(folder)
+    block = _own_declaration(folder)
+    method = block.get("quant_method")
+    told = {COMPRESSED: _told_of_packed, BLOCKS: _told_of_blocks}.get(str(method))
+    stored = told(block) if told else _told_by_modelopt(folder)
     quantized, left = Counter[str](), Counter[str]()
     stacked: list[str] = []
     keys, values = set[str](), set[str]()
@@ -65,7 +71,8 @@ def read_export(folder: Path) -> Exported:
         stacked=tuple(stacked),
         kv_layers=len(keys & values),
         quant_config=stored,
-        is_packed=bool(block),
+        is_packed=method == COMPRESSED,
+        is_in_blocks=method == BLOCKS,
     )
 
 
@@ -77,14 +84,23 @@ def _told_by_modelopt(folder: Path) -> dict[str, Any]:
     return stored
 
 
-def _packed_declaration(folder: Path) -> dict[str, Any]:
-    """Return `quantization_config` of packed integers; empty for other exports."""
+def _own_declaration(folder: Path) -> dict[str, Any]:
+    """Return `quantization_config` of what only that declares; empty for ModelOpt's own form."""
     try:
         block = read_object(folder / CONFIG).get("quantization_config")
     except (OSError, ValueError):
         return {}
-    is_packed = isinstance(block, dict) and block.get("quant_method") == COMPRESSED
-    return block if is_packed and isinstance(block, dict) else {}
+    if not isinstance(block, dict) or block.get("quant_method") not in (COMPRESSED, BLOCKS):
+        return {}
+    return block
+
+
+def _told_of_blocks(block: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "quant_algo": FP8_BLOCKS.modelopt_name,
+        "kv_cache_quant_algo": None,
+        "exclude_modules": block.get("modules_to_not_convert"),
+    }
 
 
 def _told_of_packed(block: dict[str, Any]) -> dict[str, Any]:

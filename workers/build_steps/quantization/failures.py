@@ -21,8 +21,8 @@ def nothing_quantized(wanted: str, architecture: str) -> StepFailure:
     return step_failure(quantization.NOTHING, wanted=wanted, architecture=architecture)
 
 
-def odd_width(layers: Sequence[str], block: int) -> StepFailure:
-    return step_failure(quantization.BLOCKS, block=block, layers=_listed(layers))
+def odd_width(layers: Sequence[str], block: int, number: str = "FP4") -> StepFailure:
+    return step_failure(quantization.BLOCKS, number=number, block=block, layers=_listed(layers))
 
 
 def unknown_module(pattern: str, meant: str | None) -> StepFailure:
@@ -118,6 +118,11 @@ def not_finite(layers: Sequence[str]) -> StepFailure:
 def stacked_integers(name: str) -> StepFailure:
     """Return the failure for experts of which a layer's are one tensor."""
     return step_failure(quantization.STACKED_INTEGERS, name=name)
+
+
+def stacked_blocks(name: str) -> StepFailure:
+    """Return the failure for such experts in FP8 blocks."""
+    return step_failure(quantization.STACKED_BLOCKS, name=name)
 
 
 def not_exported(reason: str) -> StepFailure:

@@ -16,8 +16,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from workers.build_steps.quantization import failures
-from workers.build_steps.quantization.descriptions import CONFIG, INDEX
+from workers.build_steps.quantization.descriptions import CONFIG
 from workers.build_steps.quantization.exported import EXPORT
+from workers.build_steps.quantization.indexing import rewrite_index
 from workers.build_steps.quantization.packed_declaration import declaration
 from workers.engine.packed_integers import ZERO, pack
 
@@ -33,7 +34,7 @@ def write_packed(folder: Path, algorithm: str, scale_dtype: torch.dtype) -> None
         ]
         save_file(tensors, path, metadata={"format": "pt"})
     tied = [each for each in stored["exclude_modules"] if "*" not in each]
-    _rewrite_index(folder)
+    rewrite_index(folder)
     config = json.loads((folder / CONFIG).read_bytes())
     config["quantization_config"] = declaration(
         algorithm, stored["group_size"], sorted({*left, *tied})
@@ -68,19 +69,3 @@ def _unpacked_rows(packed: Tensor) -> Tensor:
 
 def _is_matrix(name: str, tensor: Tensor) -> bool:
     return name.endswith(".weight") and tensor.dim() > 1
-
-
-def _rewrite_index(folder: Path) -> None:
-    path = folder / INDEX
-    if not path.exists():
-        return
-    index = json.loads(path.read_bytes())
-    index["weight_map"] = {
-        name: file.name for file in sorted(folder.glob("*.safetensors")) for name in _names(file)
-    }
-    path.write_text(json.dumps(index, indent=2, sort_keys=True) + "\n")
-
-
-def _names(path: Path) -> list[str]:
-    with safe_open(path, "pt") as file:
-        return sorted(file.keys())

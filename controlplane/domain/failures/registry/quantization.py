@@ -27,8 +27,9 @@ NOTHING = configuration(
 )  # fmt: skip
 BLOCKS = configuration(
     "EHQ-BLOCKS",
-    "FP4 works in blocks of {block} numbers, and the input of {layers} does not divide into them.",
-    "Use an FP8 type, which has no blocks.",
+    "{number} works in blocks of {block} numbers, and the input of {layers} does not divide into "
+    "them.",
+    "Use `fp8`, which has no blocks.",
     field=fields.QUANTIZATION, fix=_FP8,
 )  # fmt: skip
 GROUPS = configuration(
@@ -69,6 +70,12 @@ STACKED_INTEGERS = checkpoint(
     "EHQ-ARCHITECTURE",
     "`{name}` holds a layer's experts in one module, which ModelOpt does not export in integers.",
     "Use an FP8 type.",
+    field=fields.QUANTIZATION, fix=_FP8,
+)  # fmt: skip
+STACKED_BLOCKS = checkpoint(
+    "EHQ-ARCHITECTURE",
+    "`{name}` holds a layer's experts in one tensor, which engines do not load in FP8 blocks.",
+    "Use `fp8`.",
     field=fields.QUANTIZATION, fix=_FP8,
 )  # fmt: skip
 ARCHITECTURE = checkpoint(

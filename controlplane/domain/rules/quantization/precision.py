@@ -139,6 +139,10 @@ def _is_packed(c: Context) -> bool:
     return c.spec.quantization_type.precision.weights.is_packed
 
 
+def _block(c: Context) -> int:
+    return c.spec.quantization_type.precision.weights.block
+
+
 def _emulated(c: Context, numbers: str) -> str:
     """Return what comes of quantization that the native engine only emulates."""
     where = (
@@ -158,7 +162,7 @@ EMULATED_ON_CPU = Rule(
     severity=Severity.WARNING,
     runtimes=NATIVE,
     fields=at(QUANTIZATION, _ACCELERATOR),
-    when=lambda c: c.spec.quantization_type.is_fp8,
+    when=lambda c: c.spec.quantization_type.is_fp8 or bool(_block(c)),
     message=lambda c: _emulated(c, "FP8"),
     fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),
     source=sources.enginehouse("native engine, capabilities"),

@@ -32,7 +32,7 @@ _PLACES = {
 """Where a config asks for it, of those that have no path of their own in each stack."""
 _OF_OTHER_RULES = frozenset({
     Feature.ACCELERATOR, Feature.FP8_WEIGHTS, Feature.FP4_WEIGHTS, Feature.INT4_WEIGHTS,
-    Feature.INT4_WEIGHTS_FP8_INPUTS, Feature.POOLING,
+    Feature.INT4_WEIGHTS_FP8_INPUTS, Feature.FP8_BLOCK_WEIGHTS, Feature.POOLING,
 })  # fmt: skip
 _OF_REQUESTS = (Feature.STRUCTURED_OUTPUT, Feature.TOOLS)
 """What any request for text may ask for."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from controlplane.domain.facts import sources
+from controlplane.domain.facts.quantization import FP8_BLOCK
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, Example, facts
 from controlplane.domain.rules.other_runtimes import other_engines
@@ -201,7 +202,7 @@ def _is_unreadable(c: Context) -> bool:
         return False
     if existing.kv_cache not in (None, "FP8"):
         return True
-    if existing.mixes_fp8_and_fp4:
+    if existing.mixes_fp8_and_fp4 or (existing.method == "fp8" and existing.block == FP8_BLOCK):
         return False
     return (existing.method.lower(), (existing.algorithm or "").upper()) not in _READABLE
 
@@ -222,8 +223,8 @@ UNREADABLE_QUANTIZATION = Rule(
     when=_is_unreadable,
     message=lambda c: (
         f"The checkpoint is quantized with {_existing(c)}. The native engine emulates ModelOpt's "
-        "FP8, NVFP4 and mixtures of the two, and FP8 and symmetric INT4 of compressed-tensors; "
-        "build from the original checkpoint, or name an accelerator."
+        "FP8, NVFP4 and mixtures of the two, FP8 in blocks of 128, and FP8 and symmetric INT4 of "
+        "compressed-tensors; build from the original checkpoint, or name an accelerator."
     ),
     otherwise=other_engines,
     source=_SOURCE,

@@ -63,6 +63,10 @@ ON_CPU: Mapping[Feature, Capability] = MappingProxyType(
         Feature.POOLING: native("texts of all lengths share a forward, without padding"),
         Feature.MULTIMODAL: refused("only text goes in"),
         Feature.FP8_WEIGHTS: emulated("FP8 weights are expanded, inputs rounded to FP8"),
+        Feature.FP8_BLOCK_WEIGHTS: emulated(
+            "FP8 weights are expanded block by block, inputs rounded to FP8 by 128 numbers of a "
+            "token"
+        ),
         Feature.FP8_KV_CACHE: emulated(
             "keys and values are rounded to FP8 and kept in what the engine computes in"
         ),

@@ -77,6 +77,9 @@ PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
                 ),
             ),
         ),
+        Feature.FP8_BLOCK_WEIGHTS: (
+            _test("engine/test_block_scales.py::test_an_artifact_answers_as_its_numbers_say"),
+        ),
         Feature.MIXED_WEIGHTS: (
             _test(
                 "build_steps/test_bit_budgets.py::"

@@ -32,6 +32,7 @@ _SERVER = sources.tensorrt_llm("serve/openai_server.py")
 _ARGUMENTS = sources.tensorrt_llm("TorchLlmArgs")
 _MATRIX = sources.tensorrt_llm("feature combination matrix")
 _PRECISIONS = sources.tensorrt_llm("quantization, support matrix 1.2.1")
+_BLOCKS = sources.tensorrt_llm("quantization, hardware support matrix, FP8 block scaling")
 _SPECULATION = sources.tensorrt_llm("speculative_config")
 _WITHOUT_DEVICES: Mapping[Feature, Capability] = MappingProxyType(
     {
@@ -112,6 +113,8 @@ def _by_device(feature: Feature, has: tuple[int, int]) -> Capability | None:
     match feature:
         case Feature.FP8_WEIGHTS:
             return _from("FP8 weights", has, FP8_CAPABILITY)
+        case Feature.FP8_BLOCK_WEIGHTS:
+            return _fp8_blocks(has)
         case Feature.FP4_WEIGHTS:
             return _from("NVFP4 weights", has, FP4_CAPABILITY)
         case Feature.MIXED_WEIGHTS:
@@ -126,6 +129,16 @@ def _by_device(feature: Feature, has: tuple[int, int]) -> Capability | None:
         case Feature.FP8_KV_CACHE:
             return native("keys and values in FP8", _PRECISIONS)
     return None
+
+
+def _fp8_blocks(has: tuple[int, int]) -> Capability:
+    """Return what its matrix of formats and GPUs says, which has no row for other families."""
+    if has[:1] in ((9,), (10,)):
+        return native("FP8 weights with a scale per block of 128 x 128", _BLOCKS)
+    return refused(
+        "FP8 weights in blocks run on compute capability 9.0 and 10.x alone (H100, H200, B200)",
+        _BLOCKS,
+    )
 
 
 def _from(what: str, has: tuple[int, int], needed: tuple[int, int]) -> Capability:

@@ -44,6 +44,10 @@ _MIXED = sources.vllm(
 _PACKED = sources.vllm(
     "compressed_tensors/schemes/compressed_tensors_wNa16.py and compressed_tensors_w4a8_fp8.py"
 )
+_BLOCKS = sources.vllm(
+    "model_executor/layers/quantization/fp8.py, Fp8Config; kernels/linear/scaled_mm",
+    checked="2026-11-30",
+)
 _CACHES = sources.vllm("v1/attention/backends/{flashinfer,triton_attn}.py")
 _WITHOUT_DEVICES: Mapping[Feature, Capability] = MappingProxyType(
     {
@@ -133,6 +137,8 @@ def _by_device(feature: Feature, has: tuple[int, int], version: str) -> Capabili
             )  # fmt: skip
         case Feature.INT4_WEIGHTS_FP8_INPUTS:
             return _int4_with_fp8_inputs(has)
+        case Feature.FP8_BLOCK_WEIGHTS:
+            return _fp8_blocks(has)
         case Feature.FP8_KV_CACHE:
             return _fp8_cache(has)
     return None
@@ -166,6 +172,19 @@ def _mixed(has: tuple[int, int]) -> Capability:
     if has >= FP8_CAPABILITY:
         return emulated("FP8 layers in FP8 arithmetic, NVFP4 layers in 16 bits by Marlin", _MIXED)
     return refused("a mixture of FP8 and NVFP4 weights needs compute capability 8.9", _MIXED)
+
+
+def _fp8_blocks(has: tuple[int, int]) -> Capability:
+    if has >= FP8_CAPABILITY:
+        return native(
+            "FP8 weights with a scale per block of 128 x 128, inputs rounded with a scale per 128 "
+            "numbers of a token: DeepGEMM, CUTLASS or Triton",
+            _BLOCKS,
+        )
+    return emulated(
+        "FP8 weights in memory, computed in 16 bits by Marlin: memory saved, no faster arithmetic",
+        _BLOCKS,
+    )
 
 
 def _int4_with_fp8_inputs(has: tuple[int, int]) -> Capability:
