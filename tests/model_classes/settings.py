@@ -1,6 +1,6 @@
 """Settings by their dotted names, without the libraries that a class is made with."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -15,3 +15,12 @@ def changed(config: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, 
             inner = inner.setdefault(part, {})
         inner[last] = value
     return found
+
+
+def config_of(case: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the config.json of a recorded class, which another case may hold for it."""
+    config = case["config"]
+    if not isinstance(config, dict):
+        holders = (each for each in cases if f"{each['class']} of {each['model_type']}" == config)
+        config = next(holders)["config"]
+    return {**config, "architectures": [case["class"]]}

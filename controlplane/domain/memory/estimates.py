@@ -6,6 +6,7 @@ from controlplane.domain.counted import counted
 from controlplane.domain.facts.architectures import RECURRENT_MODEL_TYPES
 from controlplane.domain.facts.class_counts import COUNTED_WITHIN
 from controlplane.domain.facts.layers import Mixer
+from controlplane.domain.facts.parameter_count import ParameterCounts
 from controlplane.domain.memory.memory_plan import PlanInputs
 from controlplane.domain.memory.speculation import Drafting
 
@@ -25,10 +26,7 @@ def _found(
 ) -> Iterator[str]:
     spec, checkpoint = inputs.spec, inputs.checkpoint
     if checkpoint.weight_bytes is None:
-        within = checkpoint.counts.within if checkpoint.counts else COUNTED_WITHIN
-        yield "weights, counted from the shape" + (
-            f", right within {within:.0%}" if within > COUNTED_WITHIN else ""
-        )
+        yield f"weights, counted from the shape{_range(checkpoint.counts)}"
     if checkpoint.assumed:
         yield f"sizes that the file leaves out: {', '.join(checkpoint.assumed)}"
     if not inputs.runtime.measured:
@@ -59,3 +57,11 @@ def _found(
         yield "drafts"
     if adapters:
         yield "adapters"
+
+
+def _range(counts: ParameterCounts | None) -> str:
+    """Return between which numbers of parameters a count of layers lies; empty for an exact one."""
+    if counts is None or counts.within <= COUNTED_WITHIN:
+        return ""
+    least, most = (counts.total * (1 + sign * counts.within) for sign in (-1, 1))
+    return f": at least {least / 1e9:,.3g} and at most {most / 1e9:,.3g} billion parameters"

@@ -11,24 +11,21 @@ import pytest
 
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.class_counts import COUNTED_WITHIN, accuracy_of
+from controlplane.domain.facts.class_shape import ClassShape, refined, wants_its_class
 from tests.domain.cases import lines
-from tests.model_classes.settings import changed
+from tests.model_classes.settings import changed, config_of
 
 RECORDED = lines("model_classes.jsonl")
 MADE = [case for case in RECORDED if "parameters" in case]
 RIGHT = [case for case in MADE if case["counted_by"]]
 OTHERS = [case for case in MADE if not case["counted_by"]]
-CONFIGS = {
-    f"{case['class']} of {case['model_type']}": case["config"]
-    for case in MADE
-    if isinstance(case["config"], dict)
+SHAPES = {
+    (each["class"], each["model_type"]): each["shape"] for each in lines("class_shapes.jsonl")
 }
 
 
 def _config(case: dict[str, Any]) -> dict[str, Any]:
-    given = case["config"]
-    config = given if isinstance(given, dict) else CONFIGS[given]
-    return {**config, "architectures": [case["class"]]}
+    return config_of(case, MADE)
 
 
 @pytest.mark.parametrize("case", RIGHT, ids=lambda case: f"{case['class']}-{case['model_type']}")
@@ -50,6 +47,18 @@ def test_another_class_has_no_count_or_says_how_far_off_it_may_be(case: dict[str
         assert within > COUNTED_WITHIN
         assert math.isclose(counts.total, case["parameters"], rel_tol=within)
         assert counts.within == within
+
+
+@pytest.mark.parametrize("case", OTHERS, ids=lambda case: f"{case['class']}-{case['model_type']}")
+def test_another_class_is_asked_itself_and_then_counted_within_half_a_percent(
+    case: dict[str, Any],
+) -> None:
+    read = checkpoints.read(_config(case))
+    assert wants_its_class(read)
+    better = refined(read, ClassShape.model_validate(SHAPES[case["class"], case["model_type"]]))
+    assert better.parameters == pytest.approx(case["parameters"], rel=COUNTED_WITHIN)
+    assert better.counts is not None
+    assert better.counts.within == COUNTED_WITHIN
 
 
 def test_seven_of_eight_classes_are_counted_right() -> None:

@@ -53,6 +53,18 @@ def test_the_native_engine_on_a_gpu_is_planned_in_bfloat16_with_the_steps_that_i
     assert planned.estimates
 
 
+def test_a_count_that_may_be_off_is_told_as_a_range(make_spec: MakeSpec) -> None:
+    assert LLAMA_8B.counts is not None
+    about = LLAMA_8B.model_copy(
+        update={"weight_bytes": None, "counts": LLAMA_8B.counts.model_copy(update={"within": 0.05})}
+    )
+    spec = make_spec(resources={"accelerator": "H100"})
+    h100 = DeviceOffer(kind="H100", count=1, memory_bytes=80 * GIB)
+    planned = plan(spec, about, h100, RUNTIMES["vllm"].memory)
+    words = "at least 7.63 and at most 8.43 billion parameters"
+    assert f"weights, counted from the shape: {words}" in planned.estimates
+
+
 @pytest.mark.parametrize("algorithm", ["FP8", "NVFP4"])
 def test_a_quantized_checkpoint_is_expanded_on_a_cpu(make_spec: MakeSpec, algorithm: str) -> None:
     quantized = facts(quantization_config={"quant_method": "modelopt", "quant_algo": algorithm})
