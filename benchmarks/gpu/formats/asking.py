@@ -22,11 +22,9 @@ from controlplane.sources import folder_facts
 from workers.runtimes.ports import free_port
 
 _VERSION = "0.25"
-_READY_SECONDS = 170
-_LATEST_RETRY_SECONDS = 270
+_READY_SECONDS = 150
+_LATEST_RETRY_SECONDS = 240
 _TOP = 5
-_OTHERS_MEMORY = "memory profiling"
-"""Of the message with which it ends where another process gave memory back meanwhile."""
 _ERROR = re.compile(r"^.*\b(?:\w*Error|\w*Exception): .*$", re.MULTILINE)
 _KERNELS = re.compile(
     r"(?:Detected \w+ .*|Using \w+ .*|Selected \w+.*|quantization=\S+|Available KV cache memory.*"
@@ -61,15 +59,18 @@ class Started:
 
 
 def ask_all(folder: Path, out: Path, names: Sequence[str], at_once: int) -> dict[str, Any]:
-    """Return what each case came to; one that others' memory ended is tried again, alone."""
+    """Return what each case came to.
+
+    What did not load is tried once more: engines that start together disturb each other, by a port
+    that two take or by memory that one gives back while another counts it.
+    """
     found: dict[str, Any] = {}
     began = time.monotonic()
     for first in range(0, len(names), at_once):
         found |= _ask_some(folder, out, names[first : first + at_once])
-    for name in names:
-        is_late = time.monotonic() - began > _LATEST_RETRY_SECONDS
-        if _OTHERS_MEMORY in str(found[name].get("error")) and not is_late:
-            found |= _ask_some(folder, out, [name])
+    again = [name for name in names if not found[name]["loads"]]
+    if again and time.monotonic() - began < _LATEST_RETRY_SECONDS:
+        found |= _ask_some(folder, out, again)
     return found
 
 
