@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import evidence_encoders as encoders
 from benchmarks import evidence_faults as faults
+from benchmarks import evidence_formats as formats
 from benchmarks import evidence_media as media
 from benchmarks import evidence_memory as memory
 from benchmarks import evidence_native as native
@@ -164,6 +165,7 @@ _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "media_images": media.asked,
     "speed": serving.speed,
     "large_speed": serving.speed,
+    "formats": formats.loaded,
     "take_down": serving.taken_down,
     "large_take_down": serving.taken_down,
     "trtllm": trtllm.asked,

@@ -6,7 +6,7 @@
 #
 # FOLDER of --checkpoints is what `python -m benchmarks.gpu.formats make FOLDER` wrote on any machine.
 # ENGINEHOUSE_PYTHON and VLLM_PYTHON name interpreters, as for `run.sh`. The device must be used by
-# nobody. FOLDER of --out gets `formats.json` and the engines' logs.
+# nobody. FOLDER of --out gets `formats.json`, and the engines' logs packed.
 # Exit status: 0 all loaded, 1 not, 2 wrong use, 3 no device.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
@@ -30,10 +31,15 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     cases = ask_all(options.folder, options.out, names, options.at_once)
     result = {
-        "what": "formats", "gpu": _gpu(), "vllm": _version(), "cases": cases,
+        "what": "formats", "gpu": _gpu(), "vllm": _version(), "command": _command(options),
+        "cases": cases,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }  # fmt: skip
     (options.out / "formats.json").write_text(json.dumps(result, indent=1) + "\n")
+    with tarfile.open(options.out / "logs.tar.gz", "w:gz") as logs:
+        for log in sorted(options.out.glob("*.log")):
+            logs.add(log, log.name)
+            log.unlink()
     for name, each in cases.items():
         print(name, {key: value for key, value in each.items() if key in _SHOWN}, flush=True)
     return 0 if all(each["loads"] for each in cases.values()) else 1
@@ -43,8 +49,17 @@ _SHOWN = ("loads", "seconds_until_ready", "error", "tokens", "same", "first_toke
           "largest_difference", "gaps_where_they_part", "cosines_to_native")  # fmt: skip
 
 
+def _command(options: argparse.Namespace) -> str:
+    cases = f" --cases {options.cases}" if options.cases else ""
+    return (
+        "benchmarks/gpu/formats.sh --out <results> --checkpoints <checkpoints>"
+        f" --at-once {options.at_once}{cases}"
+    )
+
+
 def _gpu() -> str:
-    words = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    asked = "--query-gpu=name,memory.total,driver_version"
+    words = ["nvidia-smi", asked, "--format=csv,noheader"]
     try:
         return subprocess.check_output(words, text=True).strip()
     except OSError:

@@ -14,14 +14,19 @@ from typing import Any
 
 from benchmarks.gpu.formats.agreement import beside, cosine
 from benchmarks.gpu.formats.cases import CASES, ENCODER, SERVED_NAME, Case
+from controlplane.domain.facts import checkpoints
+from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.vllm.render import render
 from controlplane.domain.spec import parse_text
 from controlplane.processes.parent_death import end_with_parent
-from controlplane.sources import folder_facts
 from workers.runtimes.ports import free_port
 
 _VERSION = "0.25"
+_TOLD = {
+    "config": "config.json", "hf_quant_config": "hf_quant_config.json",
+    "sentence_modules": "modules.json",
+}  # fmt: skip
 _READY_SECONDS = 150
 _LATEST_RETRY_SECONDS = 240
 _TOP = 5
@@ -120,9 +125,24 @@ def launch_of(case: Case, name: str, model: Path, port: int) -> Launch:
     if parsed.spec is None:
         raise ValueError(f"{name}: {parsed.errors}")
     return render(
-        parsed.spec, folder_facts(model, commit="", name=name), model_dir=str(model),
+        parsed.spec, _facts(model), model_dir=str(model),
         host="127.0.0.1", port=port, python=os.environ["VLLM_PYTHON"], threads=2,
         memory_bytes=140 * 2**30, version=_VERSION,
+    )  # fmt: skip
+
+
+def _facts(model: Path) -> CheckpointFacts:
+    """Return the facts by the pure reader, which needs none of the packages that fetch."""
+    files = {path.name: path for path in model.iterdir() if path.is_file()}
+    told = {
+        name: json.loads(files[file].read_text()) if file in files else None
+        for name, file in _TOLD.items()
+    }
+    template = files.get("chat_template.jinja")
+    return checkpoints.read(
+        told.pop("config"), **told, files=tuple(files),
+        chat_template=template.read_text() if template else None,
+        weight_bytes=sum(each.stat().st_size for each in model.glob("*.safetensors")),
     )  # fmt: skip
 
 

@@ -29,17 +29,17 @@ PROMPTS = (
 )  # fmt: skip
 TOKENS, TOP = 16, 5
 _WIDE = {
-    "hidden_size": 256, "intermediate_size": 512, "head_dim": 64, "num_attention_heads": 4,
+    "hidden_size": 128, "intermediate_size": 256, "head_dim": 64, "num_attention_heads": 2,
     "num_key_value_heads": 2,
 }  # fmt: skip
-_ENCODER = {"hidden_size": 256, "intermediate_size": 512}
+_ENCODER = {"hidden_size": 128, "intermediate_size": 256}
 
 
 def make(folder: Path, names: list[str]) -> None:
     """Fill `folder` with a folder a case: `model`, and in `native.json` what is expected."""
     decoder = make_trained(folder / "originals/decoder", **_WIDE)
     encoder = make_encoder("Bert", folder / "originals/encoder", **_ENCODER)
-    write_sentence_files(encoder, {"pooling_mode": "mean", "word_embedding_dimension": 256})
+    write_sentence_files(encoder, {"pooling_mode": "mean", "word_embedding_dimension": 128})
     for name in names:
         case = CASES[name]
         original = encoder if case.kind == ENCODER else decoder
