@@ -43,6 +43,7 @@ def test_the_seeds_migration_example_keeps_fp8_and_asks_about_fp8_kv() -> None:
         ("-q fp8 --kv-cache-dtype auto", "fp8", ["fp8", "fp8_kv"]),
         ("-q fp8 --kv-cache-dtype fp8_e5m2", "fp8", ["fp8", "fp8_kv"]),
         ("-q ptpc_fp8", "fp8", ["fp8", "fp8_kv"]),
+        ("-q fp8_per_block", "fp8_block", None),
         ("-q modelopt", "no_quant", None),
         ("-q awq_marlin", "no_quant", None),
         ("-q bitsandbytes", "no_quant", ["no_quant", "fp8", "fp8_kv", "fp4"]),

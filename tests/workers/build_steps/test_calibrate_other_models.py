@@ -105,14 +105,17 @@ def test_only_layers_that_keep_a_cache_get_scales_for_it(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("kind", "convolution_only"),
-    [("fp4", True), ("int4_awq", True), pytest.param("fp8", True, marks=pytest.mark.long),
-     ("fp4_mlp_only", False), pytest.param("fp8_mlp_only", False, marks=pytest.mark.long)],
+    [("fp4", True), ("int4_awq", True), ("fp8_block", True),
+     pytest.param("fp8", True, marks=pytest.mark.long), ("fp4_mlp_only", False),
+     pytest.param("fp8_mlp_only", False, marks=pytest.mark.long)],
 )  # fmt: skip
 def test_a_short_convolution_stays_and_the_layers_around_it_do_not(
     kind: str, convolution_only: bool, tmp_path: Path
 ) -> None:
+    # Whole blocks of 128, which one of the types asks for.
+    wide = {**DECODER, "hidden_size": 128, "head_dim": 32}
     config = transformers.Lfm2Config(
-        **DECODER, layer_types=["conv", "full_attention"], block_auto_adjust_ff_dim=False
+        **wide, layer_types=["conv", "full_attention"], block_auto_adjust_ff_dim=False
     )
     folder = saved("Lfm2ForCausalLM", config, tmp_path / "lfm2")
     values = calibrated(folder, kind, tmp_path)

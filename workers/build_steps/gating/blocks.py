@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from torch import Tensor
@@ -57,7 +57,7 @@ def compare_with_original(original: Path, exported: Path) -> Comparison:
     """Return what was compared; raises StepFailure that names the first foreign scale or weight."""
     ours, theirs = TensorFiles(exported), TensorFiles(original)
     modules = _quantized(exported)
-    left = [module for module in modules if not _compare(ours, theirs, module)]
+    left = [module for module in modules if not _compare(ours, theirs, module, modules)]
     for module in left:
         log.warning("`%s` could not be compared: the original has no tensor like it", module)
     return Comparison(quantized=len(modules), not_compared=tuple(left))
@@ -82,7 +82,7 @@ def _check_weight(
     return int(scale.numel())
 
 
-def _compare(ours: TensorFiles, theirs: TensorFiles, module: str) -> bool:
+def _compare(ours: TensorFiles, theirs: TensorFiles, module: str, modules: Sequence[str]) -> bool:
     """Return whether the original has something like it; raises StepFailure for another's."""
     name = f"{module}.weight"
     weight, like = ours.read(name), theirs.read_like(name)
@@ -91,37 +91,59 @@ def _compare(ours: TensorFiles, theirs: TensorFiles, module: str) -> bool:
     if not originals:
         return False
     scale = ours.read(f"{module}.{BLOCK_SCALE}").float()
-    faults = [_fault(module, weight, scale, each) for each in originals]
+    beside = _beside(theirs, module, modules) if scale.numel() == 1 else []
+    faults = [_fault(module, weight, scale, each, beside) for each in originals]
     if all(faults) and faults[0] is not None:
         raise faults[0]
     return True
 
 
-def _fault(module: str, weight: Tensor, scale: Tensor, original: Tensor) -> StepFailure | None:
+def _fault(
+    module: str, weight: Tensor, scale: Tensor, original: Tensor, beside: Sequence[float]
+) -> StepFailure | None:
     """Return what is another's: the weight's shape, the scale of a block, or a number."""
     name = f"{module}.weight"
     if original.shape != weight.shape:
         shape = f"has the shape {list(weight.shape)}"
         return failures.foreign_weight(name, shape, tuple(original.shape))
     wide = _as_wide(scale)[: weight.shape[0], : weight.shape[1]]
-    return _foreign_scale(f"{module}.{BLOCK_SCALE}", scale, original.float()) or find_fp8_fault(
-        name, weight, wide, original
-    )
+    foreign = _foreign_scale(f"{module}.{BLOCK_SCALE}", scale, original.float(), beside)
+    return foreign or find_fp8_fault(name, weight, wide, original)
 
 
-def _foreign_scale(name: str, scale: Tensor, original: Tensor) -> StepFailure | None:
+def _foreign_scale(
+    name: str, scale: Tensor, original: Tensor, beside: Sequence[float]
+) -> StepFailure | None:
     """Return the failure of a scale that does not express the largest number of its block."""
     rows, columns = (each * FP8_BLOCK for each in scale.shape)
     padded = original.new_zeros(rows, columns)
     padded[: original.shape[0], : original.shape[1]] = original.abs()
     largest = padded.unflatten(0, (-1, FP8_BLOCK)).unflatten(-1, (-1, FP8_BLOCK)).amax((1, 3))
     wrong = ((scale * E4M3_LARGEST - largest).abs() > largest * SIXTEEN_BITS) & (largest > 0)
-    if not wrong.any():
+    if not wrong.any() or _is_shared(scale, largest, beside):
         return None
     row, column = (int(each) for each in wrong.nonzero()[0])
     found, wanted = float(scale[row, column]) * E4M3_LARGEST, float(largest[row, column])
     place = f"block {row} of rows, {column} of columns"
     return failures.foreign_scale(name, found / wanted, wanted, block=place)
+
+
+def _is_shared(scale: Tensor, largest: Tensor, beside: Sequence[float]) -> bool:
+    """Return whether a weight of one block has the scale of a larger one that reads its input.
+
+    ModelOpt takes such a scale for that of a whole tensor, which engines share.
+    """
+    found = float(scale.flatten()[0]) * E4M3_LARGEST
+    larger = (each for each in beside if each >= float(largest.max()))
+    return scale.numel() == 1 and any(abs(found - each) <= each * SIXTEEN_BITS for each in larger)
+
+
+def _beside(theirs: TensorFiles, module: str, modules: Sequence[str]) -> list[float]:
+    """Return the largest numbers of the original's weights within the same module."""
+    above = module.rpartition(".")[0]
+    near = [each for each in modules if each.rpartition(".")[0] == above]
+    found = (theirs.read_like(f"{each}.weight") for each in near)
+    return [float(each.float().abs().max()) for each in found if each is not None]
 
 
 def _as_wide(scale: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from controlplane.domain.spec.choices import QuantizationType
 
 FIELD = "trt_llm.build.quantization_type"
 _FP8 = frozenset({"fp8", "ptpc_fp8", "fp8_per_tensor", "fp8_per_block", "fp8_per_channel"})
+_IN_BLOCKS = "fp8_per_block"
 _CHECKPOINTS_OWN = frozenset(
     {"modelopt", "modelopt_fp4", "modelopt_mixed", "modelopt_mxfp8", "nvfp4", "compressed-tensors",
      "awq", "awq_marlin", "gptq", "gptq_marlin", "gptq_bitblas", "gguf", "mxfp4", "fbgemm_fp8",
@@ -75,6 +76,8 @@ def flags_for(quantization: QuantizationType) -> tuple[tuple[str, ...], bool]:
             return (), True
         case QuantizationType.FP8:
             return ("--quantization", "fp8"), True
+        case QuantizationType.FP8_BLOCK:
+            return ("--quantization", _IN_BLOCKS), True
         case QuantizationType.FP8_KV:
             return ("--quantization", "fp8", "--kv-cache-dtype", "fp8"), True
     return (), False
@@ -84,6 +87,10 @@ def _carry_fp8(draft: Draft, weights: Option, cache: Option | None, kind: str) -
     kept = _cache_kind(cache)
     if cache is not None and kept in _FP8_CACHES:
         draft.change(f"{weights.text} {cache.text}", FIELD, "fp8_kv", _CALIBRATED)
+        return
+    if kind == _IN_BLOCKS:
+        draft.carry(weights.text, FIELD, QuantizationType.FP8_BLOCK.value)
+        _leave_cache(draft, cache, "A 16-bit KV cache is what `fp8_block` means here too.")
         return
     if kind == "fp8":
         draft.carry(weights.text, FIELD, "fp8")
