@@ -117,7 +117,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
             **(smoothing.to_json() if smoothing else {}),
             **(chosen.to_json() if chosen else {}),
             "calibration": told,
-            "samples": shown_samples(samples.calibration, tokenizer),
+            "samples": shown_samples(samples.calibration[: told["used"]], tokenizer),
             "device": device.describe(),
             "compute_dtype": str(dtype).removeprefix("torch."),
             "tools": tool_versions(),

@@ -146,8 +146,9 @@ def _samples_words(told: Mapping[str, Any]) -> str:
         "repeated": told["skipped_duplicate"],
     }
     left_out = [f"{count} {why}" for why, count in skipped.items() if count]
+    used = f"{formats.number(told['used'])} of {formats.number(told['size_asked'])}"
     return (
-        f"{formats.number(told['used'])} of {formats.number(told['size_asked'])}, "
+        f"{used if told['used'] else 'none (scales come from the weights alone)'}, "
         f"{', '.join(left_out) or 'none'} skipped, {formats.number(told['held_out'])} held out, "
         f"up to {formats.number(told['max_length'])} tokens, seed {told['seed']}"
     )

@@ -63,6 +63,7 @@ def test_the_gate_measures_it_and_says_that_nothing_ran_it(made: Quantized) -> N
 def test_no_sample_is_run_where_no_scale_comes_from_one(made: Quantized) -> None:
     assert made.values["quant_algo"] == "FP8_BLOCK_SCALES"
     assert made.values["calibration"]["used"] == 0
+    assert made.values["samples"] == []
     assert made.values["calibration"]["held_out"] > 0
 
 
