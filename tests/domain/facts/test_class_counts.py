@@ -12,6 +12,7 @@ import pytest
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.class_counts import COUNTED_WITHIN, accuracy_of
 from controlplane.domain.facts.class_shape import ClassShape, refined, wants_its_class
+from controlplane.domain.memory.kv_cache import kv_bytes_per_token
 from tests.domain.cases import lines
 from tests.model_classes.settings import changed, config_of
 
@@ -59,6 +60,23 @@ def test_another_class_is_asked_itself_and_then_counted_within_half_a_percent(
     assert better.parameters == pytest.approx(case["parameters"], rel=COUNTED_WITHIN)
     assert better.counts is not None
     assert better.counts.within == COUNTED_WITHIN
+    told = SHAPES[case["class"], case["model_type"]].get("numbers_a_token")
+    assert told is None or kv_bytes_per_token(better, element_bytes=2) == 2 * told
+
+
+def test_the_decoders_whose_cache_their_class_does_not_tell_are_listed() -> None:
+    """They look at values as they run, which nothing on an empty device has."""
+    silent = {
+        name
+        for (name, _), shape in SHAPES.items()
+        if name.endswith("CausalLM") and shape.get("numbers_a_token") is None
+    }
+    assert silent == {
+        "BailingHybridForCausalLM", "BltForCausalLM", "DeepseekV4ForCausalLM",
+        "Dots3NoteForCausalLM", "Gemma4UnifiedAssistantForCausalLM", "Inkling2ForCausalLM",
+        "Inkling2LoopForCausalLM", "InklingForCausalLM", "LagunaForCausalLM",
+        "RoCBertForCausalLM", "XmodForCausalLM",
+    }  # fmt: skip
 
 
 def test_seven_of_eight_classes_are_counted_right() -> None:
