@@ -40,6 +40,11 @@ def test_each_case_is_started_as_the_product_writes_it(
     assert "--max-logprobs" in words["vllm_args"]
     assert [name for name in CASES if "--kv-cache-dtype" in words[name]] == ["fp8_kv"]
     assert "pooling" in words["encoder"]
+    assert "--pooler-config" not in words["encoder"]
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling/config.json").write_text('{"pooling_mode": "mean"}')
+    pooled = launch_of(CASES["encoder"], "encoder", folder, 1).argv
+    assert pooled[pooled.index("--pooler-config") + 1] == '{"pooling_type": "MEAN"}'
     (folder / "chat_template.jinja").write_text(TOOLS_TEMPLATE)
     asked = launch_of(CASES["tools"], "tools", folder, 1).argv
     assert asked[asked.index("--tool-call-parser") + 1] == "hermes"

@@ -25,7 +25,7 @@ from workers.runtimes.ports import free_port
 _VERSION = "0.25"
 _TOLD = {
     "config": "config.json", "hf_quant_config": "hf_quant_config.json",
-    "sentence_modules": "modules.json",
+    "sentence_modules": "modules.json", "pooling_config": "1_Pooling/config.json",
 }  # fmt: skip
 _READY_SECONDS = 150
 _LATEST_RETRY_SECONDS = 240
@@ -133,7 +133,7 @@ def launch_of(case: Case, name: str, model: Path, port: int) -> Launch:
 
 def _facts(model: Path) -> CheckpointFacts:
     """Return the facts by the pure reader, which needs none of the packages that fetch."""
-    files = {path.name: path for path in model.iterdir() if path.is_file()}
+    files = {str(each.relative_to(model)): each for each in model.rglob("*") if each.is_file()}
     told = {
         name: json.loads(files[file].read_text()) if file in files else None
         for name, file in _TOLD.items()
@@ -230,7 +230,7 @@ def _called(url: str) -> dict[str, Any]:
     """Return the answers to a request that may call a function, and to one that must."""
     base = {
         "model": SERVED_NAME, "messages": [{"role": "user", "content": "The weather?"}],
-        "max_tokens": 64, "temperature": 0, "tools": [_TOOL],
+        "max_tokens": 48, "temperature": 0, "tools": [_TOOL],
     }  # fmt: skip
     named = {"type": "function", "function": {"name": "get_weather"}}
     return {

@@ -30,6 +30,8 @@ class Pooling(BaseModel):
     has_pooling: bool = False
     modes: tuple[str, ...] = ()
     """`cls`, `mean`, `last`, …; several are concatenated."""
+    names_mode: bool = False
+    """The mode stands as a word, as newer sentence-transformers write it."""
     steps: tuple[str, ...] = ()
     """The modules that modules.json names, each with the package that it is of."""
 
@@ -65,6 +67,7 @@ def read_pooling(
         has_modules=MODULES_FILE in files,
         has_pooling=POOLING_FILE in files or bool(pooling_config),
         modes=_modes(pooling_config or {}),
+        names_mode=isinstance((pooling_config or {}).get("pooling_mode"), str),
         steps=_steps(modules),
     )
     return found if found.has_modules or found.has_pooling else None

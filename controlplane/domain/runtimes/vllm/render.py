@@ -25,6 +25,7 @@ from controlplane.domain.runtimes.vllm.parse import (
     KV_FRACTION,
     SERVED_NAME,
 )
+from controlplane.domain.runtimes.vllm.pooling_mode import say_pooling_mode
 from controlplane.domain.runtimes.vllm.reasons import REASONS, SEQUENCE_REASON
 from controlplane.domain.spec import Spec
 
@@ -94,6 +95,7 @@ def render(
         line, lambda name, _: folders.get(name) or f"{model_dir}/adapters/{name}"
     )
     arguments.say_pooling(line)
+    say_pooling_mode(line, checkpoint)
     say_chat_parsers(line, checkpoint, version)
     say_engine_arguments(line, devices=devices, version=version)
     say_own_arguments(line, version)
