@@ -11,7 +11,9 @@ import os
 import subprocess
 import sys
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
@@ -31,8 +33,8 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     cases = ask_all(options.folder, options.out, names, options.at_once)
     result = {
-        "what": "formats", "gpu": _gpu(), "vllm": _version(), "command": _command(options),
-        "cases": cases,
+        "what": "formats", "state": _state(cases), "gpu": _gpu(), "vllm": _version(),
+        "command": _command(options), "cases": cases,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }  # fmt: skip
     (options.out / "formats.json").write_text(json.dumps(result, indent=1) + "\n")
@@ -43,6 +45,11 @@ def main() -> int:
     for name, each in cases.items():
         print(name, {key: value for key, value in each.items() if key in _SHOWN}, flush=True)
     return 0 if all(each["loads"] for each in cases.values()) else 1
+
+
+def _state(cases: Mapping[str, Any]) -> str:
+    """Return how the stage ended, as other stages say it."""
+    return "done" if all(each["loads"] for each in cases.values()) else "failed"
 
 
 _SHOWN = ("loads", "seconds_until_ready", "error", "tokens", "same", "first_tokens_same",

@@ -100,7 +100,6 @@ FP8_BLOCKS = Number(
     modelopt_config="FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG",
     block=FP8_BLOCK,
     arithmetic=1.0,
-    is_computed_here=False,
     modelopt_passes=0,
 )
 """As DeepSeek's own checkpoints have it: a scale in float32 for each block."""
@@ -127,7 +126,6 @@ INT4_AWQ = Number(
     modelopt_name="W4A16_AWQ",
     modelopt_config="INT4_AWQ_CFG",
     arithmetic=2.0,
-    is_computed_here=False,
     groups=INT4_GROUPS,
     modelopt_passes=2,
     calibration_effort=AWQ_EFFORT,
@@ -139,7 +137,6 @@ INT4_AWQ_FP8 = Number(
     modelopt_name="W4A8_AWQ",
     modelopt_config="INT4_AWQ_CFG",
     arithmetic=1.0,
-    is_computed_here=False,
     groups=INT4_GROUPS[:1],
     modelopt_passes=2,
     calibration_effort=AWQ_EFFORT,

@@ -46,14 +46,14 @@ def int4(made: Quantized, tmp_path: Path) -> Quantized:
     return made.copied(tmp_path / "copied")
 
 
-def test_a_trained_model_in_int4_passes_the_gate_and_says_that_nothing_ran_it(
+def test_a_trained_model_in_int4_passes_the_gate_and_says_who_measured_it(
     made: Quantized,
 ) -> None:
     values = made.gate()
     assert (values["state"], values["failure"]) == ("passed", None)
     assert values["figures"]["logit_drift_nats"] > 0
-    assert values["runs_here"] is False
-    assert "INT4 weights" in values["note"]
+    assert (values["runs_here"], values["note"]) == (True, None)
+    assert values["measured_by"] == "emulation of the exported files"
     assert values["weights"] == {"quantized": 14, "compared": 14, "not_compared": {}}
 
 

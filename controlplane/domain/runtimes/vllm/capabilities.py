@@ -131,8 +131,9 @@ def _by_device(feature: Feature, has: tuple[int, int], version: str) -> Capabili
         case Feature.MIXED_WEIGHTS:
             return _mixed(has)
         case Feature.INT4_WEIGHTS:
+            kernel = "Machete" if has == HOPPER else "Marlin"
             return native(
-                "packed integers of compressed-tensors, computed in 16 bits by Marlin: memory "
+                f"packed integers of compressed-tensors, computed in 16 bits by {kernel}: memory "
                 "saved, no faster arithmetic", _PACKED,
             )  # fmt: skip
         case Feature.INT4_WEIGHTS_FP8_INPUTS:
