@@ -12,7 +12,8 @@ def loaded(name: str, found: Mapping[str, Any]) -> str:
     """Return a row a case: whether it loads, and how far its answers are the native engine's."""
     title = f"What builds write in each precision, under vLLM {found['vllm']}"
     columns = ("case", "loads", "beside the native engine on the same files")
-    return table(title, name, found, columns, _rows(found["cases"]))
+    more = ["", found["note"]] if "note" in found else []
+    return table(title, name, found, columns, _rows(found["cases"]), more)
 
 
 def _rows(cases: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
