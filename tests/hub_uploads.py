@@ -146,6 +146,8 @@ class Uploads:
                 files[item["value"]["path"]] = base64.b64decode(item["value"]["content"])
             elif item["key"] == "lfsFile":
                 files[item["value"]["path"]] = self.hub.blobs[item["value"]["oid"]]
+            elif item["key"] == "deletedFile":
+                del files[item["value"]["path"]]
         commit = commit_of(repo, files)
         self.hub.repositories[repo].commits[commit] = files
         self.hub.repositories[repo].branches[revision] = commit

@@ -82,6 +82,8 @@ def _open_s3(
             "skip_signature": keys is None,
             "s3_express": False,
             "request_payer": False,
+            # Not every store that speaks S3 can delete many at once.
+            "disable_bulk_delete": True,
         },
         client_options=_client_options(place, options),
         retry_config=_NO_RETRIES,

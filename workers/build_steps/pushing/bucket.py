@@ -1,9 +1,12 @@
 """A push to a folder of a bucket: the files one by one, and the manifest last.
 
-Each object carries the sha256 of its bytes, by which a retry knows it.
+Each object carries the sha256 of its bytes, by which a retry knows it. While a push is under way,
+a list of each file that any push may have written lies there, so that the one that ends leaves its
+own files only.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -15,6 +18,7 @@ from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.repository_forms import BucketFolder
 from controlplane.sources.bucket_stores import OpenedStore, open_store
+from workers.build_steps.pushing.earlier import UNFINISHED_NAME, listed_paths, unfinished_list
 from workers.build_steps.pushing.failures import explain_bucket
 from workers.build_steps.pushing.parcel import MANIFEST_NAME, Parcel
 
@@ -33,10 +37,10 @@ def push_to_bucket(parcel: Parcel, target: BucketFolder) -> dict[str, Any]:
     Raises StepFailure or SourceFailure.
     """
     push = _Push(parcel, target)
-    push.withdraw_other_manifest()
+    left_over = push.begin()
     for entry in parcel.manifest.files:
         push.put(entry)
-    push.put_manifest()
+    push.end(left_over)
     return {"url": str(target)}
 
 
@@ -46,11 +50,16 @@ class _Push:
         self._folder = target.folder
         self._opened = _opened(parcel, target)
 
-    def withdraw_other_manifest(self) -> None:
-        """Take away the manifest of what is about to be written over."""
+    def begin(self) -> frozenset[str]:
+        """Return what earlier pushes wrote and this one lacks; no manifest names it any more."""
         found = self._tried(lambda: self._content(MANIFEST_NAME))
+        unfinished = self._tried(lambda: self._content(UNFINISHED_NAME))
+        earlier = listed_paths(found) | listed_paths(unfinished)
+        own = frozenset(entry.path for entry in self._parcel.manifest.files)
+        self._put_small(UNFINISHED_NAME, unfinished_list(earlier | own))
         if found is not None and found != self._parcel.manifest.to_bytes():
-            self._tried(lambda: obstore.delete(self._opened.store, self._key(MANIFEST_NAME)))
+            self._delete(MANIFEST_NAME)
+        return earlier - own - {MANIFEST_NAME, UNFINISHED_NAME}
 
     def put(self, entry: FileEntry) -> None:
         """Store a file, unless it is there."""
@@ -60,14 +69,12 @@ class _Push:
         self._tried(lambda: self._put(entry))
         self._parcel.sent(entry)
 
-    def put_manifest(self) -> None:
-        """Store the list of files, which says that all of them are there."""
-        content = self._parcel.manifest.to_bytes()
-        self._tried(
-            lambda: obstore.put(
-                self._opened.store, self._key(MANIFEST_NAME), content, use_multipart=False
-            )
-        )
+    def end(self, left_over: Iterable[str]) -> None:
+        """Delete what is of other pushes, and store the list of files, which says all are there."""
+        for path in sorted(left_over):
+            self._delete(path)
+        self._put_small(MANIFEST_NAME, self._parcel.manifest.to_bytes())
+        self._delete(UNFINISHED_NAME)
 
     def _is_there(self, entry: FileEntry) -> bool:
         try:
@@ -102,6 +109,17 @@ class _Push:
             yield piece
             done += len(piece)
             self._parcel.tell(done)
+
+    def _put_small(self, name: str, content: bytes) -> None:
+        store, key = self._opened.store, self._key(name)
+        self._tried(lambda: obstore.put(store, key, content, use_multipart=False))
+
+    def _delete(self, name: str) -> None:
+        def ask() -> None:
+            with suppress(FileNotFoundError):
+                obstore.delete(self._opened.store, self._key(name))
+
+        self._tried(ask)
 
     def _content(self, name: str) -> bytes | None:
         try:

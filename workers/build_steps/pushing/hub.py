@@ -10,7 +10,7 @@ from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import CommitOperationAdd, HfApi
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 from huggingface_hub.errors import RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
 
@@ -19,6 +19,7 @@ from controlplane.domain.failures.registry import pushes
 from controlplane.domain.push_destinations import HubDestination
 from controlplane.sources.bearer import NO_TOKEN, bearer
 from controlplane.sources.hub import HUB_ERRORS
+from workers.build_steps.pushing.earlier import listed_paths
 from workers.build_steps.pushing.failures import explain_hub, failed
 from workers.build_steps.pushing.parcel import MANIFEST_NAME, Parcel
 from workers.build_steps.pushing.readme import readme
@@ -107,6 +108,8 @@ class _Push:
         content.counts = False
         self._parcel.sent(entry)
         staged.unlink()  # what is small stays readable through what is open
+        if added.path_or_fileobj is not content:  # the client lets go of what the hub has
+            content.close()
         return added
 
     def _staged(self, entry: FileEntry) -> Path:
@@ -119,7 +122,7 @@ class _Push:
     def _commit(self, operations: list[CommitOperationAdd], there: Mapping[str, RepoFile]) -> str:
         return self._api.create_commit(
             self._target.repo,
-            [*operations, *self._words(there)],
+            [*operations, *self._words(there), *self._left_over(there)],
             commit_message=f"Push {self._parcel.order.content_digest}",
             revision=self._target.branch,
             num_threads=1,
@@ -131,6 +134,23 @@ class _Push:
         yield CommitOperationAdd(MANIFEST_NAME, self._parcel.manifest.to_bytes())
         if _README not in brings and _README not in there:
             yield CommitOperationAdd(_README, readme(self._parcel.order))
+
+    def _left_over(self, there: Mapping[str, RepoFile]) -> Iterator[CommitOperationDelete]:
+        """Yield away what the manifest of an earlier push lists and this one lacks."""
+        if MANIFEST_NAME not in there:
+            return
+        brings = {entry.path for entry in self._parcel.manifest.files}
+        for path in sorted(self._listed_earlier() & there.keys() - brings - {MANIFEST_NAME}):
+            yield CommitOperationDelete(path)
+
+    def _listed_earlier(self) -> frozenset[str]:
+        found = self._api.hf_hub_download(
+            self._target.repo,
+            MANIFEST_NAME,
+            revision=self._target.branch,
+            local_dir=self._scratch / "earlier",
+        )
+        return listed_paths(Path(found).read_bytes())
 
     def _refuse_missing(self) -> None:
         there = self._files_there()
