@@ -2,10 +2,11 @@
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from apps.accounts.audit.recording import audit
 from apps.builds.models import Artifact, Build
-from apps.rest.errors import Conflict, Unavailable
+from apps.rest.errors import Conflict, NotFound, Unavailable
 from apps.rest.streaming import free_connection
 from controlplane.artifacts import PAGES, ArtifactFailure, ArtifactStore
 from controlplane.domain.lifecycle import BUILD_TERMINAL, PUSH_TERMINAL
@@ -15,6 +16,7 @@ def artifact_delete(*, artifact: Artifact) -> None:
     """Delete an artifact; its builds stay, and its files go with a sweep a day later.
 
     Raises:
+        NotFound: somebody was first.
         Conflict: a deployment has it, a build under way reuses it, or it is being pushed.
         Unavailable: the store cannot be asked to spare the files for that day.
     """
@@ -31,13 +33,25 @@ def _spare(content_digest: str) -> None:
         raise Unavailable(failed.failure.sentence, hint=failed.failure.hint) from failed
 
 
+def artifact_keep(*, artifact_id: str) -> None:
+    """Have nobody delete it until the transaction ends. Raises NotFound where somebody has."""
+    _found(artifact_id, Artifact.objects.select_for_update(no_key=True))
+
+
 @transaction.atomic
 def _delete(artifact: Artifact) -> None:
-    row = Artifact.objects.select_for_update().get(id=artifact.id)
+    row = _found(artifact.id, Artifact.objects.select_for_update())
     _refuse_while_used(row)
     Build.objects.filter(artifact=row).update(artifact=None)
     audit("artifact.delete", row, team=row.team, before={"content_digest": row.content_digest})
     row.delete()
+
+
+def _found(artifact_id: str, rows: QuerySet[Artifact]) -> Artifact:
+    row = rows.filter(id=artifact_id).first()
+    if row is None:
+        raise NotFound(f"Artifact `{artifact_id}` was deleted meanwhile.")
+    return row
 
 
 def _refuse_while_used(artifact: Artifact) -> None:

@@ -5,6 +5,7 @@ from django.db.models import F
 
 from apps.accounts.audit.recording import audit
 from apps.accounts.models import Team, User
+from apps.builds.artifacts.deleting import artifact_keep
 from apps.builds.models import Artifact, ArtifactPush
 from apps.builds.pushes.leasing import PUSH
 from apps.leases.queue import work_send
@@ -32,12 +33,14 @@ def push_request(
 
     Raises:
         InvalidInput: the destination cannot be, or the team does not have the secret.
+        NotFound: the artifact was deleted.
         Conflict: something else is being pushed there.
     """
     target = _checked_target(destination)
     secret = _checked_secret(artifact.team, secret_name.strip(), target)
     destination = str(target)
     with transaction.atomic():
+        artifact_keep(artifact_id=artifact.id)
         known = _open_push(artifact.team, destination)
         if known is not None and _is_same(known, artifact, secret, private=private):
             return known
@@ -62,13 +65,14 @@ def push_cancel(*, push: ArtifactPush) -> ArtifactPush:
     """Return the push as it is after the request: a queued one is cancelled at once.
 
     A running one is stopped by its worker, which looks every second. Raises Conflict where it has
-    ended.
+    ended, and NotFound where its artifact was deleted.
     """
+    artifact_keep(artifact_id=push.artifact_id)
     before, changed = push.state, _cancel(push)
     push.refresh_from_db()
     if changed:
         audit("artifact.push_cancel", push, team=push.team, before={"state": before})
-    elif push.state != PushState.CANCELLED:
+    elif push.state in PUSH_TERMINAL - {PushState.CANCELLED}:
         raise Conflict(f"The push has {push.state} and cannot be cancelled.")
     return push
 
@@ -78,8 +82,9 @@ def push_retry(*, push: ArtifactPush) -> ArtifactPush:
     """Return the push, queued again; what has arrived at its destination is not sent again.
 
     Raises Conflict where it has neither failed nor been cancelled, or where something else is
-    being pushed there.
+    being pushed there, and NotFound where its artifact was deleted.
     """
+    artifact_keep(artifact_id=push.artifact_id)
     known = _open_push(push.team, push.destination)
     _refuse_second(known if known != push else None)
     retried = ArtifactPush.objects.filter(id=push.id, state__in=_MAY_RETRY).update(
@@ -163,4 +168,6 @@ def _cancel(push: ArtifactPush) -> int:
     rows, now = ArtifactPush.objects.filter(id=push.id), clock.now()
     return rows.filter(state=PushState.QUEUED).update(
         state=PushState.CANCELLED, cancel_requested_at=now, finished_at=now, **TAKEN_AWAY
-    ) or rows.filter(state=PushState.RUNNING).update(cancel_requested_at=now)
+    ) or rows.filter(state=PushState.RUNNING, cancel_requested_at=None).update(
+        cancel_requested_at=now
+    )

@@ -20,6 +20,7 @@ from apps.rest.errors import Conflict, InvalidInput
 from controlplane import clock
 from controlplane.domain.lifecycle import (
     BUILD_MOVES,
+    BUILD_TERMINAL,
     BuildState,
     StepState,
     steps_of_build,
@@ -80,13 +81,12 @@ def build_cancel(*, build: Build) -> Build:
     Raises:
         Conflict: the build has ended.
     """
-    changed = _cancel_queued(build) or Build.objects.filter(id=build.id, state__in=RUNNING).update(
-        cancel_requested_at=clock.now()
-    )
+    running = Build.objects.filter(id=build.id, state__in=RUNNING, cancel_requested_at=None)
+    changed = _cancel_queued(build) or running.update(cancel_requested_at=clock.now())
     if changed:
         audit("build.cancel", build, team=build.team, before={"state": build.state})
     build.refresh_from_db()
-    if not changed and build.state != BuildState.CANCELLED:
+    if not changed and build.state in BUILD_TERMINAL - {BuildState.CANCELLED}:
         raise Conflict(f"Build {build.number} has {build.state} and cannot be cancelled.")
     return build
 

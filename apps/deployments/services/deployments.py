@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from apps.accounts.audit.recording import Values, audit
 from apps.accounts.models import User
 from apps.accounts.routes_version import routes_version_bump
+from apps.builds.artifacts.deleting import artifact_keep
 from apps.builds.models import Build
 from apps.builds.services.requests import build_retry
 from apps.deployments.checks import (
@@ -49,10 +50,12 @@ def deployment_create(
     """Return a new deployment of the build's artifact; it waits while the build runs.
 
     The first one of a model becomes production; `environment` names another place to promote to.
-    Raises InvalidInput or Conflict.
+    Raises InvalidInput, Conflict, or NotFound where the artifact was deleted meanwhile.
     """
     ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
     refuse_build(model, build)
+    if build.artifact_id is not None:
+        artifact_keep(artifact_id=build.artifact_id)
     refuse_ungranted_code(build.artifact)
     refuse_more_replicas_than_devices(
         spec=build.spec, replicas=_replicas_to_run(model, environment)

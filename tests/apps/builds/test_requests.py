@@ -113,7 +113,10 @@ def test_a_running_build_is_only_asked_to_stop(revision: Revision) -> None:
     assert build_claim(build_id=build.id, owner="worker") is not None
     build = build_cancel(build=build)
     assert build.state == "fetching"
-    assert build.cancel_requested_at is not None
+    asked = build.cancel_requested_at
+    assert asked is not None
+    assert build_cancel(build=build).cancel_requested_at == asked
+    assert AuditEntry.objects.filter(action="build.cancel").count() == 1
 
 
 def test_a_build_that_ended_is_neither_cancelled_nor_tried_again(revision: Revision) -> None:

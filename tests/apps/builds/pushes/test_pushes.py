@@ -1,5 +1,6 @@
 """A push is asked for over REST, on the page and by a command; who may not, learns nothing."""
 
+from collections.abc import Callable
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -8,11 +9,15 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from apps.accounts.models import AuditEntry
+from apps.builds.artifacts.deleting import artifact_delete
 from apps.builds.models import Artifact, ArtifactPush
 from apps.builds.pushes.carrying import push_claim, push_fail, push_succeed
 from apps.builds.pushes.leasing import MOST_CLAIMS, PUSH
+from apps.builds.pushes.requests import push_cancel, push_request, push_retry
+from apps.deployments.services.deployments import deployment_create
 from apps.leases.redeeming import lease_redeem
 from apps.leases.sweeping import leases_sweep
+from apps.rest.errors import NotFound
 from apps.secrets.services.values import secret_set
 from controlplane.domain.failures.registry import pushes
 from tests import factories
@@ -181,7 +186,10 @@ def test_a_push_that_was_to_be_cancelled_and_lost_its_worker_is_cancelled(
     made = push_of(cast, artifact)
     assert push_claim(push_id=made["id"]) is not None
     rest, path = client_of(cast.member), f"/v1/artifacts/{artifact.id}/pushes/{made['id']}"
-    assert rest.post(f"{path}/cancel")[1]["state"] == "running"
+    asked = rest.post(f"{path}/cancel")[1]
+    assert asked["state"] == "running"
+    assert rest.post(f"{path}/cancel") == (200, asked)
+    assert AuditEntry.objects.filter(action="artifact.push_cancel").count() == 1
     leases_sweep(PUSH)
     assert rest.get(path)[1]["state"] == "running"
     ArtifactPush.objects.update(lease_expires_at=None)
@@ -199,6 +207,27 @@ def test_what_is_being_pushed_is_not_deleted(cast: "Cast", artifact: Artifact) -
     rest.post(f"{path}/pushes/{made['id']}/cancel")
     assert rest.delete(path)[0] == 200
     assert not ArtifactPush.objects.exists()
+
+
+def test_whoever_was_second_to_a_deletion_is_told(cast: "Cast", artifact: Artifact) -> None:
+    made = push_of(cast, artifact)
+    push = ArtifactPush.objects.get(id=made["id"])
+    push_cancel(push=push)
+    build = factories.make_finished_build(team=cast.team, artifact=artifact)
+    model = factories.make_model(team=cast.team)
+    seen = Artifact.objects.get(id=artifact.id)
+    artifact_delete(artifact=artifact)
+    wanted = {"destination": HUB["destination"], "secret_name": "hf_write"}
+    late: list[Callable[[], object]] = [
+        lambda: artifact_delete(artifact=seen),
+        lambda: push_request(artifact=seen, **wanted),
+        lambda: push_retry(push=push),
+        lambda: push_cancel(push=push),
+        lambda: deployment_create(model=model, build=build),
+    ]
+    for ask in late:
+        with pytest.raises(NotFound, match=f"Artifact `{seen.id}` was deleted meanwhile"):
+            ask()
 
 
 def test_the_page_pushes_shows_how_far_it_is_and_why_it_failed(
