@@ -173,8 +173,14 @@ def lease_is_dead(marker: str) -> bool:
     kind = lease_kinds().get(name)
     if kind is None or not token.isdecimal():
         return False
-    known = kind.model._default_manager.filter(pk=id)
-    return known.exists() and not known.filter(live_lease(), lease_token=int(token)).exists()
+    is_known = kind.model._default_manager.filter(pk=id).exists()
+    return is_known and not lease_stands(kind=kind, id=id, token=int(token))
+
+
+def lease_stands(*, kind: LeaseKind, id: str, token: int) -> bool:
+    """Return whether a worker holds this very lease."""
+    rows = kind.model._default_manager.filter(live_lease(), pk=id, lease_token=token)
+    return rows.exists()
 
 
 def live_lease() -> Q:

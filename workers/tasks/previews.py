@@ -1,10 +1,8 @@
 """The task `configs.preview_calibration`: a few samples as a model will see them, in a child."""
 
 import logging
-import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,7 @@ from django.conf import settings
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.calibration_sets.selectors import preview_to_make, sets_of_job
 from apps.configs.calibration_sets.services.previews import preview_claim, preview_finish
-from apps.leases.lease import Lease
 from controlplane.artifacts import ArtifactFailure
-from controlplane.clock import SYSTEM
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.registry import build, calibration
 from controlplane.domain.spec import Spec
@@ -33,12 +29,12 @@ from workers.tasks.leasing import (
     Unredeemed,
     claimed,
     drop_or_hand_over,
+    lease_folder,
     redeem_secrets,
     retry_on_db_error,
 )
 
 LONGEST_SECONDS = 600.0
-_LEFT_BEHIND_SECONDS = 3600.0
 _STEP = "preview"
 
 _log = logging.getLogger(__name__)
@@ -50,7 +46,7 @@ def preview_calibration(preview_id: str, **newer: Any) -> None:
     lease = claimed(lambda owner: preview_claim(preview_id=preview_id, owner=owner))
     if lease is None:
         return
-    with LeaseKeeper(lease) as keeper, _folder(lease) as folder:
+    with LeaseKeeper(lease) as keeper, lease_folder(lease, under="previews") as folder:
         try:
             _make_and_store(keeper, folder)
         except Interrupted as stopped:
@@ -153,20 +149,3 @@ class _Heartbeat:
             return Verdict.LOST
         is_late = self._keeper.clock.monotonic() > self._give_up_at
         return Verdict.CANCEL if is_late else Verdict.CONTINUE
-
-
-@contextmanager
-def _folder(lease: Lease) -> Iterator[Path]:
-    """Give a folder of this lease's own, gone afterwards; also what killed workers left."""
-    root = settings.DATA_DIR / "previews"
-    folder = root / f"{lease.id}.{lease.token}"
-    folder.mkdir(parents=True, exist_ok=True)
-    for other in root.iterdir():
-        # Another worker may end its own just now.
-        with suppress(FileNotFoundError):
-            if SYSTEM.time() - other.stat().st_mtime > _LEFT_BEHIND_SECONDS:
-                shutil.rmtree(other, ignore_errors=True)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

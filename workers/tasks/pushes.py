@@ -1,9 +1,7 @@
 """The task `artifacts.push`: an artifact to a hub repository or a bucket, by a child process."""
 
 import logging
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from apps.builds.pushes.carrying import (
 )
 from apps.leases.lease import Lease, LeaseLost
 from controlplane.artifacts import store_variables
-from controlplane.clock import SYSTEM
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.registry import pushes
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, Verdict, run_step
@@ -37,14 +34,14 @@ from workers.tasks.leasing import (
     Unredeemed,
     claimed,
     drop_or_hand_over,
+    lease_folder,
     redeem_secrets,
     retry_on_db_error,
+    verdict_of,
 )
 
 _STEP = "push"
-_LEFT_BEHIND_SECONDS = 86_400.0
 _WRITE_SECONDS = 0.5
-_VERDICTS = {LeaseStatus.HELD: Verdict.CONTINUE, LeaseStatus.CANCEL: Verdict.CANCEL}
 # Its own transfer tells neither how far it is nor what it has; the plain one does both.
 _ENVIRONMENT = {"HF_HUB_DISABLE_XET": "1"}
 
@@ -57,7 +54,7 @@ def push_artifact(push_id: str, **newer: Any) -> None:
     lease = claimed(lambda owner: push_claim(push_id=push_id, owner=owner))
     if lease is None:
         return
-    with LeaseKeeper(lease) as keeper, _folder(lease) as folder:
+    with LeaseKeeper(lease) as keeper, lease_folder(lease, under="pushes") as folder:
         try:
             _carry_out(keeper, folder)
         except Interrupted as stopped:
@@ -176,21 +173,4 @@ class _Report:
 
     def beat(self) -> Verdict:
         """Return whether the child goes on."""
-        return _VERDICTS.get(self._keeper.status, Verdict.LOST)
-
-
-@contextmanager
-def _folder(lease: Lease) -> Iterator[Path]:
-    """Give a folder of this lease's own, gone afterwards; also what killed workers left."""
-    root = settings.DATA_DIR / "pushes"
-    folder = root / f"{lease.id}.{lease.token}"
-    folder.mkdir(parents=True, exist_ok=True)
-    for other in root.iterdir():
-        # Another worker may end its own just now.
-        with suppress(FileNotFoundError):
-            if SYSTEM.time() - other.stat().st_mtime > _LEFT_BEHIND_SECONDS:
-                shutil.rmtree(other, ignore_errors=True)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        return verdict_of(self._keeper.status)

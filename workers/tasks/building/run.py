@@ -40,10 +40,15 @@ from workers.tasks.building.report import StepReport
 from workers.tasks.building.reuse import known_artifact, known_results, published_result
 from workers.tasks.building.secrets import secrets_of_build, takes_secrets
 from workers.tasks.building.stopped import StepFailed
-from workers.tasks.leasing import Interrupted, LeaseKeeper, LeaseStatus, retry_on_db_error
+from workers.tasks.leasing import (
+    Interrupted,
+    LeaseKeeper,
+    LeaseStatus,
+    retry_on_db_error,
+    verdict_of,
+)
 
 _STATE_OF_STEP = {step: state for state, step in STEP_OF_STATE.items()}
-_VERDICTS = {LeaseStatus.HELD: Verdict.CONTINUE, LeaseStatus.CANCEL: Verdict.CANCEL}
 _STEPS_WITH_DATA = frozenset({"fetch", "calibrate", "gate"})
 """They find the sets of the team in this host's cache."""
 _STEPS_WITH_STORE = frozenset({"package", "smoke_test"})
@@ -222,8 +227,7 @@ class BuildRun:
 
     def _beat(self, report: StepReport) -> Verdict:
         report.tick()
-        # A worker that is being stopped drops the step as one that lost its lease does.
-        return _VERDICTS.get(self._keeper.status, Verdict.LOST)
+        return verdict_of(self._keeper.status)
 
     def _published(self, step: str, outcome: StepOutcome, report: StepReport) -> Mapping[str, Any]:
         if outcome.kind in (OutcomeKind.FAILED, OutcomeKind.CRASHED):
