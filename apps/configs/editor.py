@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from apps.configs.form_fields import GROUPS, Field, Kind
 from apps.configs.form_values import (
@@ -17,6 +18,8 @@ from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU, GPUS
 from controlplane.domain.facts.quantization import quantizes
 
+_EVERY_GPU = {"gpus": "every"}
+"""The GPU that is asked for may be nobody's here."""
 _CPU_ONLY = "none: the CPU does the work"
 _FACT_WORDS = {
     "checkpoint": "the checkpoint's files",
@@ -153,6 +156,12 @@ class Draft:
         """The runtime that the checks were made for, else the one that the text names."""
         named = value_at(self.data or {}, "enginehouse.runtime")
         return str(self.checked.get("runtime") or named or "")
+
+    @property
+    def runtime_query(self) -> str:
+        """The address of the table that the checks read, within the page of runtimes."""
+        told = {"runtime": self.runtime, "version": self.checked.get("runtime_version")}
+        return urlencode({name: value for name, value in told.items() if value} | _EVERY_GPU)
 
     @property
     def is_on_cpu(self) -> bool:

@@ -74,6 +74,7 @@ EXAMINATION: dict[str, Any] = {
         }
     ],
     "runtime": "vllm",
+    "runtime_version": "0.25",
     "untested": ["accelerators", "chat", "FP8 weights"],
     "plan": None,
     "blocks_build": True,

@@ -21,6 +21,7 @@ from controlplane.domain.text_difference import DifferenceLine, text_difference
 CAN_BUILD = "can_build"
 CONFIG_STATES = (CAN_BUILD, "cannot_build")
 _HOST = ("node_id", "kind", "memory_bytes", "computes_bfloat16")
+_NODE = ("node__name", "node__runtimes", "node__runtime_versions")
 _BUILT_IN = frozenset(name for name, runtime in RUNTIMES.items() if runtime.is_built_in)
 _REPO = "spec__trt_llm__build__checkpoint_repository__repo"
 
@@ -102,6 +103,9 @@ def facts_known(*, team: Team, checkpoint: CheckpointRepository | None) -> Check
 class HostRuntimes:
     """What a host starts, on which kind of GPU, in which pool."""
 
+    node_id: str
+    node: str
+    """Its name."""
     kind: str
     pool: str
     runtimes: frozenset[str]
@@ -138,6 +142,11 @@ class HostOffers:
         """Return runtime and version of what the same hosts ran last, as far as they told."""
         return frozenset().union(*(host.versions for host in self._hosts(kind, pool)))
 
+    def of(self, runtime: str) -> Mapping[str, HostRuntimes]:
+        """Return by node the hosts that start a runtime, whatever their GPUs, by name."""
+        able = (host for host in self.started if runtime in host.runtimes)
+        return {host.node_id: host for host in sorted(able, key=lambda each: each.node)}
+
     def _hosts(self, kind: str, pool: str) -> Sequence[HostRuntimes]:
         able = [host for host in self.started if host.kind == kind]
         return [host for host in able if host.pool == pool] or able
@@ -156,9 +165,9 @@ def host_offers() -> tuple[DeviceOffer, ...]:
 def offers_of_hosts() -> HostOffers:
     """Return what every host has that takes new work."""
     rows = (
-        Device.objects.filter(is_present=True, node__cordoned=False)
+        Device.objects.filter(is_present=True, node__cordoned=False, node__removed_at=None)
         .annotate(place=Coalesce(NullIf("pool", Value("")), "node__pool"))
-        .values(*_HOST, "node__runtimes", "node__runtime_versions", "place")
+        .values(*_HOST, *_NODE, "place")
         .annotate(count=Count("id"))
         .order_by("kind", "memory_bytes")
     )
@@ -177,12 +186,14 @@ def _offer(host: tuple[Any, ...], count: int) -> DeviceOffer:
 
 
 def _started(row: Mapping[str, Any]) -> HostRuntimes:
-    known = RUNTIMES.keys() & row["node__runtimes"]
+    started = _BUILT_IN | (RUNTIMES.keys() & row["node__runtimes"])
     # An older agent does not say; the built-in engine is there with any.
     told = row["node__runtime_versions"]
     return HostRuntimes(
+        node_id=row["node_id"],
+        node=row["node__name"],
         kind=row["kind"],
         pool=row["place"],
-        runtimes=frozenset({*_BUILT_IN, *known}),
-        versions=frozenset((name, told[name]) for name in known & told.keys()),
+        runtimes=frozenset(started),
+        versions=frozenset((name, told[name]) for name in started & told.keys()),
     )

@@ -88,6 +88,11 @@ class ExaminationObject(serializers.Serializer[Any]):
     runtime = serializers.CharField(
         allow_blank=True, help_text="What serves it, chosen where it says `auto`."
     )
+    runtime_version = serializers.CharField(
+        allow_blank=True,
+        help_text="Which of its versions was checked: the oldest that hosts with the GPU ran, else "
+        "the one that is planned for.",
+    )
     untested = serializers.ListField(
         child=serializers.CharField(),
         help_text="What it asks of that runtime and was not seen to run by us on such a GPU.",

@@ -41,7 +41,7 @@ def test_a_version_and_every_kind_are_chosen_by_keyboard(visit: OpenPage, stage:
 def test_without_a_host_it_says_so_and_fits_320_px(visit: OpenPage, stage: "Stage") -> None:
     Node.objects.update(removed_at=clock.now())
     page = visit("/runtimes/", viewport=NARROW)
-    expect(page.get_by_text("No host has joined")).to_be_visible()
+    expect(page.get_by_text("There is no host that takes new work")).to_be_visible()
     assert page.evaluate(OVERFLOW) <= 0
     assert violations(page, "runtimes without a host") == []
     page.get_by_role("link", name="Add a host").click()

@@ -61,7 +61,8 @@ def test_missing_facts_wait_and_exit_1(config: Path) -> None:
     content = json.loads(out)
     assert status == 1
     assert set(content) == {
-        "findings", "waiting", "effective", "runtime", "untested", "plan", "blocks_build",
+        "findings", "waiting", "effective", "runtime", "runtime_version", "untested", "plan",
+        "blocks_build",
     }  # fmt: skip
     assert content["waiting"][0]["facts"] == ["checkpoint"]
 

@@ -1,11 +1,10 @@
 """Which hosts start which runtime, in which version, and on which kinds of GPU."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from apps.fleet.models import Node
-from apps.fleet.selectors import node_list
+from apps.configs.selectors import offers_of_hosts
 from controlplane.domain.facts.gpus import CPU, GPUS
 from controlplane.domain.runtimes import RUNTIMES, Runtime
 from controlplane.domain.runtimes.choice import version_of
@@ -22,16 +21,15 @@ class RuntimeHost:
 
 
 class RuntimeHosts:
-    """The hosts that joined, silent ones included."""
+    """The hosts that the checks count on: all that take new work, silent ones included."""
 
     def __init__(self) -> None:
-        self._nodes = tuple(node_list())
+        self._offers = offers_of_hosts()
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of GPU that they have, and the CPU."""
-        found = {device.kind for node in self._nodes for device in node.devices.all()
-                 if device.is_present}  # fmt: skip
+        found = {host.kind for host in self._offers.started}
         return tuple(kind for kind in GPUS if kind in found)
 
     @property
@@ -42,33 +40,24 @@ class RuntimeHosts:
         """Return the hosts that start a runtime, by name."""
         return tuple(
             RuntimeHost(
-                node_id=node.id,
-                name=node.name,
-                version=node.runtime_versions.get(runtime.name, ""),
+                node_id=host.node_id,
+                name=host.node,
+                version=dict(host.versions).get(runtime.name, ""),
             )
-            for node in self._nodes
-            if runtime.is_built_in or runtime.name in node.runtimes
+            for host in self._offers.of(runtime.name).values()
         )
 
     def version_of(self, runtime: Runtime) -> str:
         """Return the oldest version that hosts ran, as the tables name it, else the one planned."""
-        return version_of(runtime, tuple(self._ran()))
+        return version_of(runtime, [ran for host in self._offers.started for ran in host.versions])
 
     def usual(self) -> Runtime:
         """Return the runtime to show where none is asked for."""
         if self.kinds and not self.has_gpus:
             return RUNTIMES[RUNTIME_ON_CPU]
         started = [name for name, runtime in RUNTIMES.items()
-                   if runtime.needs_gpu and self.of(runtime)]  # fmt: skip
+                   if runtime.needs_gpu and self._offers.of(name)]  # fmt: skip
         return RUNTIMES[_first(started, RUNTIME_ON_GPU)]
-
-    def _ran(self) -> Iterator[tuple[str, str]]:
-        for node in self._nodes:
-            yield from _versions(node).items()
-
-
-def _versions(node: Node) -> Mapping[str, str]:
-    return {name: told for name, told in node.runtime_versions.items() if name in node.runtimes}
 
 
 def _first(names: Collection[str], usual: str) -> str:

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from apps.ui import formats, tones
 from controlplane import clock
+from controlplane.domain.rules import ALL_RULES
 
 register = template.Library()
 register.filter("number", formats.number)
@@ -30,10 +31,7 @@ _MEMORY_PARTS = (
 )
 
 
-_OF_RUNTIME_TABLES = frozenset(
-    {"EH104", "EH105", "EH116", "EH310", "EH415", "EH651", "EH652", "EH655", "EH656", "EH657",
-     "EH707"}
-)  # fmt: skip
+_ABOUT_RUNTIMES = frozenset(rule.code for rule in ALL_RULES if rule.about_runtime)
 _MOVING = mark_safe(" data-moving")  # nosec B308 (a constant)
 
 
@@ -109,9 +107,9 @@ def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @register.filter
-def is_of_runtime_tables(code: str) -> bool:
+def is_about_runtime(code: str) -> bool:
     """Return whether a finding says what the tables of runtimes say, which have a page."""
-    return code.startswith(("EH66", "EH69")) or code in _OF_RUNTIME_TABLES
+    return code in _ABOUT_RUNTIMES
 
 
 @register.simple_tag

@@ -24,6 +24,8 @@ class Examination:
     plan: MemoryPlan | None
     runtime: str = ""
     """What serves it; empty where it could not be read."""
+    runtime_version: str = ""
+    """Its version, as its table names it: the oldest that hosts ran, else the one planned for."""
     untested: tuple[str, ...] = ()
     """What it asks of its runtime that we have not seen to run on such a GPU."""
     effective: tuple[EffectiveValue, ...] = ()
@@ -40,6 +42,7 @@ class Examination:
             "waiting": [waiting.to_json() for waiting in self.report.waiting],
             "effective": [value.to_json() for value in self.effective],
             "runtime": self.runtime,
+            "runtime_version": self.runtime_version,
             "untested": list(self.untested),
             "plan": checked_plan(self.plan) if self.plan else None,
             "blocks_build": self.blocks_build,
@@ -73,6 +76,7 @@ def _examination(state: State, report: Report) -> Examination:
         report=report,
         plan=context.plan if context.has("plan") else None,
         runtime=context.runtime,
+        runtime_version=context.version,
         untested=untested_features(context.spec, context.known.checkpoint),
         effective=effective_values(context),
     )

@@ -86,6 +86,8 @@ class Rule:
     fix: Fix | None = None
     otherwise: Callable[[Context], Iterable[Fix]] = _nothing_else
     """Fixes for configs in which the first one does not help, the next choice first."""
+    about_runtime: bool = False
+    """Whether it says what the tables of runtimes say, which have a page."""
     may_mark: tuple[str, ...] = ()
     """Every path that `fields` may name, where its own bad example shows only some."""
 

@@ -155,7 +155,8 @@ def test_a_check_answers_in_the_one_shape_and_stores_no_config(cast: Cast) -> No
     status, answer = client.post("/v1/configs/check", {"text": config_text()})
     assert status == 200
     assert set(answer) == {
-        "findings", "waiting", "effective", "runtime", "untested", "plan", "blocks_build",
+        "findings", "waiting", "effective", "runtime", "runtime_version", "untested", "plan",
+        "blocks_build",
     }  # fmt: skip
     assert (answer["runtime"], answer["untested"]) == ("native", [])
     assert answer["blocks_build"]

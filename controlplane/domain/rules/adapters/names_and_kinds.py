@@ -150,6 +150,7 @@ ON_ENCODER = Rule(
     code="EH707",
     name="adapters-on-encoder",
     severity=Severity.ERROR,
+    about_runtime=True,
     runtimes=ALL_RUNTIMES,
     fields=at(_ADAPTERS, "trt_llm.build.base_model"),
     concerns=lambda c: c.spec.base_model.is_encoder,

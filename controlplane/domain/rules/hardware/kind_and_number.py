@@ -105,6 +105,7 @@ PREQUANTIZED_ON_OLD_GPU = Rule(
     code="EH104",
     name="fp8-checkpoint-on-gpu-without-fp8",
     severity=Severity.ERROR,
+    about_runtime=True,
     runtimes=TRTLLM,
     needs=("checkpoint",),
     fields=at(_ACCELERATOR, "trt_llm.build.checkpoint_repository.repo"),

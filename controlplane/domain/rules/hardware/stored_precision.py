@@ -28,6 +28,7 @@ LACKS_PRECISION = Rule(
     code="EH116",
     name="stored-precision-that-the-gpu-lacks",
     severity=Severity.ERROR,
+    about_runtime=True,
     runtimes=VLLM,
     needs=("checkpoint",),
     fields=at(_ACCELERATOR, _REPO),

@@ -60,6 +60,7 @@ NVFP4_BELOW_BLACKWELL = Rule(
     code="EH105",
     name="fp4-checkpoint-below-blackwell",
     severity=Severity.ERROR,
+    about_runtime=True,
     runtimes=TRTLLM,
     needs=("checkpoint",),
     fields=at(_ACCELERATOR, _REPO),

@@ -61,6 +61,7 @@ DRAFTS_OVER_STAGES = Rule(
     code="EH310",
     name="drafting-over-pipeline-stages",
     severity=Severity.ERROR,
+    about_runtime=True,
     runtimes=GPU_RUNTIMES,
     fields=lambda c: (_STAGES_V2, _SPECULATION_V2) if c.spec.is_v2 else (_STAGES, SPECULATOR),
     may_mark=(_STAGES_V2, _SPECULATION_V2),

@@ -142,6 +142,7 @@ ON_ENCODER = Rule(
     code="EH415",
     name="lookahead-on-encoder",
     severity=Severity.ERROR,
+    about_runtime=True,
     fields=at(SPECULATOR, _BASE),
     concerns=lambda c: c.spec.base_model.is_encoder,
     when=lambda c: c.spec.speculator is not None,

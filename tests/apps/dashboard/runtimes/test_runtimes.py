@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import User
-from apps.ui.templatetags.ui import is_of_runtime_tables
+from apps.ui.templatetags.ui import is_about_runtime
 from controlplane.domain.facts.gpus import GPUS
 from controlplane.domain.rules import ALL_RULES
 from controlplane.domain.runtimes import RUNTIMES
@@ -41,7 +41,7 @@ def page(user: User, query: str = "") -> str:
 
 def test_without_a_host_every_kind_is_shown_and_it_is_said() -> None:
     found = page(make_cast().owner)
-    assert "No host has joined, so every kind of GPU is shown." in found
+    assert "There is no host that takes new work, so every kind of GPU is shown." in found
     assert "vLLM 0.25" in found
     assert "RTX_PRO_6000" in found
     assert "every kind</a>" not in found
@@ -59,6 +59,16 @@ def test_a_host_decides_the_version_the_kinds_and_who_starts_it() -> None:
     assert "RTX_PRO_6000" not in found
     assert "RTX_PRO_6000" in page(cast.owner, "?gpus=every")
     assert 'tabindex="-1">TensorRT-LLM 1.3' in page(cast.owner, "?runtime=trtllm&version=1.3")
+
+
+def test_a_host_that_takes_no_new_work_counts_as_little_as_for_the_checks() -> None:
+    join_host("gpu-host-3", ("H100",), runtimes=["vllm"], runtime_versions={"vllm": "0.27.1"})
+    join_host(
+        "leaving", ("L4",), runtimes=["vllm"], runtime_versions={"vllm": "0.25.1"}, cordoned=True
+    )
+    found = page(make_cast().owner)
+    assert "leaving" not in found
+    assert 'tabindex="-1">vLLM 0.27' in found
 
 
 def test_on_a_host_without_a_gpu_the_native_engine_comes_first() -> None:
@@ -132,6 +142,7 @@ def test_rest_names_what_there_is_where_something_else_is_asked(path: str, hint:
 
 
 def test_the_editor_leads_from_a_finding_to_the_table_of_its_runtime(broker: str) -> None:
+    join_host("old", ("V100",), runtimes=["vllm"], runtime_versions={"vllm": "0.26.0"})
     cast = make_cast()
     config = make_config(team=cast.team)
     text = config_text() + "enginehouse: {runtime: vllm}\n"
@@ -139,7 +150,7 @@ def test_the_editor_leads_from_a_finding_to_the_table_of_its_runtime(broker: str
     make_revision(config=config, text=text)
     found = folded(signed_in(cast.owner).get(f"/configs/{config.id}/").content.decode())
     assert "EH656" in found
-    assert '<a href="/runtimes/?runtime=vllm">Runtimes</a>' in found
+    assert '<a href="/runtimes/?runtime=vllm&amp;version=0.26&amp;gpus=every">Runtimes</a>' in found
 
 
 def test_gpu_fit_leads_to_the_tables(broker: str) -> None:
@@ -149,6 +160,6 @@ def test_gpu_fit_leads_to_the_tables(broker: str) -> None:
 
 
 def test_a_finding_that_says_what_the_tables_say_leads_to_them() -> None:
-    leading = {rule.code for rule in ALL_RULES if is_of_runtime_tables(rule.code)}
+    leading = {rule.code for rule in ALL_RULES if is_about_runtime(rule.code)}
     assert leading >= {"EH104", "EH116", "EH310", "EH655", "EH663", "EH664", "EH690", "EH707"}
     assert "EH501" not in leading
