@@ -8,57 +8,18 @@ are judged by stretches in which that could be asked, whether or not a machine w
 """
 
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.db import connection
+from django.db.models import Case, DateTimeField, Exists, F, Func, Q, Value, When
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
 
-from apps.fleet.selectors import LONGEST_GAP, SILENT
+from apps.fleet.models import Gateway, Listening, Node
+from apps.fleet.selectors import LONGEST_GAP, SILENT, gateways_live, nodes_alive
 
 BEAT_SECONDS = 1.0
 _HEARS = timedelta(seconds=9)
 """Three reports of an agent, and less than a silence."""
-
-# What follows: a beat after the last one; those of several processes may overtake each other by
-# less than a gap. Somebody is heard: any machine lately, or there is none to hear; where all fell
-# silent at once, it is more likely that nobody can reach the listener. A `silent_before` that lies
-# ahead is of a clock that went back since: what it said would be true for too long.
-_BEAT = """
-    WITH moment AS (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS now),
-    heard AS (
-        SELECT moment.now, beat.last_beat_at
-                BETWEEN moment.now - %(gap)s AND moment.now + %(gap)s AS follows,
-            EXISTS (
-                SELECT FROM fleet_node
-                WHERE last_heartbeat_at > moment.now - %(hears)s AND removed_at IS NULL
-            ) OR EXISTS (
-                SELECT FROM fleet_gateway WHERE last_seen_at > moment.now - %(hears)s
-            ) OR NOT EXISTS (
-                SELECT FROM fleet_node
-                WHERE last_heartbeat_at > coalesce(beat.silent_before, '-infinity')
-                    AND removed_at IS NULL
-            ) AND NOT EXISTS (
-                SELECT FROM fleet_gateway
-                WHERE last_seen_at > coalesce(beat.silent_before, '-infinity')
-            ) AS somebody
-        FROM moment, fleet_listening AS beat WHERE beat.id = 1
-    )
-    UPDATE fleet_listening AS beat SET
-        unbroken_since = CASE WHEN follows THEN coalesce(unbroken_since, now) ELSE now END,
-        since = CASE WHEN follows AND somebody THEN since ELSE now END,
-        last_beat_at = now,
-        silent_before = CASE
-            WHEN follows AND somebody AND since <= now - %(silent)s THEN now - %(silent)s
-            WHEN silent_before > now THEN now - %(silent)s
-            ELSE silent_before
-        END
-    FROM heard WHERE beat.id = 1
-"""
-_FIRST_BEAT = """
-    INSERT INTO fleet_listening (id, since, unbroken_since, last_beat_at)
-    SELECT 1, now, now, now
-    FROM (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS now) AS moment
-    ON CONFLICT DO NOTHING
-"""
+_ROW = 1
 
 
 def listening_beat(*, now: datetime | None = None) -> None:
@@ -66,8 +27,55 @@ def listening_beat(*, now: datetime | None = None) -> None:
 
     As one statement, since every web process says so each second.
     """
-    told: dict[str, Any] = {"now": now, "gap": LONGEST_GAP, "hears": _HEARS, "silent": SILENT}
-    with connection.cursor() as cursor:
-        cursor.execute(_BEAT, told)
-        if cursor.rowcount == 0:
-            cursor.execute(_FIRST_BEAT, {"now": now})
+    moment: Combinable = _StatementTimestamp() if now is None else _given(now)
+    if not Listening.objects.filter(id=_ROW).update(**_beat(moment), last_beat_at=moment):
+        first = Listening(id=_ROW, since=moment, unbroken_since=moment, last_beat_at=moment)
+        Listening.objects.bulk_create([first], ignore_conflicts=True)
+
+
+def _beat(moment: Combinable) -> dict[str, Case]:
+    follows, somebody = _follows(moment), _is_heard(moment)
+    settled = follows & somebody & Q(since__lte=moment - SILENT)
+    # One that lies ahead is of a clock that went back since: it would be true for too long.
+    is_ahead = Q(silent_before__gt=moment)
+    return {
+        "unbroken_since": Case(
+            When(follows, then=Coalesce("unbroken_since", moment)), default=moment
+        ),
+        "since": Case(When(follows & somebody, then=F("since")), default=moment),
+        "silent_before": Case(
+            When(settled | is_ahead, then=moment - SILENT), default=F("silent_before")
+        ),
+    }
+
+
+def _follows(moment: Combinable) -> Q:
+    """Return whether a beat comes after the last one.
+
+    Those of several processes may overtake each other by less than a gap.
+    """
+    return Q(last_beat_at__range=(moment - LONGEST_GAP, moment + LONGEST_GAP))
+
+
+def _is_heard(moment: Combinable) -> Q:
+    """Return whether any machine was heard lately, or there is none to hear.
+
+    Where all fell silent at once, it is more likely that nobody can reach the listener.
+    """
+    lately = moment - _HEARS
+    nodes = Node.objects.filter(last_heartbeat_at__gt=lately, removed_at=None)
+    gateways = Gateway.objects.filter(last_seen_at__gt=lately)
+    nobody_to_hear = ~Exists(nodes_alive()) & ~Exists(gateways_live())
+    return Q(Exists(nodes)) | Q(Exists(gateways)) | Q(nobody_to_hear)
+
+
+def _given(now: datetime) -> Value:
+    return Value(now, output_field=DateTimeField())
+
+
+class _StatementTimestamp(Func):
+    """The one moment that all of a statement sees."""
+
+    function = "statement_timestamp"
+    arity = 0
+    output_field = DateTimeField()
