@@ -111,7 +111,10 @@ def _try_move(
 ) -> None:
     """Scale rows instead of the owner's input, where the module answers as before."""
     probe = _probe(owner, width)
-    before = module(probe)
+    try:
+        before = module(probe)
+    except (RuntimeError, TypeError, ValueError):  # one that takes more than its input
+        return
     kept = [(each, each.weight.data, _bias(each)) for each, _ in rows]
     for each, factor in rows:
         _scale_rows(each, factor)

@@ -91,6 +91,24 @@ def test_a_norm_that_somebody_else_reads_is_left_alone(tmp_path: Path) -> None:
     assert torch.allclose(answers(unrounded(model)), before, atol=1e-4)
 
 
+def test_a_feed_forward_that_cannot_be_asked_alone_is_left_alone(tmp_path: Path) -> None:
+    def asks_for_more(model: Any) -> None:
+        layer = model.model.layers[0].mlp
+        forward = layer.forward
+
+        def whole_rows(hidden: torch.Tensor) -> Any:
+            if hidden.shape[1] != len(ROW):
+                raise ValueError("other positions than the mask has")
+            return forward(hidden)
+
+        layer.forward = whole_rows
+
+    model = calibrated("llama", tmp_path, asks_for_more)
+    before = answers(unrounded(model))
+    assert move_smoothing(model, ROW, torch.float32).left_out == 3
+    assert torch.allclose(answers(unrounded(model)), before, atol=1e-4)
+
+
 def test_scales_are_numbers_of_the_type_that_they_are_stored_in(tmp_path: Path) -> None:
     model = calibrated("llama", tmp_path)
     move_smoothing(model, ROW, torch.bfloat16)
