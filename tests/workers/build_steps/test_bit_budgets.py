@@ -163,18 +163,19 @@ def test_layers_that_engines_compute_as_one_have_one_number(mixed: Quantized) ->
 
 
 @pytest.mark.parametrize(
-    ("family", "kind", "build"),
+    ("family", "kind", "build", "code"),
     [
-        ("llama", "fp4", budget(8.0, "*.gate_proj", "*.up_proj", "*.down_proj")),
-        ("mixtral", "fp4", budget(6.0)),
-        ("bert", "fp4", {**budget(6.0), "base_model": "encoder"}),
+        ("llama", "fp4", budget(8.0, "*.gate_proj", "*.up_proj", "*.down_proj"), "EHQ-BUDGET"),
+        ("llama", "fp4", budget(15.0, "*_proj"), "EHQ-NOTHING"),
+        ("mixtral", "fp4", budget(6.0), "EHQ-BUDGET"),
+        ("bert", "fp4", {**budget(6.0), "base_model": "encoder"}, "EHQ-BUDGET"),
     ],
 )
 def test_a_budget_that_no_search_keeps_to_is_refused(
-    family: str, kind: str, build: dict[str, Any], tmp_path: Path
+    family: str, kind: str, build: dict[str, Any], code: str, tmp_path: Path
 ) -> None:
     folder = make_family(family, tmp_path / family)
-    assert refused(folder, tmp_path, quantized_spec(folder, kind, **build)).code == "EHQ-BUDGET"
+    assert refused(folder, tmp_path, quantized_spec(folder, kind, **build)).code == code
 
 
 def test_a_mixture_that_says_another_number_than_it_has_is_refused(

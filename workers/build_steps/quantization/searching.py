@@ -13,6 +13,7 @@ from controlplane.domain.facts.bit_budgets import SEARCHED_SAMPLES
 from controlplane.domain.facts.quantization import SIXTEEN_BITS, Number
 from workers.build_steps.environment import SAMPLES_GATE
 from workers.build_steps.quantization import failures
+from workers.build_steps.quantization.calibrating import NothingToQuantizeError
 from workers.build_steps.quantization.forward import run_batch
 from workers.build_steps.quantization.modelopt import (
     auto_quantize,
@@ -74,11 +75,13 @@ def choose_numbers(
 ) -> Chosen:
     """Return the number of each layer that costs least within the budget; the model is spent.
 
-    `excluding` is the config without what is to stay in 16 bits. Raises StepFailure for a budget
-    that no choice keeps to.
+    `excluding` is the config without what is to stay in 16 bits. Raises NothingToQuantizeError
+    where that is every layer, and StepFailure for a budget that no choice keeps to.
     """
     sizes = {name: each.weight.numel() for name, each in _matrices(model, config)}
     free = dict(_matrices(model, excluding))
+    if not free:
+        raise NothingToQuantizeError
     _refuse_odd_widths(free, budget)
     _refuse_unreachable(sizes, free, budget)
     found = _search(model, sizes, free, samples[:SEARCHED_SAMPLES], budget, on_samples)
@@ -184,7 +187,7 @@ def _least(sizes: Mapping[str, int], free: Mapping[str, nn.Module], budget: Budg
 def _refuse_unreachable(
     sizes: Mapping[str, int], free: Mapping[str, nn.Module], budget: Budget
 ) -> None:
-    if free and budget.effective_bits < (least := _least(sizes, free, budget)):
+    if budget.effective_bits < (least := _least(sizes, free, budget)):
         raise failures.budget(budget.effective_bits, least)
 
 

@@ -11,6 +11,7 @@ from controlplane.domain.facts.modelopt_declaration import MIXED_PRECISION
 from controlplane.domain.spec import Spec
 from workers.build_steps.calibration.samples import SEED
 from workers.build_steps.quantization import failures
+from workers.build_steps.quantization.calibrating import NothingToQuantizeError
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.declared_exclusions import EVERYTHING
 from workers.build_steps.quantization.exclusions import excluded_quantizers
@@ -53,9 +54,14 @@ def _chosen(
 ) -> Chosen:
     model = load_model(checkpoint, device=device, dtype=dtype)
     if any(each.is_meta for each in model.parameters()):
-        raise failures.no_device_memory("a search needs all weights on the GPUs at once", 1)
+        words = "a search needs all weights on the GPUs at once"
+        raise failures.no_device_memory(words, torch.cuda.device_count())
     excluding = without_excluded(spec, model, checkpoint, config)
-    return choose_numbers(model, config, excluding, samples, budget, on_samples)
+    try:
+        return choose_numbers(model, config, excluding, samples, budget, on_samples)
+    except NothingToQuantizeError as error:
+        wanted = spec.quantization_type.value
+        raise failures.nothing_quantized(wanted, checkpoint.architecture) from error
 
 
 def without_excluded(
