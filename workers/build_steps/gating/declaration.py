@@ -9,7 +9,7 @@ from torch import nn
 
 from controlplane.domain.facts.modelopt_declaration import MIXED_PRECISION
 from workers.build_steps.gating import failures
-from workers.build_steps.quantization.exported import PACKED_WEIGHT, Exported, headers
+from workers.build_steps.quantization.exported import Exported, headers, packed_modules
 from workers.engine.errors import CheckpointRefused
 from workers.engine.rounding import NVFP4_BLOCK
 from workers.engine.scheme import Scheme
@@ -171,11 +171,7 @@ def _weights(folder: Path) -> list[tuple[str, str]]:
 
 
 def _packed(folder: Path) -> list[tuple[str, str]]:
-    return [
-        (name.removesuffix(f".{PACKED_WEIGHT}"), _PACKED)
-        for name, _, _ in headers(folder)
-        if name.endswith(f".{PACKED_WEIGHT}")
-    ]
+    return [(module, _PACKED) for module in packed_modules(folder)]
 
 
 def _same(file: str, name: str, found: object, expected: object) -> None:
