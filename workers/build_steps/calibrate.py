@@ -87,8 +87,8 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     refuse_quantized(checkpoint, spec.quantization_type.value)
     device = device_of(job.options)
     device.prepare()
-    dtype = choose_dtype(checkpoint, device)
-    _check_memory(job, checkpoint, device, dtype)
+    dtype = choose_dtype(spec, checkpoint, device)
+    _check_memory(job, spec, checkpoint, device, dtype)
 
     tokenizer = load_tokenizer(checkpoint)
     samples, told = _draw(job, spec, checkpoint, tokenizer)
@@ -129,9 +129,11 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     )
 
 
-def _check_memory(job: Job, checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> None:
+def _check_memory(
+    job: Job, spec: Spec, checkpoint: Checkpoint, device: Device, dtype: torch.dtype
+) -> None:
     if device.kind == "cpu":
-        needed = calibration_bytes(checkpoint, dtype, device.batch_tokens)
+        needed = calibration_bytes(spec, checkpoint, dtype, device.batch_tokens)
         limit = job.options.memory_bytes
         check_host_memory(needed, limit=int(limit) if limit else None, what="Calibration")
 

@@ -183,7 +183,7 @@ def _measure(
     if device.kind == "cpu":
         limit = job.options.memory_bytes
         check_host_memory(
-            comparison_bytes(original, dtype, device.batch_tokens),
+            comparison_bytes(spec, original, dtype, device.batch_tokens),
             limit=int(limit) if limit else None,
             what="Measuring the quantized model",
         )

@@ -28,6 +28,10 @@ _ON_CPU = (
     "(2 to 4 bytes a number), the exported copy at 0.6 of 16 bits, and up to one batch of "
     "2,048 tokens"
 )
+_SEARCHING = (
+    "or the search for each layer's number, which keeps a copy of the weights for each number that "
+    "it tries and what all layers give for one row of samples"
+)
 COMPARING_BYTES = 0.6e9
 """torch, Transformers and a class without weights; 45,000 tensors of 671 B took 0.53 GB."""
 _COMPARING = "up to 0.6 GB where the model class is asked for its tensors"
@@ -77,15 +81,11 @@ def _of_model(spec: Spec, facts: CheckpointFacts, *, calibrating: bool) -> Estim
         return by_formula(needed, needed, _ON_DEVICES) if needed else None
     ask = calibration_bytes if calibrating else comparison_bytes
     low, high = (
-        ask(
-            facts,
-            number_bytes=width,
-            batch_tokens=tokens,
-            is_encoder=spec.base_model.is_encoder,
-        )
+        ask(spec, facts, number_bytes=width, batch_tokens=tokens)
         for width, tokens in ((SIXTEEN_BIT_BYTES, 0), (FLOAT32_BYTES, CPU_BATCH_TOKENS))
     )
-    return by_formula(low, high, _ON_CPU)
+    searches = calibrating and spec.bit_budget is not None
+    return by_formula(low, high, f"{_ON_CPU}; {_SEARCHING}" if searches else _ON_CPU)
 
 
 def _engine(spec: Spec, facts: CheckpointFacts, host: Host | None) -> Estimate | None:

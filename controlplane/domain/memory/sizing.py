@@ -5,7 +5,7 @@ from math import ceil
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.rank_shares import divides_heads, divides_whole
-from controlplane.domain.memory.parallelism import keeps_experts_whole
+from controlplane.domain.memory.bit_search import bit_search_bytes
 from controlplane.domain.memory.plan import Device, MemoryPlan, UnplannableError, plan
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES
@@ -52,7 +52,7 @@ def longest_sequence(planned: MemoryPlan) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class BuilderNeed:
-    """What quantizing takes: the 16-bit copy and the quantized one side by side."""
+    """What quantizing takes: the 16-bit copy, and beside it the quantized one or a search."""
 
     peak_bytes: int
     devices: int
@@ -67,8 +67,9 @@ def builder_devices(
     """
     if spec.quantization_type.is_none or checkpoint.parameters is None:
         return None
-    quantized = spec.weight_bytes
-    peak = round(checkpoint.parameters * (SIXTEEN_BIT_BYTES + quantized))
+    quantized = round(checkpoint.parameters * spec.weight_bytes)
+    searching = bit_search_bytes(spec, checkpoint, number_bytes=SIXTEEN_BIT_BYTES)
+    peak = checkpoint.parameters * SIXTEEN_BIT_BYTES + max(quantized, searching)
     devices = ceil(peak / (device_memory_bytes * _BUILDER_SHARE))
     return BuilderNeed(peak_bytes=peak, devices=_next_power_of_two(devices))
 

@@ -87,10 +87,11 @@ def test_a_device_that_others_fill_is_not_told_as_too_small() -> None:
 def test_on_a_cpu_the_type_fits_what_the_build_holds_however_much_is_free(
     checkpoint: Checkpoint,
 ) -> None:
+    spec = Spec.model_validate(quantized_spec(checkpoint.folder, "fp8"))
     held = device_of(JobOptions(memory_bytes=10**12))
-    assert choose_dtype(checkpoint, held) is torch.float32
+    assert choose_dtype(spec, checkpoint, held) is torch.float32
     little = device_of(JobOptions(memory_bytes=10**6))
-    assert choose_dtype(checkpoint, little) is torch.bfloat16
+    assert choose_dtype(spec, checkpoint, little) is torch.bfloat16
 
 
 ON_A_GPU = {"resources": {"accelerator": "H100"}, "enginehouse": {"runtime": "native"}}
@@ -119,9 +120,8 @@ def test_the_gate_computes_in_what_the_native_engine_will_and_asks_for_that_memo
         facts = checkpoint.facts.model_dump(mode="json")
         need = needs.step_need("gate", spec, facts, smallest_device_bytes=10**12)
         asked = comparison_bytes(
-            checkpoint.facts, number_bytes=expected.itemsize, batch_tokens=held.batch_tokens,
-            is_encoder=spec.base_model.is_encoder,
-        )  # fmt: skip
+            spec, checkpoint.facts, number_bytes=expected.itemsize, batch_tokens=held.batch_tokens
+        )
         assert need.memory_bytes == asked
 
 
@@ -130,7 +130,9 @@ def test_other_engines_are_measured_in_the_checkpoints_own_type(
 ) -> None:
     on_vllm = {**ON_A_GPU, "enginehouse": {"runtime": "vllm"}}
     spec = Spec.model_validate(_merged(quantized_spec(checkpoint.folder, "fp8"), on_vllm))
-    assert served.served_dtype(spec, checkpoint, ON_DEVICES) is choose_dtype(checkpoint, ON_DEVICES)
+    assert served.served_dtype(spec, checkpoint, ON_DEVICES) is choose_dtype(
+        spec, checkpoint, ON_DEVICES
+    )
 
 
 def _merged(spec: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,15 +18,15 @@ def served_dtype(spec: Spec, original: Checkpoint, device: Device) -> torch.dtyp
     The other engines take the checkpoint's own type, and so does their gate.
     """
     if not RUNTIMES[spec.runtime_name].takes_dtype:
-        return choose_dtype(original, device)
+        return choose_dtype(spec, original, device)
     kind = spec.accelerator.kind if spec.accelerator else CPU
     served = effective_dtype(spec, kind=kind, computes_bfloat16=has_native_bfloat16())
     dtype: torch.dtype = getattr(torch, served.value)
-    if device.kind != "cpu" or _fits(original, device, dtype):
+    if device.kind != "cpu" or _fits(spec, original, device, dtype):
         return dtype
     return torch.bfloat16  # measured all the same, and told with the figures
 
 
-def _fits(original: Checkpoint, device: Device, dtype: torch.dtype) -> bool:
-    needed = comparison_bytes(original, dtype, device.batch_tokens)
+def _fits(spec: Spec, original: Checkpoint, device: Device, dtype: torch.dtype) -> bool:
+    needed = comparison_bytes(spec, original, dtype, device.batch_tokens)
     return needed <= min(free_host_bytes(), device.memory_bytes or needed)

@@ -10,6 +10,7 @@ import transformers
 from torch import Tensor, nn
 
 from controlplane.domain.forecast.calibration_memory import model_bytes
+from controlplane.domain.spec import Spec
 from workers.build_steps.options import JobOptions
 from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.quantization import failures
@@ -75,7 +76,7 @@ def device_of(options: JobOptions) -> Device:
     )
 
 
-def choose_dtype(checkpoint: Checkpoint, device: Device) -> torch.dtype:
+def choose_dtype(spec: Spec, checkpoint: Checkpoint, device: Device) -> torch.dtype:
     """Return the type to compute in: the fastest here that loses nothing, else one that fits."""
     stored = _stored_dtype(checkpoint)
     if device.kind == "cuda":
@@ -83,7 +84,7 @@ def choose_dtype(checkpoint: Checkpoint, device: Device) -> torch.dtype:
     if stored is torch.bfloat16 and has_native_bfloat16():
         return torch.bfloat16
     # Two bytes a weight are slow here, and still better than a machine that is too small.
-    needed = calibration_bytes(checkpoint, torch.float32, device.batch_tokens)
+    needed = calibration_bytes(spec, checkpoint, torch.float32, device.batch_tokens)
     free = min(free_host_bytes(), device.memory_bytes or needed)
     return torch.float32 if needed <= free else torch.bfloat16
 

@@ -7,6 +7,7 @@ import psutil
 import torch
 
 from controlplane.domain.forecast import calibration_memory as arithmetic
+from controlplane.domain.spec import Spec
 from workers.build_steps.processes import memory_of
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
@@ -23,23 +24,21 @@ def check_host_memory(needed: int, *, limit: int | None, what: str) -> None:
         raise failures.no_host_memory(needed, free, what)
 
 
-def calibration_bytes(checkpoint: Checkpoint, dtype: torch.dtype, batch_tokens: int) -> int:
-    """Return what loading, calibrating and exporting takes on the host."""
+def calibration_bytes(
+    spec: Spec, checkpoint: Checkpoint, dtype: torch.dtype, batch_tokens: int
+) -> int:
+    """Return what loading, searching, calibrating and exporting takes on the host."""
     return arithmetic.calibration_bytes(
-        checkpoint.facts,
-        number_bytes=dtype.itemsize,
-        batch_tokens=batch_tokens,
-        is_encoder=checkpoint.is_encoder,
+        spec, checkpoint.facts, number_bytes=dtype.itemsize, batch_tokens=batch_tokens
     )
 
 
-def comparison_bytes(checkpoint: Checkpoint, dtype: torch.dtype, batch_tokens: int) -> int:
+def comparison_bytes(
+    spec: Spec, checkpoint: Checkpoint, dtype: torch.dtype, batch_tokens: int
+) -> int:
     """Return what one model and its logits take; the gate holds one model at a time."""
     return arithmetic.comparison_bytes(
-        checkpoint.facts,
-        number_bytes=dtype.itemsize,
-        batch_tokens=batch_tokens,
-        is_encoder=checkpoint.is_encoder,
+        spec, checkpoint.facts, number_bytes=dtype.itemsize, batch_tokens=batch_tokens
     )
 
 

@@ -78,10 +78,7 @@ def _in_fitting_type(step: str, spec: Spec, checkpoint: CheckpointFacts, host_by
 
     def needed(number_bytes: int) -> int:
         return _QUANTIZING[step](
-            checkpoint,
-            number_bytes=number_bytes,
-            batch_tokens=CPU_BATCH_TOKENS,
-            is_encoder=spec.base_model.is_encoder,
+            spec, checkpoint, number_bytes=number_bytes, batch_tokens=CPU_BATCH_TOKENS
         )
 
     if _computes_in_half(step, spec, checkpoint) or needed(FLOAT32_BYTES) > host_bytes:
