@@ -27,6 +27,10 @@ class RoutesCheck:
         self._pass: Iterator[Place] | None = None
         self._due_at = self._clock.monotonic() + CHECK_SECONDS
 
+    def begin_anew(self) -> None:
+        """Give up this pass, of which a slice could not be read, and begin another one."""
+        self._pass, self._due_at = None, self._clock.monotonic() + SLICE_SECONDS
+
     @property
     def is_due(self) -> bool:
         return self._clock.monotonic() >= self._due_at

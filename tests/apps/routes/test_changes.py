@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import time_machine
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.test import Client
 
 from apps.accounts.keys.services import api_key_create, api_key_revoke
@@ -37,7 +37,7 @@ from apps.deployments.services.deployments import (
 from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import Node
 from apps.rest.errors import ApiError
-from apps.routes import checking
+from apps.routes import book, checking
 from apps.routes.book import KEPT_SECONDS, RoutesBook
 from apps.routes.checking import CHECK_SECONDS, SLICE_SECONDS
 from controlplane import clock
@@ -198,6 +198,22 @@ def test_it_is_found_in_slices_of_which_none_reads_everything(
     assert _polled_after(follower, SLICE_SECONDS) is None
     assert read == [3, 3, 3, 2], "and no more, until the next pass"
     assert follower.table.snapshot == _whole().snapshot
+
+
+def test_a_slice_that_the_database_did_not_answer_is_read_again(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ApiKey.objects.update(requests_per_minute=7)
+
+    def away(_: object) -> Any:
+        raise OperationalError("the server closed the connection")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(book, "routes_rows", away)
+        with pytest.raises(OperationalError):
+            _polled_after(follower, CHECK_SECONDS)
+    told = _polled_after(follower, SLICE_SECONDS)
+    assert list((told or {})["keys"]) == [ApiKey.objects.get().secret_sha256]
 
 
 def test_a_key_that_ended_by_time_is_named_and_no_fault(follower: Follower) -> None:
