@@ -85,12 +85,17 @@ def wanted_count(deployment: Deployment) -> int:
     return deployment.wanted_replicas
 
 
+def is_asleep(deployment: Deployment) -> bool:
+    """Whether it was told to run no replica, or runs none because nobody asks."""
+    return deployment.wanted_replicas == 0 or deployment.state == DeploymentState.SCALED_TO_ZERO
+
+
 def is_at_rest(deployment: Deployment) -> bool:
     """Whether it has to be activated to run."""
-    is_asleep = (
-        deployment.wanted_replicas == 0 or deployment.state == DeploymentState.SCALED_TO_ZERO
-    )
-    return is_asleep or deployment.state == DeploymentState.DEACTIVATING
+    return is_asleep(deployment) or deployment.state in {
+        DeploymentState.DEACTIVATING,
+        DeploymentState.INACTIVE,
+    }
 
 
 def next_start_at(deployment: Deployment, replicas: Sequence[Replica]) -> datetime:

@@ -50,12 +50,17 @@ def environment_promote(
     if environment_switch(place):
         # It carries the traffic already: what is left waits for gateways, if any lives.
         transaction.on_commit(lambda: _finish(place), robust=True)
+        _settle_after_commit(candidate)
         return candidate
     place.save(update_fields=["candidate", "promotion"])
     # The environment names its first candidate from now on.
     routes_version_bump(models=[candidate.model_id], deployments=[candidate.id])
-    transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)
+    _settle_after_commit(candidate)
     return candidate
+
+
+def _settle_after_commit(candidate: Deployment) -> None:
+    transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)
 
 
 def _locked(environment: Environment, deployment: Deployment) -> tuple[Environment, Deployment]:

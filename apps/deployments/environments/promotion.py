@@ -16,6 +16,7 @@ from django.db import transaction
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.environments.capacity import Capacity, asked_replicas, capacity_of
 from apps.deployments.models import Deployment, Environment
+from apps.deployments.plan import is_at_rest
 from apps.fleet.selectors import gateways_have_applied
 from controlplane import clock
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState
@@ -85,7 +86,7 @@ def deployments_lock(environment: Environment, *more: str) -> Mapping[str, Deplo
 def environment_switch(environment: Environment) -> bool:
     """Return whether the environment, locked with its deployments, now points at its candidate."""
     candidate = environment.candidate
-    if candidate is None or candidate.state != DeploymentState.ACTIVE:
+    if candidate is None or not _serves(candidate):
         return False
     if not capacity_of(environment, candidate).suffices:
         return False
@@ -101,13 +102,18 @@ def _advance_candidate(environment: Environment, candidate: Deployment) -> list[
     if candidate.state == DeploymentState.BUILDING or environment.promotion_version is not None:
         return []
     capacity = capacity_of(environment, candidate)
-    if candidate.state == DeploymentState.ACTIVE and capacity.suffices:
+    if _serves(candidate) and capacity.suffices:
         return [candidate.id] if _switch(environment, candidate) else []
     return _wait(environment, candidate, capacity)
 
 
+def _serves(candidate: Deployment) -> bool:
+    # Of one that was put to sleep meanwhile, replicas may be ready until they have left.
+    return candidate.state == DeploymentState.ACTIVE and not is_at_rest(candidate)
+
+
 def _wait(environment: Environment, candidate: Deployment, capacity: Capacity) -> list[str]:
-    told = _told(environment.promotion or {}, capacity)
+    told = _told(environment.promotion or {}, candidate, capacity)
     if clock.now() >= datetime.fromisoformat(told["gives_up_at"]):
         return _fail(environment, candidate, _stalled(candidate, capacity))
     if told != environment.promotion:
@@ -120,7 +126,9 @@ def _wait(environment: Environment, candidate: Deployment, capacity: Capacity) -
     return [candidate.id] if fewer.update(wanted_replicas=capacity.needed) else []
 
 
-def _told(promotion: Mapping[str, Any], capacity: Capacity) -> dict[str, Any]:
+def _told(
+    promotion: Mapping[str, Any], candidate: Deployment, capacity: Capacity
+) -> dict[str, Any]:
     """Return the promotion with what it waits for; more ready than ever before is progress."""
     most = promotion.get("most_ready", -1)
     is_progress = capacity.ready > most
@@ -129,17 +137,23 @@ def _told(promotion: Mapping[str, Any], capacity: Capacity) -> dict[str, Any]:
         **promotion,
         "ready_replicas": capacity.ready,
         "needed_replicas": capacity.needed,
-        "waits_for": capacity.words,
+        "waits_for": _waits_for(candidate, capacity),
         "most_ready": max(most, capacity.ready),
         "gives_up_at": gives_up_at if is_progress else promotion["gives_up_at"],
     }
+
+
+def _waits_for(candidate: Deployment, capacity: Capacity) -> str:
+    if is_at_rest(candidate):
+        return f"Deployment `{candidate.name}` was put to sleep: activate it, or promote another."
+    return capacity.words
 
 
 def _stalled(candidate: Deployment, capacity: Capacity) -> str:
     minutes = int(PROGRESS_DEADLINE.total_seconds() // 60)
     cause = (candidate.failure or {}).get("sentence", "")
     return (
-        f"{capacity.words} No more became ready for {minutes} minutes. {cause} "
+        f"{_waits_for(candidate, capacity)} No more became ready for {minutes} minutes. {cause} "
         "Make room, or lower `min_replica` of the environment, and promote again."
     ).replace("  ", " ")
 

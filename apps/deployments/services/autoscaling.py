@@ -9,9 +9,9 @@ from django.db import transaction
 from apps.accounts.audit.recording import audit
 from apps.deployments.checks import refuse_more_replicas_than_devices
 from apps.deployments.models import Deployment, Environment
+from apps.deployments.plan import is_at_rest
 from apps.deployments.services.reconcile import deployment_settle
 from apps.rest.errors import InvalidInput
-from controlplane.domain.lifecycle import DeploymentState
 
 AUTOSCALING_DEFAULTS: Mapping[str, Any] = {
     "autoscaling_window": 60,
@@ -22,10 +22,6 @@ AUTOSCALING_DEFAULTS: Mapping[str, Any] = {
     "max_scale_down_rate": 50,
 }
 """Source: the hosted product's autoscaling page, read 2026-11-27."""
-
-_ASLEEP = frozenset(
-    {DeploymentState.INACTIVE, DeploymentState.DEACTIVATING, DeploymentState.SCALED_TO_ZERO}
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +56,10 @@ def autoscaling_update(*, deployment: Deployment, changes: Mapping[str, Any]) ->
     if low > before["min_replica"]:
         refuse_more_replicas_than_devices(spec=row.spec, replicas=low)
     # Nothing wakes a sleeping deployment but a person, or a promotion.
-    is_asleep = row.state in _ASLEEP or row.wanted_replicas == 0
     Deployment.objects.filter(id=row.id).update(
         min_replica=low,
         max_replica=high,
-        wanted_replicas=0 if is_asleep else max(1, low),
+        wanted_replicas=0 if is_at_rest(row) else max(1, low),
         autoscaling={key: after[key] for key in AUTOSCALING_DEFAULTS},
     )
     audit(

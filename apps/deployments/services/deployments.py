@@ -20,7 +20,7 @@ from apps.deployments.checks import (
 from apps.deployments.environments.services import environment_name_candidate
 from apps.deployments.models import PRODUCTION, Deployment, Environment, Replica, ServedModel
 from apps.deployments.nodes.failed_starts import failed_starts_retry_now
-from apps.deployments.plan import STARTS_REPLICAS
+from apps.deployments.plan import STARTS_REPLICAS, is_asleep
 from apps.deployments.services.builds import checkpoint_of
 from apps.deployments.services.reconcile import deployment_settle
 from apps.rest.errors import Conflict, InvalidInput
@@ -111,7 +111,7 @@ def deployment_activate(*, deployment: Deployment) -> bool:
         _start_over(row, DeploymentState.DEPLOYING)
         _audit("activate", row, before={"state": row.state})
         return True
-    if row.state == DeploymentState.SCALED_TO_ZERO or row.wanted_replicas == 0:
+    if is_asleep(row):
         _start_over(row, DeploymentState.WAKING_UP)
         _audit("activate", row, before={"state": row.state})
         return True

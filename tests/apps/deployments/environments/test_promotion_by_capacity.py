@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 import time_machine
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from apps.deployments.environments.promoting import environment_promote
-from apps.deployments.environments.promotion import PROGRESS_DEADLINE
+from apps.deployments.environments.promotion import PROGRESS_DEADLINE, environment_advance
 from apps.deployments.environments.services import (
     environment_cancel_promotion,
     environment_configure,
@@ -139,6 +140,30 @@ def test_an_old_deployment_of_which_nothing_is_ready_holds_nothing_up(
     assert _fresh(old).state == "unhealthy"
     _promote(old, new)
     assert _production(old).current == new
+
+
+def test_one_that_was_put_to_sleep_meanwhile_takes_no_traffic(
+    cast: factories.Cast, old: Deployment, new: Deployment
+) -> None:
+    _promote(old, new)
+    Environment.objects.filter(id=_production(old).id).update(
+        autoscaling_settings={"min_replica": 1, "max_replica": 1}
+    )
+    Deployment.objects.filter(id=new.id).update(wanted_replicas=0)
+    assert environment_advance(environment_id=_production(old).id) == []
+    assert (_production(old).current, _fresh(new).wanted_replicas) == (old, 0)
+    assert f"`{new.name}` was put to sleep" in _told(cast, old)[2]
+
+
+def test_what_carries_the_traffic_at_once_has_its_replicas_ordered_at_once(
+    node: Node, old: Deployment, new: Deployment,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:  # fmt: skip
+    node_says(node, dict.fromkeys(_states(node, old), "failed") | _states(node, new))
+    with django_capture_on_commit_callbacks(execute=True):
+        environment_promote(environment=_production(old), deployment=new)
+    assert _production(old).current == new
+    assert _live(new).count() == _fresh(new).wanted_replicas == 3
 
 
 def test_without_progress_it_is_given_up_and_the_old_one_serves_on(
