@@ -10,7 +10,7 @@ from torch import nn
 from workers.build_steps.events import Events
 from workers.build_steps.gating.tasks.harness import explained
 from workers.build_steps.gating.tasks.opening import OpenTask
-from workers.build_steps.gating.tasks.results import Figures, chosen, figures_of
+from workers.build_steps.gating.tasks.results import Figures, figures_of
 
 _SEED = 1234
 """Of the examples that are shown, and of tasks that sample: the same for both models."""
@@ -43,9 +43,7 @@ class Doing:
             found = evaluate(
                 answering, task.loaded, limit=task.asked.limit, bootstrap_iters=0, log_samples=False
             )
-        figures = figures_of(task.name, found)
-        chosen(task.name, task.asked.metric, list(figures.values))  # before the second model
-        return figures
+        return figures_of(task.name, found)
 
 
 def _answering(model: nn.Module, doing: Doing) -> Any:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -21,7 +21,9 @@ from workers.build_steps.gating.tasks.harness import (
     harness_version,
     prepare,
 )
+from workers.build_steps.gating.tasks.results import chosen
 from workers.build_steps.gating.tasks.rows import read_task_rows
+from workers.build_steps.gating.tasks.trial import figures_had
 from workers.build_steps.job import Job
 
 OF_THE_HARNESS = "lm-eval/"
@@ -79,6 +81,7 @@ class _Opener:
         with explained(name):
             own = asked.dataset is not None and asked.definition is not None
             task = self._own(name, asked) if own else self._of_harness(name, asked)
+            chosen(name, asked.metric, figures_had(name, task.loaded))
         log.info("task %s: %s", name, task.identity.revision)
         return task
 
@@ -107,7 +110,7 @@ class _Opener:
         identity = DataIdentity(
             dataset=f"{OF_THE_HARNESS}{name}",
             config=name,
-            revision=_digest_of_questions(loaded, asked.limit),
+            revision=digest_of_questions(loaded, asked.limit),
         )
         return OpenTask(name=name, asked=asked, loaded=loaded, identity=identity)
 
@@ -117,9 +120,19 @@ def _refuse_unsafe(name: str, loaded: Mapping[str, Any]) -> None:
         raise failures.broken_task(name, "it runs the code that models write, which is not done")
 
 
-def _digest_of_questions(loaded: Mapping[str, Any], limit: int | None) -> str:
+def digest_of_questions(loaded: Mapping[str, Any], limit: int | None) -> str:
+    """Return what pins the questions of tasks, and the examples that are shown with them."""
     digest = hashlib.sha256()
     for name, task in sorted(loaded["tasks"].items()):
         for _, row in task.doc_iterator(rank=0, limit=limit, world_size=1):
             digest.update(json.dumps([name, row], sort_keys=True, default=str).encode())
+        for row in _examples(task):
+            digest.update(json.dumps([name, "shown", row], sort_keys=True, default=str).encode())
     return f"sha256:{digest.hexdigest()}"
+
+
+def _examples(task: Any) -> Iterator[Any]:
+    """Yield how many examples are shown with each question, and the rows that they are drawn of."""
+    if shown := task.config.num_fewshot:
+        yield shown
+        yield from task.fewshot_docs() or ()

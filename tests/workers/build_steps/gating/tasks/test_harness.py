@@ -1,11 +1,13 @@
-"""Tasks at the gate of a real checkpoint, by lm-eval itself where it is installed."""
+"""Tasks at the gate of a real checkpoint, by lm-eval itself."""
 
-from importlib.util import find_spec
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lm_eval.api.task import ConfigurableTask
 
+from controlplane.domain.spec.gate_tasks import TaskDefinition
 from controlplane.domain.step_results import FetchResult
 from tests.workers.build_steps.gated import Quantized
 from tests.workers.build_steps.gating.tasks.asking import CHOOSE, WRITE, own, write_rows
@@ -15,11 +17,10 @@ from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, Verdict
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating.tasks import harness
+from workers.build_steps.gating.tasks.definitions import task_config
+from workers.build_steps.gating.tasks.opening import digest_of_questions
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
-with_harness = pytest.mark.skipif(
-    find_spec("lm_eval") is None, reason="lm-eval is in the extra `gate-tasks`"
-)
 
 
 @pytest.fixture
@@ -57,7 +58,6 @@ def test_a_gate_that_is_off_needs_no_harness(
     assert kv.gate(kv.with_gate(enabled=False, tasks={"arc_easy": {}}))["state"] == "unmeasured"
 
 
-@with_harness
 def test_both_models_do_tasks_of_the_users_own_rows(kv: Quantized, rows: Path) -> None:
     values = gated(kv, rows, {"choose": own(rows, limit=12), "write": own(rows, WRITE, limit=4)})
     assert (values["state"], values["failure"]) == ("passed", None)
@@ -70,7 +70,6 @@ def test_both_models_do_tasks_of_the_users_own_rows(kv: Quantized, rows: Path) -
     assert values["harness"] == harness.harness_version()
 
 
-@with_harness
 def test_a_loss_over_its_limit_fails_the_gate_with_its_figures(kv: Quantized, rows: Path) -> None:
     # Rounding moves the perplexity of answers to one side: of these two tasks one has lost.
     tasks = {
@@ -100,7 +99,6 @@ def likely(*, higher_is_better: bool) -> dict[str, Any]:
     }
 
 
-@with_harness
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -117,7 +115,6 @@ def test_a_template_that_no_row_fits_or_that_reaches_out_is_refused(
     assert "`mine`" in failure.sentence
 
 
-@with_harness
 def test_a_figure_that_a_task_lacks_is_refused_with_those_that_it_has(
     kv: Quantized, rows: Path
 ) -> None:
@@ -126,7 +123,34 @@ def test_a_figure_that_a_task_lacks_is_refused_with_those_that_it_has(
     assert "it has `acc`, `acc_norm`" in failure.sentence
 
 
-@with_harness
+def test_a_figure_that_a_task_lacks_is_refused_before_anything_is_downloaded(
+    kv: Quantized, rows: Path
+) -> None:
+    spec = kv.with_gate(tasks={"mine": own(rows, WRITE, metric="exact_match,trimed")})
+    folder = rows.parent / "fetched"
+    roots = {"local_checkpoint_roots": [str(rows.parent), str(kv.original)]}
+    with pytest.raises(StepFailure) as raised:
+        run_here("fetch", spec, folder, roots)
+    assert raised.value.failure.code == "EHG-TASK-METRIC"
+    assert "it has `exact_match,trimmed`" in raised.value.failure.sentence
+    assert not (folder / "model").exists()
+
+
+def test_examples_that_are_shown_are_of_the_questions(tmp_path: Path) -> None:
+    def digest(shown: int, rows: Path) -> str:
+        loaded = {"tasks": {"mine": ConfigurableTask(config=config_of(shown, rows))}}
+        return digest_of_questions(loaded, 2)
+
+    def config_of(shown: int, rows: Path) -> dict[str, Any]:
+        definition = TaskDefinition.model_validate({**CHOOSE, "num_fewshot": shown})
+        found = [json.loads(each) for each in rows.read_text().splitlines()]
+        return task_config("mine", definition, found)
+
+    many, few = (write_rows(tmp_path / f"{count}.jsonl", count) for count in (8, 4))
+    assert digest(0, many) == digest(0, few), "the two that are asked are the same"
+    assert len({digest(0, many), digest(1, many), digest(2, many), digest(1, few)}) == 4
+
+
 def test_questions_are_pinned_by_the_fetch(kv: Quantized, rows: Path, tmp_path: Path) -> None:
     spec = kv.with_gate(tasks={"mine": own(rows)})
     roots = {"local_checkpoint_roots": [str(tmp_path), str(kv.original)]}
@@ -139,7 +163,6 @@ def test_questions_are_pinned_by_the_fetch(kv: Quantized, rows: Path, tmp_path: 
     assert refused(kv, rows, {"mine": own(rows)}).code == "EHC-CHANGED"
 
 
-@with_harness
 @pytest.mark.long
 def test_names_are_those_of_the_harness(kv: Quantized, rows: Path) -> None:
     failure = refused(kv, rows, {"arc_eazy": {}})
@@ -150,23 +173,17 @@ def test_names_are_those_of_the_harness(kv: Quantized, rows: Path) -> None:
     assert "`humaneval`" in failure.sentence
 
 
-@with_harness
 @pytest.mark.long
 def test_a_cancel_in_the_middle_of_a_task_ends_the_step(
     kv: Quantized, supervisor: Supervisor, tmp_path: Path
 ) -> None:
     rows = write_rows(tmp_path / "many.jsonl", 400)
-    found = find_spec("lm_eval")
-    assert found is not None
-    assert found.origin is not None
     supervisor.roots = (str(tmp_path),)
     job = supervisor.job(
         "gate", kv.with_gate(tasks={"many": own(rows, WRITE)}),
         fetch=kv.fetch, calibrate=kv.calibrate,
     )  # fmt: skip
-    command = supervisor.command(
-        "gate", job, environment={"PYTHONPATH": str(Path(found.origin).parents[1])}
-    )
+    command = supervisor.command("gate", job)
 
     def cancel_in_the_middle() -> Verdict:
         answers = [each.done for each in supervisor.progress if each.unit == "answers"]

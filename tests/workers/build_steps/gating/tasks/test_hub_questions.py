@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,7 @@ from tests.workers.build_steps.gated import Quantized
 from tests.workers.build_steps.supervising import Supervisor, publish
 from workers.build_steps.child import OutcomeKind, StepOutcome
 
-pytestmark = [
-    pytest.mark.engine,
-    pytest.mark.long,
-    pytest.mark.skipif(find_spec("lm_eval") is None, reason="lm-eval is in the extra `gate-tasks`"),
-]
+pytestmark = [pytest.mark.engine, pytest.mark.long]
 QUESTIONS = "datasets/baber/piqa"
 TASKS = {"piqa": {"limit": 4, "max_loss": 1.0}}
 
@@ -51,11 +46,7 @@ def questions(verb: str = "open") -> dict[str, bytes]:
 def step(place: Supervisor, name: str, kv: Quantized, **more: Any) -> StepOutcome:
     inputs = {} if name == "fetch" else {"fetch": kv.fetch, "calibrate": kv.calibrate}
     job = place.job(name, kv.with_gate(tasks=TASKS), **(inputs | more.pop("inputs", {})))
-    found = find_spec("lm_eval")
-    assert found is not None
-    assert found.origin is not None
-    environment = {"PYTHONPATH": str(Path(found.origin).parents[1])}
-    return place.run(place.command(name, job, environment=environment, **more))
+    return place.run(place.command(name, job, **more))
 
 
 def test_questions_are_read_by_the_fetch_and_asked_at_the_gate(

@@ -1,0 +1,30 @@
+"""Which figures a task has, by one question that no model answers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from workers.build_steps.gating.tasks.results import figures_of
+
+
+def figures_had(task: str, loaded: Mapping[str, Any]) -> list[str]:
+    """Return the names of the figures that lm-eval reports of a task."""
+    from lm_eval.evaluator import evaluate
+
+    found = evaluate(_nobody(), loaded, limit=1, bootstrap_iters=0, log_samples=False)
+    return list(figures_of(task, found).values)
+
+
+def _nobody() -> Any:
+    from lm_eval.api.model import LM
+
+    class Nobody(LM):  # type: ignore[misc]
+        def loglikelihood(self, requests: Any, disable_tqdm: bool = True) -> Any:
+            return [(-1.0, False) for _ in requests]
+
+        def loglikelihood_rolling(self, requests: Any, disable_tqdm: bool = True) -> Any:
+            return [-1.0 for _ in requests]
+
+        def generate_until(self, requests: Any, disable_tqdm: bool = True) -> Any:
+            return ["" for _ in requests]
+
+    return Nobody()
