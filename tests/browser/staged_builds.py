@@ -1,12 +1,14 @@
-"""The builds of the stage: one that succeeded, one that failed, one at work."""
+"""The builds of the stage: one that succeeded, with its pushes, one that failed, one at work."""
 
 from datetime import timedelta
+from typing import Any
 
 from apps.accounts.models import User
 from apps.builds.models import Build
 from apps.configs.models import Revision
 from apps.telemetry.logs import log_append
 from controlplane import clock
+from controlplane.domain.failures.registry import pushes
 from controlplane.domain.lifecycle import BuildState, StepState
 from tests import factories
 from tests.browser.staged_checkpoints import SMOLLM
@@ -127,3 +129,25 @@ def _advance(build: Build, *, failing: str) -> None:
             sequence=position,
             text=text.format(repo=SMOLLM),
         )
+
+
+def staged_pushes(built: Build, owner: User) -> None:
+    """Make a push of a build's artifact in each state that its page shows otherwise."""
+    assert built.artifact is not None
+    where: dict[str, Any] = {
+        "team": built.team, "artifact": built.artifact, "created_by": owner,
+        "destination": "hf://acme/smollm2-fp8",
+    }  # fmt: skip
+    size = built.artifact.size_bytes
+    factories.make_push(**where | {"destination": "s3://engines/smollm2-fp8"})
+    refused = pushes.DENIED.failure(
+        place="https://huggingface.co", secret="hf_write", reason="HTTP 403",
+        destination=where["destination"],
+    )  # fmt: skip
+    factories.make_push(**where, state="failed", failure=refused.to_json())
+    sent = {
+        "url": "https://huggingface.co/acme/smollm2-fp8/tree/main", "commit": "8c1f" * 10,
+        "sent_files": 2, "skipped_files": 1,
+    }  # fmt: skip
+    factories.make_push(**where, state="succeeded", done_bytes=size, result=sent, attempt=2)
+    factories.make_push(**where, state="running", done_bytes=size // 3)

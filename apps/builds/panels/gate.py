@@ -20,10 +20,17 @@ class Figure:
     """One measure: of the original, of the exported files, what it may be and what it is."""
 
     label: str
+    about: str = ""
+    """Of a task: what of it is counted, on how many questions."""
     original: str = formats.ABSENT
     exported: str = formats.ABSENT
     measured: str
     limit: str = formats.ABSENT
+
+    @property
+    def words(self) -> str:
+        """What is measured, within a sentence; a task keeps the letters of its name."""
+        return f"{self.label}, {self.about}" if self.about else self.label.lower()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +112,7 @@ def gate_words(gate: object) -> str:
     if panel.word == UNMEASURED:
         return panel.word
     measured = [
-        f"{each.label.lower()} {each.measured}, limit {each.limit}"
+        f"{each.words} {each.measured}, limit {each.limit}"
         for each in panel.figures
         if each.limit != formats.ABSENT
     ]
@@ -139,10 +146,11 @@ def _of_generation(figures: Mapping[str, Any], limits: Mapping[str, Any]) -> Seq
 def _of_tasks(tasks: Sequence[Mapping[str, Any]]) -> Sequence[Figure]:
     return [
         Figure(
-            label=f"{each['task']}, {each['metric']}, {_questions(each['questions'])}",
+            label=each["task"],
+            about=f"{each['metric']}, {_questions(each['questions'])}",
             original=formats.number(each["original"], 4),
             exported=formats.number(each["quantized"], 4),
-            measured=_changed(each["quantized"] - each["original"]),
+            measured=_change_of(each),
             limit=_allowed(each),
         )
         for each in tasks
@@ -151,6 +159,14 @@ def _of_tasks(tasks: Sequence[Mapping[str, Any]]) -> Sequence[Figure]:
 
 def _questions(count: int) -> str:
     return f"{formats.number(count)} question{'' if count == 1 else 's'}"
+
+
+def _change_of(task: Mapping[str, Any]) -> str:
+    """Return by how much the figure changed, and by which share where that is limited."""
+    before, by = task["original"], task["quantized"] - task["original"]
+    if task.get("max_loss_share") is None or not before:
+        return _changed(by)
+    return f"{_changed(by)} ({_signed(by / abs(before))})"
 
 
 def _allowed(task: Mapping[str, Any]) -> str:

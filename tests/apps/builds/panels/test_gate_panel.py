@@ -137,23 +137,32 @@ TASK = {
 def test_tasks_are_shown_beside_perplexity_and_named_in_the_passport() -> None:
     gate = GATE | {"tasks": [TASK], "harness": "0.4.13"}
     page = page_of(gate)
-    for shown in ("arc_easy, acc_norm, 200 questions", "0.7150", "0.7050", "-0.0100", "-0.0200"):
+    about = "<span>arc_easy</span><br><small>acc_norm, 200 questions</small>"
+    for shown in (about, "0.7150", "0.7050", "-0.0100", "-0.0200"):
         assert shown in page, shown
     assert gate_words(gate).endswith("arc_easy, acc_norm, 200 questions -0.0100, limit -0.0200")
 
 
 @pytest.mark.parametrize(
-    ("change", "limit"),
+    ("change", "measured", "limit"),
     [
-        ({}, "-0.0200"),
-        ({"max_loss": None, "max_loss_share": 0.05}, "-5.0\u2009%"),
-        ({"max_loss_share": 0.05}, "-0.0200 and -5.0\u2009%"),
-        ({"higher_is_better": False}, "+0.0200"),
+        ({}, "-0.0100", "-0.0200"),
+        ({"max_loss": None, "max_loss_share": 0.05}, "-0.0100 (-1.4\u2009%)", "-5.0\u2009%"),
+        ({"max_loss_share": 0.05}, "-0.0100 (-1.4\u2009%)", "-0.0200 and -5.0\u2009%"),
+        ({"higher_is_better": False}, "-0.0100", "+0.0200"),
     ],
 )
-def test_the_limit_of_a_task_says_which_way_it_may_go(change: dict[str, Any], limit: str) -> None:
-    panel = GatePanel(result=GATE | {"tasks": [TASK | change]})
-    assert panel.figures[-1].limit == limit
+def test_the_limit_of_a_task_says_which_way_it_may_go(
+    change: dict[str, Any], measured: str, limit: str
+) -> None:
+    figure = GatePanel(result=GATE | {"tasks": [TASK | change]}).figures[-1]
+    assert (figure.measured, figure.limit) == (measured, limit)
+
+
+def test_a_task_keeps_the_letters_of_its_name() -> None:
+    assert "; Support-QA, acc_norm, " in gate_words(
+        GATE | {"tasks": [TASK | {"task": "Support-QA"}]}
+    )
 
 
 def test_the_passport_tells_what_was_calibrated_on_what() -> None:
