@@ -5,7 +5,7 @@ files that arrived are known to the hub by their sha256 and are not sent again.
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any
@@ -120,28 +120,30 @@ class _Push:
         return staged
 
     def _commit(self, operations: list[CommitOperationAdd], there: Mapping[str, RepoFile]) -> str:
+        left_over = self._left_over(there)
+        words = list(self._words(there.keys() - left_over))
+        gone = left_over - {each.path_in_repo for each in words}
         return self._api.create_commit(
             self._target.repo,
-            [*operations, *self._words(there), *self._left_over(there)],
+            [*operations, *words, *map(CommitOperationDelete, sorted(gone))],
             commit_message=f"Push {self._parcel.order.content_digest}",
             revision=self._target.branch,
             num_threads=1,
         ).oid
 
-    def _words(self, there: Mapping[str, RepoFile]) -> Iterator[CommitOperationAdd]:
+    def _words(self, there: Collection[str]) -> Iterator[CommitOperationAdd]:
         """Yield what comes with the files; a README that somebody wrote stays as it is."""
         brings = {entry.path for entry in self._parcel.manifest.files}
         yield CommitOperationAdd(MANIFEST_NAME, self._parcel.manifest.to_bytes())
         if _README not in brings and _README not in there:
             yield CommitOperationAdd(_README, readme(self._parcel.order))
 
-    def _left_over(self, there: Mapping[str, RepoFile]) -> Iterator[CommitOperationDelete]:
-        """Yield away what the manifest of an earlier push lists and this one lacks."""
+    def _left_over(self, there: Mapping[str, RepoFile]) -> frozenset[str]:
+        """Return what the manifest of an earlier push lists and this one lacks."""
         if MANIFEST_NAME not in there:
-            return
+            return frozenset()
         brings = {entry.path for entry in self._parcel.manifest.files}
-        for path in sorted(self._listed_earlier() & there.keys() - brings - {MANIFEST_NAME}):
-            yield CommitOperationDelete(path)
+        return self._listed_earlier() & there.keys() - brings - {MANIFEST_NAME}
 
     def _listed_earlier(self) -> frozenset[str]:
         found = self._api.hf_hub_download(

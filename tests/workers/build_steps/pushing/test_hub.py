@@ -98,6 +98,17 @@ def test_a_push_over_another_artifact_leaves_nothing_of_it_and_all_that_is_someb
     assert content_of(hub, PRIVATE) == {**other, **own}
 
 
+def test_a_readme_of_an_earlier_artifact_gives_way_to_one_that_names_this(
+    to_hub: Pusher, hub: HubServer
+) -> None:
+    to_hub.digest = to_hub.publish({"README.md": b"of the first", "config.json": b"{}"})
+    to_hub.push_here("hf://org/new")
+    assert content_of(hub, "org/new")["README.md"] == b"of the first"
+    to_hub.digest = to_hub.publish({"config.json": b"{}"})
+    to_hub.push_here("hf://org/new")
+    assert to_hub.digest in content_of(hub, "org/new")["README.md"].decode()
+
+
 def test_room_on_the_disk_is_given_back_file_by_file(
     to_hub: Pusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
