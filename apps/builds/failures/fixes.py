@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.builds.models import Build
+from apps.configs.form_values import value_at
 from apps.configs.models import Revision
 from apps.configs.selectors import revision_last
 from controlplane.domain.spec import parse_text
@@ -110,16 +111,9 @@ def _proposal(
         base=base,
         text=text,
         changes=[
-            Change(field=field, old=_at(base.spec, field), new=value)
+            Change(field=field, old=value_at(base.spec, field), new=value)
             for field, value in patch.items()
         ],
         difference=text_difference(base.text, text),
         problem=problem,
     )
-
-
-def _at(spec: Mapping[str, Any], field: str) -> Any:
-    found: Any = spec
-    for name in field.split("."):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found

@@ -19,7 +19,7 @@ from apps.deployments.environments.services import (
 from apps.deployments.models import Deployment, Environment, ServedModel
 from apps.deployments.plan import is_at_rest
 from apps.deployments.services.deployments import deployment_activate, deployment_copy
-from apps.deployments.services.reconcile import deployment_reconcile, deployment_settle
+from apps.deployments.services.reconcile import deployment_reconcile, deployment_settle_after_commit
 from apps.fleet.selectors import gateways_have_applied
 from apps.rest.errors import NotFound
 
@@ -50,17 +50,13 @@ def environment_promote(
     if environment_switch(place):
         # It carries the traffic already: what is left waits for gateways, if any lives.
         transaction.on_commit(lambda: _finish(place), robust=True)
-        _settle_after_commit(candidate)
+        deployment_settle_after_commit(deployment_id=candidate.id)
         return candidate
     place.save(update_fields=["candidate", "promotion"])
     # The environment names its first candidate from now on.
     routes_version_bump(models=[candidate.model_id], deployments=[candidate.id])
-    _settle_after_commit(candidate)
+    deployment_settle_after_commit(deployment_id=candidate.id)
     return candidate
-
-
-def _settle_after_commit(candidate: Deployment) -> None:
-    transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)
 
 
 def _locked(environment: Environment, deployment: Deployment) -> tuple[Environment, Deployment]:

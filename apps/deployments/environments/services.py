@@ -10,7 +10,7 @@ from apps.accounts.audit.recording import Values, audit
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.environments.promotion import CLEANUPS, PROMOTION_DEFAULTS, candidate_let_go
 from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
-from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.services.reconcile import deployment_settle_after_commit
 from apps.rest.errors import Conflict, InvalidInput, NotFound
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
 
@@ -143,7 +143,7 @@ def _let_candidate_go(environment: Environment) -> None:
     candidate = environment.candidate
     if candidate is not None:
         candidate_let_go(candidate)
-        transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)
+        deployment_settle_after_commit(deployment_id=candidate.id)
 
 
 def environment_audit(

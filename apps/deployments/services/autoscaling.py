@@ -10,7 +10,7 @@ from apps.accounts.audit.recording import audit
 from apps.deployments.checks import refuse_more_replicas_than_devices
 from apps.deployments.models import Deployment, Environment
 from apps.deployments.plan import is_at_rest
-from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.services.reconcile import deployment_settle_after_commit
 from apps.rest.errors import InvalidInput
 
 AUTOSCALING_DEFAULTS: Mapping[str, Any] = {
@@ -73,7 +73,7 @@ def autoscaling_update(*, deployment: Deployment, changes: Mapping[str, Any]) ->
     for environment in environments:
         environment.autoscaling_settings = after
         environment.save(update_fields=["autoscaling_settings"])
-    transaction.on_commit(lambda: deployment_settle(deployment_id=row.id), robust=True)
+    deployment_settle_after_commit(deployment_id=row.id)
     return AutoscalingAnswer(status="ACCEPTED", message=_words(low))
 
 

@@ -22,7 +22,7 @@ from apps.deployments.models import PRODUCTION, Deployment, Environment, Replica
 from apps.deployments.nodes.failed_starts import failed_starts_retry_now
 from apps.deployments.plan import STARTS_REPLICAS, is_asleep
 from apps.deployments.services.builds import checkpoint_of
-from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.services.reconcile import deployment_settle_after_commit
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.lifecycle import (
     DEPLOYMENT_TERMINAL,
@@ -70,7 +70,7 @@ def deployment_create(
     _audit("create", deployment, after=told)
     _promote_when_ready(deployment, environment)
     routes_version_bump(models=[model.id], deployments=[deployment.id])
-    _settle_after_commit(deployment)
+    deployment_settle_after_commit(deployment_id=deployment.id)
     return deployment
 
 
@@ -99,7 +99,7 @@ def deployment_copy(*, deployment: Deployment, user: User | None = None) -> Depl
     )
     _audit("copy", copy, before={"name": deployment.name})
     routes_version_bump(deployments=[copy.id])
-    _settle_after_commit(copy)
+    deployment_settle_after_commit(deployment_id=copy.id)
     return copy
 
 
@@ -143,7 +143,7 @@ def deployment_deactivate(*, deployment: Deployment) -> bool:
     )
     _audit("deactivate", row, before={"state": row.state})
     routes_version_bump(deployments=[row.id])
-    _settle_after_commit(row)
+    deployment_settle_after_commit(deployment_id=row.id)
     return True
 
 
@@ -303,7 +303,7 @@ def _start_over(row: Deployment, state: DeploymentState) -> None:
     )
     # The model too: whoever starts over may have it promoted.
     routes_version_bump(models=[row.model_id], deployments=[row.id])
-    _settle_after_commit(row)
+    deployment_settle_after_commit(deployment_id=row.id)
 
 
 def _locked(deployment: Deployment) -> Deployment:
@@ -314,12 +314,6 @@ def _locked_with_environments(deployment: Deployment) -> Deployment:
     # Environments are locked before deployments, everywhere.
     list(Environment.objects.select_for_update(no_key=True).filter(model_id=deployment.model_id))
     return _locked(deployment)
-
-
-def _settle_after_commit(deployment: Deployment) -> None:
-    # Outside this transaction: settling locks environments, which come before deployments.
-    # Robust: what fails here is tried again by the sweep, and the change itself has been made.
-    transaction.on_commit(lambda: deployment_settle(deployment_id=deployment.id), robust=True)
 
 
 def _words(state: str) -> str:

@@ -30,6 +30,14 @@ def no_moves(_deployment: Deployment, _replicas: Sequence[Replica]) -> Collectio
     return ()
 
 
+def deployment_settle_after_commit(*, deployment_id: str) -> None:
+    """Settle it once this transaction is over: that locks environments, which come before.
+
+    What fails then is tried again by the sweep, and the change itself has been made.
+    """
+    transaction.on_commit(lambda: deployment_settle(deployment_id=deployment_id), robust=True)
+
+
 def deployment_settle(*, deployment_id: str, room: str = "", first: Moves = no_moves) -> bool:
     """Reconcile the deployment, then the environments that wait for it and what they let go.
 
