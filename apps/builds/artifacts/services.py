@@ -63,7 +63,8 @@ def _first_published(team: Team, package: Mapping[str, Any], lost: str | None) -
         # A package step that an earlier release finished does not name them.
         "inputs": storable(package.get("inputs")),
     }
-    artifact, created = Artifact.objects.get_or_create(
+    # Locked, or it could be deleted before the build that ends with it is committed.
+    artifact, created = Artifact.objects.select_for_update(no_key=True).get_or_create(
         team=team, input_digest=package["input_digest"], defaults=columns
     )
     if not created and artifact.content_digest == lost:

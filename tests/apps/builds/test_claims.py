@@ -4,8 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from apps.builds.artifacts.services import build_succeed
+from apps.builds.artifacts.services import build_succeed, package_of_artifact
 from apps.builds.leasing import MOST_CLAIMS
 from apps.builds.models import Build
 from apps.builds.services.claims import build_claim
@@ -137,6 +139,19 @@ def test_an_artifact_keeps_no_more_of_a_report_than_can_be_stored() -> None:
     artifact = build_succeed(lease=lease, package=package)
     artifact.refresh_from_db()
     assert (artifact.files, artifact.passport) == ([{"path": "a"}], {"loss": None})
+
+
+def test_an_artifact_of_the_same_inputs_is_held_while_the_build_ends_with_it() -> None:
+    artifact = factories.make_artifact()
+    build = factories.make_build(
+        revision=factories.make_revision(config=factories.make_config(team=artifact.team))
+    )
+    lease = claim(build)
+    Build.objects.filter(id=build.id).update(state=BuildState.TESTING)
+    with CaptureQueriesContext(connection) as captured:
+        assert build_succeed(lease=lease, package=package_of_artifact(artifact)) == artifact
+    read = [each["sql"] for each in captured if 'FROM "builds_artifact"' in each["sql"]]
+    assert "FOR NO KEY UPDATE" in read[0], "somebody could delete it before the commit"
 
 
 def test_a_state_that_does_not_follow_is_a_bug() -> None:
