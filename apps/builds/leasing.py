@@ -3,13 +3,14 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
 from apps.builds.models import Build, BuildStep
 from apps.fleet.services.devices import devices_release
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
+from apps.leases.services import TAKEN_AWAY
 from apps.secrets.services.values import secrets_reveal
 from controlplane.celery import build_queue
 from controlplane.domain.failures.registry import build
@@ -18,6 +19,16 @@ from controlplane.domain.spec import Spec
 
 MOST_CLAIMS = 10
 """In one attempt. More than of short work: hosts restart, and an outage of the database counts."""
+TRIED_AGAIN: Mapping[str, Any] = {
+    "attempt": F("attempt") + 1,
+    "failure": None,
+    "started_at": None,
+    "finished_at": None,
+    "cancel_requested_at": None,
+    "lease_claims": 0,
+    **TAKEN_AWAY,
+}
+"""What a build, or a push, says that waits for its next attempt."""
 RUNNING = frozenset(BuildState) - BUILD_TERMINAL - {BuildState.QUEUED}
 
 

@@ -1,11 +1,11 @@
 """What people and programs ask of pushes: begin one, cancel it, try again."""
 
 from django.db import transaction
-from django.db.models import F
 
 from apps.accounts.audit.recording import audit
 from apps.accounts.models import Team, User
 from apps.builds.artifacts.deleting import artifact_keep
+from apps.builds.leasing import TRIED_AGAIN
 from apps.builds.models import Artifact, ArtifactPush
 from apps.builds.pushes.leasing import PUSH
 from apps.leases.queue import work_send
@@ -88,15 +88,7 @@ def push_retry(*, push: ArtifactPush) -> ArtifactPush:
     known = _open_push(push.team, push.destination)
     _refuse_second(known if known != push else None)
     retried = ArtifactPush.objects.filter(id=push.id, state__in=_MAY_RETRY).update(
-        state=PushState.QUEUED,
-        attempt=F("attempt") + 1,
-        done_bytes=0,
-        failure=None,
-        started_at=None,
-        finished_at=None,
-        cancel_requested_at=None,
-        lease_claims=0,
-        **TAKEN_AWAY,
+        state=PushState.QUEUED, done_bytes=0, **TRIED_AGAIN
     )
     push.refresh_from_db()
     if not retried:

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import Max
 
 from apps.accounts.audit.recording import audit
 from apps.accounts.models import Team, User
 from apps.builds.forecasts.forecast import forecast_of_revision
-from apps.builds.leasing import BUILD, RUNNING, device_holder
+from apps.builds.leasing import BUILD, RUNNING, TRIED_AGAIN, device_holder
 from apps.builds.models import Build, BuildStep
 from apps.configs.models import Revision
 from apps.configs.services.examination import revision_examine
@@ -99,14 +99,7 @@ def build_retry(*, build: Build) -> Build:
     """
     with transaction.atomic():
         retried = Build.objects.filter(id=build.id, state__in=_MAY_RETRY).update(
-            state=BuildState.QUEUED,
-            attempt=F("attempt") + 1,
-            failure=None,
-            started_at=None,
-            finished_at=None,
-            cancel_requested_at=None,
-            lease_claims=0,
-            **TAKEN_AWAY,
+            state=BuildState.QUEUED, **TRIED_AGAIN
         )
         build.refresh_from_db()
         if not retried:
