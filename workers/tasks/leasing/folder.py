@@ -12,7 +12,7 @@ from apps.leases.lease import Lease
 from apps.leases.services import lease_stands
 from controlplane.clock import SYSTEM, Clock
 
-_LEFT_BEHIND_SECONDS = 3600.0
+_LEFT_BEHIND_SECONDS = 86_400.0
 
 
 @contextmanager
