@@ -40,6 +40,9 @@ def artifact_keep(*, artifact_id: str) -> None:
 
 @transaction.atomic
 def _delete(artifact: Artifact) -> None:
+    # Before the artifact, as whoever ends a build with it does.
+    builds = Build.objects.filter(artifact=artifact).order_by("id")
+    list(builds.select_for_update(no_key=True).values_list("id"))
     row = _found(artifact.id, Artifact.objects.select_for_update())
     _refuse_while_used(row)
     Build.objects.filter(artifact=row).update(artifact=None)

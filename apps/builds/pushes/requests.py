@@ -40,8 +40,8 @@ def push_request(
     secret = _checked_secret(artifact.team, secret_name.strip(), target)
     destination = str(target)
     with transaction.atomic():
-        artifact_keep(artifact_id=artifact.id)
         known = _open_push(artifact.team, destination)
+        artifact_keep(artifact_id=artifact.id)
         if known is not None and _is_same(known, artifact, secret, private=private):
             return known
         _refuse_second(known)
@@ -84,8 +84,8 @@ def push_retry(*, push: ArtifactPush) -> ArtifactPush:
     Raises Conflict where it has neither failed nor been cancelled, or where something else is
     being pushed there, and NotFound where its artifact was deleted.
     """
-    artifact_keep(artifact_id=push.artifact_id)
     known = _open_push(push.team, push.destination)
+    artifact_keep(artifact_id=push.artifact_id)
     _refuse_second(known if known != push else None)
     retried = ArtifactPush.objects.filter(id=push.id, state__in=_MAY_RETRY).update(
         state=PushState.QUEUED, done_bytes=0, **TRIED_AGAIN

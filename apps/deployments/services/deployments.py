@@ -52,10 +52,10 @@ def deployment_create(
     The first one of a model becomes production; `environment` names another place to promote to.
     Raises InvalidInput, Conflict, or NotFound where the artifact was deleted meanwhile.
     """
-    ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
     refuse_build(model, build)
     if build.artifact_id is not None:
         artifact_keep(artifact_id=build.artifact_id)
+    ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
     refuse_ungranted_code(build.artifact)
     refuse_more_replicas_than_devices(
         spec=build.spec, replicas=_replicas_to_run(model, environment)
