@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -72,8 +72,8 @@ def measure(folder: Path, model: Path | None) -> dict[str, Any]:
         convert = [sys.executable, "-m", "workers.runtimes.native.gguf_to_hf", "--output"]
         _timed(figures, "conversion_from_gguf", [*convert, str(model)])
     rows = folder / "rows.jsonl"
-    _write_rows(rows)
-    results = _build(folder, model, rows, figures)
+    write_rows(rows)
+    results = build(folder, model, rows, figures)
     figures["calibration_tokens"] = results["calibrate"]["calibration"]["tokens"]
     figures["calibration_peak_host_megabytes"] = results["calibrate"]["peak_host_bytes"] // 10**6
     gate = results["gate"]
@@ -98,13 +98,20 @@ def _ratios(figures: dict[str, Any]) -> dict[str, float]:
     return ratios
 
 
-def _build(
-    folder: Path, model: Path, rows: Path, figures: dict[str, Any]
+def build(
+    folder: Path,
+    model: Path,
+    rows: Path,
+    figures: dict[str, Any],
+    *,
+    kind: str = "fp8",
+    steps: Sequence[str] = STEPS,
 ) -> dict[str, dict[str, Any]]:
-    spec = _spec(model, rows)
+    """Return what each step told; its seconds go into the figures."""
+    spec = _spec(model, rows, kind)
     results: dict[str, dict[str, Any]] = {}
     inputs: dict[str, str] = {}
-    for step in STEPS:
+    for step in steps:
         job = Job(
             build_id="benchmark",
             attempt=1,
@@ -144,7 +151,7 @@ def _run(step: str, folder: Path) -> dict[str, Any]:
     return outcome.values
 
 
-def _spec(model: Path, rows: Path) -> dict[str, Any]:
+def _spec(model: Path, rows: Path, kind: str) -> dict[str, Any]:
     parsed = parse_mapping(
         {
             "model_name": "benchmark",
@@ -152,7 +159,7 @@ def _spec(model: Path, rows: Path) -> dict[str, Any]:
             "trt_llm": {
                 "build": {
                     "checkpoint_repository": {"source": "LOCAL", "repo": str(model)},
-                    "quantization_type": "fp8",
+                    "quantization_type": kind,
                     "quantization_config": {
                         "calib_dataset": str(rows),
                         "calib_max_seq_length": TOKENS,
@@ -168,7 +175,7 @@ def _spec(model: Path, rows: Path) -> dict[str, Any]:
     return parsed.spec.model_dump(mode="json")
 
 
-def _write_rows(path: Path) -> None:
+def write_rows(path: Path) -> None:
     """Write the shipped set two texts to a row, so that every sample is full."""
     shipped = ROOT / "workers" / "build_steps" / "calibration" / "general.jsonl"
     texts = [json.loads(line)["text"] for line in shipped.read_text().splitlines()]

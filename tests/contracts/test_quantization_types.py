@@ -1,9 +1,11 @@
 """Every quantization type is a row of one table, is built or withdrawn, and stands in documents."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +66,27 @@ def test_every_type_that_is_built_has_a_row_in_the_documentation() -> None:
     page = (ROOT / "docs/quantization.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \|", page.partition("## Types")[2], re.MULTILINE)
     assert set(rows) >= BUILT
+
+
+def test_what_a_type_costs_is_what_was_kept() -> None:
+    (kept,) = (ROOT / "benchmarks/results").glob("gate_types-*.json")
+    page = (ROOT / "docs/quantization.md").read_text()
+    cells = dict(
+        re.findall(r"^\| (FP8|FP4|INT4)\b.*? nats; 75 % \|.+\| (.+) \|$", page, re.MULTILINE)
+    )
+    found = json.loads(kept.read_text())
+    kinds = {"FP8": "fp8", "FP4": "fp4", "INT4": "int4_awq"}
+    assert cells == {name: _in_words(found.get(kind)) for name, kind in kinds.items()}
+
+
+def _in_words(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "not measured"
+    words = (
+        f"{100 * found['perplexity_change']:+.1f} %; {found['logit_drift_nats']:.3f}; "
+        f"{100 * found['same_choice']:.0f} %"
+    )
+    return words if found["state"] == "passed" else f"{words}: fails"
 
 
 @pytest.mark.parametrize(
