@@ -62,13 +62,8 @@ class Encoder:
     ) -> list[Row]:
         """Give back a row per text. Raises: `RequestRefused` for one that is empty or too long."""
         self._check_count(len(texts), field)
-        pairs = [text for text in texts if isinstance(text, tuple)]
-        if self._template is not None and len(pairs) == len(texts):
-            return [
-                self._framed_row(self._template, pair, instruction, cut, f"{field}.{index}")
-                for index, pair in enumerate(pairs)
-            ]
-        if instruction is not None:
+        template = self._template
+        if template is None and instruction is not None:
             raise RequestRefused(
                 "`instruction` is for models that are asked in words whether a text answers a "
                 "query; this one takes none. Leave it out.",
@@ -76,10 +71,13 @@ class Encoder:
             )
         if prompt:
             texts = [prompt + text for text in texts if isinstance(text, str)]
-        found = self._encode_all(list(texts), add_special_tokens=True)
+        plain = [text for text in texts if template is None or isinstance(text, str)]
+        found = iter(self._encode_all(plain, add_special_tokens=True))
         return [
-            self._row(text, encoding, cut, f"{field}.{index}")
-            for index, (text, encoding) in enumerate(zip(texts, found, strict=True))
+            self._row(text, next(found), cut, f"{field}.{index}")
+            if template is None or isinstance(text, str)
+            else self._framed_row(template, text, instruction, cut, f"{field}.{index}")
+            for index, text in enumerate(texts)
         ]
 
     def take_ids(self, lists: Sequence[Sequence[int]], cut: Cut, *, field: str) -> list[Row]:
