@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from workers.engine.pooling.batching import Waiting
 from workers.engine.pooling.rows import Request, Row
 
+_MOST_PASSED = 16
+"""Requests whose next row no longer fits, before a forward is full enough. They keep their turn."""
+
 
 @dataclass(slots=True)
 class _Left:
@@ -64,11 +67,15 @@ class Turns:
             if not self._fits(forward, left, share=0.5):
                 break
             forward.take(left)
-        while left := _first(self._by_turn):
+        passed: list[_Left] = []
+        while len(passed) < _MOST_PASSED and (left := _first(self._by_turn)):
+            self._by_turn.popleft()
             if forward.rows and not self._fits(forward, left, share=1.0):
-                break
+                passed.append(left)
+                continue
             forward.take(left)
-            self._by_turn.rotate(-1)
+            self._by_turn.append(left)
+        self._by_turn.extendleft(reversed(passed))
         return forward.rows
 
     def _fits(self, forward: _Forward, left: _Left, *, share: float) -> bool:

@@ -75,3 +75,11 @@ def test_every_row_comes_out_once_and_every_batch_keeps_its_limits(
         assert len(batch) == 1 or sum(batch) <= max_tokens
         out += batch
     assert sorted(out) == sorted(length for lengths in requests for length in lengths)
+
+
+def test_a_row_that_no_longer_fits_keeps_its_turn_and_stops_nobody() -> None:
+    turns = Turns(max_rows=8, max_tokens=100)
+    first, wide, small = request(60, 60), request(90), request(*[5] * 4)
+    for each in (first, wide, small):
+        turns.add(each)
+    assert [taken(turns) for _ in range(3)] == [[60, 5, 5, 5, 5], [90], [60]]
