@@ -44,10 +44,9 @@ class Bridge:
 
         try:
             await self._app(_scope(asked), receive, send)
-            answer(_joined(said))
-        except Exception:  # the application answers its own; this is the last resort
+        except Exception:  # Starlette answers, and then raises for whoever is to log it
             log.exception("a request failed")
-            answer(_FAILED)
+        answer(_joined(said) if said else _FAILED)
 
 
 def _joined(said: Sequence[dict[str, Any]]) -> Answered:

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from workers.engine.server.front.server import Connections
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_NOT_HTTP = Answered(
-    status=400, headers=[(b"content-type", b"text/plain; charset=utf-8")],
-    body=b"This is no HTTP/1.1 request.",
+_PLAIN = [(b"content-type", b"text/plain; charset=utf-8")]
+_NOT_HTTP = Answered(status=400, headers=_PLAIN, body=b"This is no HTTP/1.1 request.")
+_NO_TUNNEL = Answered(
+    status=405, headers=[*_PLAIN, (b"allow", b"GET, HEAD, POST")],
+    body=b"CONNECT asks for a tunnel; this server has none.",
 )  # fmt: skip
 
 
@@ -32,6 +34,7 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[tuple[Asked, bool]] = deque()
         self._leave: Leave | None = None
         self._is_answering = False
+        self._goes_on = False
         self._closes = False
         self.idle_since = 0.0
 
@@ -71,12 +74,12 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:  # offered by some with their first request
-            self._decline(data[upgrade.args[0] :])
+            if self._parser.get_method() == b"CONNECT":  # which asks for nothing else
+                self._end_with(_NO_TUNNEL)
+            else:
+                self._decline(data[upgrade.args[0] :])
         except httptools.HttpParserError:
-            self._closes = True
-            if not self._is_answering and self._transport:
-                self._transport.write(_NOT_HTTP.written(closes=True, has_body=True))
-                self._transport.close()
+            self._end_with(_NOT_HTTP)
 
     # What httptools calls.
 
@@ -117,6 +120,13 @@ class Connection(asyncio.Protocol):
         if self._transport:
             self._transport.pause_reading()
 
+    def _end_with(self, answered: Answered) -> None:
+        """Close, with these words where no answer is under way."""
+        self._closes = True
+        if not self._is_answering and self._transport:
+            self._transport.write(answered.written(closes=True, has_body=True))
+            self._transport.close()
+
     def _decline(self, rest: bytes) -> None:
         """Read the request anew, as if it offered no other protocol: the parser stops at one."""
         kept = [each for each in self._headers if each[0] not in (b"upgrade", b"connection")]
@@ -141,8 +151,15 @@ class Connection(asyncio.Protocol):
         self._transport.write(answered.written(closes=closes, has_body=has_body))
         if closes:
             self._transport.close()
-        elif self._waiting:
-            self._begin(*self._waiting.popleft())
-        else:
+        elif not self._waiting:
             self.idle_since = self._connections.now()
             self._transport.resume_reading()
+        elif not self._goes_on:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin what waits: in a loop, as many may be answered at once."""
+        self._goes_on = True
+        while self._waiting and not (self._is_answering or self._closes):
+            self._begin(*self._waiting.popleft())
+        self._goes_on = False

@@ -3,9 +3,11 @@
 import asyncio
 import json
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 import uvloop
@@ -15,7 +17,9 @@ from tests.waiting import DEADLINE_SECONDS, wait_for
 from tests.workers.engine.pooling.encoders import make_encoder, write_sentence_files
 from workers.engine.pooling.encoding import Cut
 from workers.engine.pooling.engine import PoolingEngine
+from workers.engine.server.front.bridge import Bridge
 from workers.engine.server.front.connection import Connection
+from workers.engine.server.front.exchange import Answered, Asked
 from workers.engine.server.front.server import Connections
 from workers.engine.server.pooling.app import create_app, create_handler
 from workers.engine.settings import EngineSettings
@@ -203,6 +207,37 @@ def test_what_is_not_http_is_told_so_and_closed(peer: Peer) -> None:
         stream.sendall(b"EHLO example\r\n\r\n")
         assert answer(stream)[0] == 400
         assert stream.recv(1) == b""
+
+
+def test_a_tunnel_is_refused_and_the_connection_closed(peer: Peer) -> None:
+    with peer() as stream:
+        stream.sendall(b"CONNECT example:443 HTTP/1.1\r\nHost: example\r\n\r\n")
+        assert answer(stream)[0] == 405
+        assert stream.recv(1) == b""
+
+
+def test_more_requests_in_one_piece_than_calls_go_deep_are_answered(peer: Peer) -> None:
+    many = sys.getrecursionlimit()
+    with peer() as stream:
+        waits, at_once = post("/embed", b'{"inputs": "sea"}'), post("/embed", b"{")
+        stream.sendall(waits + many * at_once)
+        assert [answer(stream)[0] for _ in range(many + 1)] == [200, *[422] * many]
+
+
+def test_what_the_application_says_of_its_own_failure_is_sent() -> None:
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 503, "headers": [(b"a", b"b")]})
+        await send({"type": "http.response.body", "body": b"why"})
+        raise RuntimeError("for whoever is to log it")
+
+    async def ask() -> Answered:
+        answered = asyncio.get_running_loop().create_future()
+        asked = Asked(method="GET", target=b"/x", version="1.1", headers=(), body=b"")
+        Bridge(app)(asked, answered.set_result)
+        return await answered
+
+    found = asyncio.run(ask())
+    assert (found.status, found.headers, found.body) == (503, [(b"a", b"b")], b"why")
 
 
 def test_an_upgrade_that_is_offered_is_declined_by_an_answer(peer: Peer) -> None:
