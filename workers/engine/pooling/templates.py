@@ -125,10 +125,8 @@ class _OfCheckpoint:
     _in_parts = False
 
     def __init__(self, folder: Path, place: str, tokenizer: Any) -> None:
-        named: Mapping[str, Any] = read_json((folder / place / "config.json").read_bytes())
-        self.answers: Answers | None = Answers(
-            yes=named["true_token_id"], no=named.get("false_token_id")
-        )
+        self.answers: Answers | None = _answers_of_checkpoint(folder / place / "config.json")
+        self._folder = folder
         self._tokenizer = tokenizer
         self._instruction = default_prompt(folder)
         self._asked = processing_of(folder)
@@ -161,13 +159,37 @@ class _OfCheckpoint:
             self._message("query", _QUERY_MARK),
             self._message("document", _TEXT_MARK),
         ]
-        return str(self._tokenizer.apply_chat_template(messages, tokenize=False, **self._asked))
+        try:
+            asked = self._tokenizer.apply_chat_template(messages, tokenize=False, **self._asked)
+        except Exception as error:  # of the template's own language, and whatever it raises
+            reason = " ".join(str(error).split())
+            raise CheckpointRefused(
+                f"The chat template of `{self._folder}`, by which this checkpoint is to rank, "
+                f"fails on a query and a document: {type(error).__name__}: {reason}"
+            ) from None
+        return str(asked)
 
     def _message(self, role: str, text: str) -> Mapping[str, Any]:
         return {
             "role": role,
             "content": [{"type": "text", "text": text}] if self._in_parts else text,
         }
+
+
+def _answers_of_checkpoint(path: Path) -> Answers:
+    try:
+        named = read_json(path.read_bytes())
+        yes, no = named["true_token_id"], named.get("false_token_id")
+    except OSError as error:
+        raise CheckpointRefused(f"`{path}` cannot be read: {error.strerror}.") from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        yes = no = None
+    if type(yes) is not int or not (no is None or type(no) is int):
+        raise CheckpointRefused(
+            f"`{path}` should be a JSON object with `true_token_id`, and perhaps `false_token_id`, "
+            "each the number of a token."
+        )
+    return Answers(yes=yes, no=no)
 
 
 def _answers(tokenizer: Any, yes: str, no: str | None) -> Answers:

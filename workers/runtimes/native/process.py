@@ -91,12 +91,18 @@ def set_up_threads(count: int) -> None:
 
 def _load(settings: EngineSettings, clock: Clock) -> tuple[Any, ServeHttp]:
     """Give back the engine that the checkpoint needs, and what serves it."""
-    pools = settings.pools
-    if pools is None:
-        pools = read_task(settings.model_dir, read_config(settings.model_dir)) is not Task.GENERATE
     with without_collecting():
-        engine, serve_http = _imported(pools=pools)
+        engine, serve_http = _imported(pools=does_pool(settings))
     return engine(settings, clock=clock), serve_http
+
+
+def does_pool(settings: EngineSettings) -> bool:
+    """Whether vectors and scores are served: as it was told, else as the checkpoint says."""
+    if settings.pools is not None:
+        return settings.pools
+    if settings.rerank_template is not None:  # a language model is asked to rank
+        return True
+    return read_task(settings.model_dir, read_config(settings.model_dir)) is not Task.GENERATE
 
 
 def _imported(*, pools: bool) -> tuple[Any, ServeHttp]:

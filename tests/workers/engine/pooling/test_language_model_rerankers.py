@@ -1,6 +1,7 @@
 """Language models that rank by yes and no score as their model cards and the library do it."""
 
 import json
+import shutil
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +18,10 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from controlplane.domain.spec.choices import RerankTemplate
 from tests.workers.engine.pooling.encoders import make_encoder, serving
 from workers.engine.errors import CheckpointRefused
+from workers.engine.pooling.templates import find_template
+from workers.engine.settings import EngineSettings
+from workers.engine.task import Task
+from workers.runtimes.native.process import does_pool
 
 pytestmark = pytest.mark.engine
 QUERY = "What is the capital of France?"
@@ -149,9 +154,12 @@ def test_a_prompt_that_a_client_has_put_together_is_scored_as_it_is(qwen3: Path)
     with serving(qwen3, rerank_template=RerankTemplate.QWEN3) as client:
         pair = client.post("/predict", json={"inputs": [[QUERY, TEXTS[0]]]}).json()
         text = client.post("/predict", json={"inputs": [[BEFORE + asked + AFTER]]}).json()
+        both = {"inputs": [[QUERY, TEXTS[0]], [BEFORE + asked + AFTER], [QUERY, TEXTS[0]]]}
+        beside = client.post("/predict", json=both).json()
     assert [each["label"] for each in pair[0]] == ["yes"]
     expected = as_qwen3s_card(qwen3, QUERY, TEXTS[0], RETRIEVES)
-    assert [each[0]["score"] for each in (*pair, *text)] == pytest.approx([expected] * 2, abs=1e-5)
+    found = [each[0]["score"] for each in (*pair, *text, *beside)]
+    assert found == pytest.approx([expected] * 5, abs=1e-5)
 
 
 def test_the_form_with_a_classification_head_scores_the_same(qwen3: Path, tmp_path: Path) -> None:
@@ -239,6 +247,34 @@ def test_a_template_that_shows_no_pair_and_a_word_that_is_no_token_are_refused(
     refused = pytest.raises(CheckpointRefused, match="no token `yes`")
     with refused, serving(plain, rerank_template=RerankTemplate.QWEN3):
         pass
+
+
+@pytest.mark.parametrize(
+    ("template", "answers", "told"),
+    [
+        ("{{ messages[9].content }}", {"true_token_id": 4}, "fails on a query and a document"),
+        ("{% if %}", {"true_token_id": 4}, "fails on a query and a document: TemplateSyntaxError"),
+        (TEMPLATE, {"true_token_id": "yes"}, "should be a JSON object with `true_token_id`"),
+        (TEMPLATE, ["yes"], "should be a JSON object with `true_token_id`"),
+        (TEMPLATE, None, r"1_LogitScore/config.json` cannot be read: No such file"),
+    ],
+)
+def test_files_that_do_not_say_how_to_rank_are_refused_by_name(
+    template: str, answers: object, told: str, qwen3: Path, tmp_path: Path
+) -> None:
+    folder = add_library_files(Path(shutil.copytree(qwen3, tmp_path / "model")), template)
+    settings = folder / "1_LogitScore/config.json"
+    settings.unlink() if answers is None else settings.write_text(json.dumps(answers))
+    with pytest.raises(CheckpointRefused, match=told):
+        find_template(folder, None, Task.RERANK)
+
+
+@pytest.mark.parametrize("template", [None, *RerankTemplate])
+def test_a_language_model_ranks_where_a_template_is_named(
+    template: RerankTemplate | None, qwen3: Path
+) -> None:
+    named = EngineSettings(model_dir=qwen3, served_model_name="x", rerank_template=template)
+    assert does_pool(named) == (template is not None)
 
 
 def test_an_instruction_for_a_model_that_takes_none_is_refused(tmp_path: Path) -> None:
