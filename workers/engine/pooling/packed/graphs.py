@@ -22,6 +22,9 @@ blocks of attention that end at once."""
 
 _LEAST_TOKENS = 32
 
+MOST_FILLED = 2.0
+"""A graph for more than so many times the tokens computes longer than kernels take to start."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Recorded:
@@ -37,6 +40,15 @@ def sizes_up_to(most: int) -> list[int]:
         octave = 1 << (size.bit_length() - 1)
         size += max(octave // 4, 8)
     return [*sizes, most]
+
+
+def fitting_size(sizes: Sequence[int], *, tokens: int, rows: int) -> int | None:
+    """Give back the size that has room; none where there is none, or it is mostly filling."""
+    place = bisect_left(sizes, max(tokens, rows * TOKENS_A_ROW))
+    if place == len(sizes):
+        return None
+    is_mostly_filling = sizes[place] > max(_LEAST_TOKENS, MOST_FILLED * tokens)
+    return None if is_mostly_filling else sizes[place]
 
 
 class Graphs:
@@ -69,10 +81,9 @@ class Graphs:
         They are overwritten by the next line. `line`: ids, positions, types.
         """
         tokens = line.shape[1]
-        place = bisect_left(self._sizes, max(tokens, len(lengths) * TOKENS_A_ROW))
-        if place == len(self._sizes) or lengths[0] > self._longest or not self._recorded:
+        size = fitting_size(self._sizes, tokens=tokens, rows=len(lengths))
+        if size is None or lengths[0] > self._longest or not self._recorded:
             return None
-        size = self._sizes[place]
         self._line[:, :tokens].copy_(line, non_blocking=True)
         self._starts.fill_(tokens)
         self._starts[: len(starts)].copy_(starts, non_blocking=True)
