@@ -120,8 +120,7 @@ class Quick:
 def _is_large(ended: "Future[list[Tensor]]") -> bool:
     if ended.cancelled() or ended.exception():
         return False
-    outputs = ended.result()
-    return len(outputs) * outputs[0].numel() > MANY_NUMBERS
+    return sum(output.numel() for output in ended.result()) > MANY_NUMBERS
 
 
 def _written(exchange: _Exchange, ended: "Future[list[Tensor]]") -> Answered:
