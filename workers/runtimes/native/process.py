@@ -43,6 +43,9 @@ SWITCH_SECONDS = 2e-5
 """After which a thread that waits for Python's lock gets it. The model thread takes the lock anew
 after each call of torch: with Python's own 5 ms, a GPU would stand still meanwhile."""
 
+_MOST_TOKENIZING = 8
+"""Threads that turn texts into tokens: one makes fewer than a GPU reads."""
+
 _TURNS_BEFORE_SLEEP = "2000"
 """How long a thread waits awake for the others: tens of microseconds."""
 
@@ -63,7 +66,7 @@ def serve(address: Address, settings: EngineSettings) -> int:
 
 def _serve_on(listener: socket.socket, settings: EngineSettings, *, clock: Clock = SYSTEM) -> int:
     started = clock.monotonic()
-    set_up_threads(settings.threads)
+    set_up_threads(settings.threads, device=settings.device)
     try:
         engine, serve_http = _load(settings, clock)
     except CheckpointRefused as error:
@@ -80,10 +83,16 @@ def _serve_on(listener: socket.socket, settings: EngineSettings, *, clock: Clock
     return EXIT_LOST if is_lost else 0
 
 
-def set_up_threads(count: int) -> None:
-    """Set what torch and tokenizers read when they are loaded."""
-    for pool in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
-        os.environ.setdefault(pool, str(count))
+def set_up_threads(count: int, *, device: str = "cpu") -> None:
+    """Set what torch and tokenizers read when they are loaded.
+
+    All requests share the tokenizers' threads. Beside a GPU the cores have nothing else to do, and
+    one thread would bound what it is given.
+    """
+    cores = len(os.sched_getaffinity(0))
+    tokenizing = count if device == "cpu" else max(count, min(_MOST_TOKENIZING, cores))
+    for pool, threads in (("OMP_NUM_THREADS", count), ("RAYON_NUM_THREADS", tokenizing)):
+        os.environ.setdefault(pool, str(threads))
     # OpenMP's own patience, many milliseconds, takes from the thread that is waited for the core
     # that it needs: beside other work, an answer took twenty times as long.
     os.environ.setdefault("GOMP_SPINCOUNT", _TURNS_BEFORE_SLEEP)

@@ -15,6 +15,7 @@ import pytest
 from tests.gates import Gates
 from tests.waiting import DEADLINE_SECONDS, wait_for
 from tests.workers.runtimes.native.server import EngineServer, Steps, engine_command
+from workers.runtimes.native.process import set_up_threads
 
 pytestmark = [pytest.mark.process, pytest.mark.engine]
 
@@ -63,6 +64,17 @@ def test_a_folder_that_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> N
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("ERROR checkpoint refused: ")
     assert "`FunnelModel`" in last
+
+
+@pytest.mark.parametrize(("device", "tokenizing"), [("cpu", "2"), ("cuda", "3")])
+def test_texts_for_a_gpu_become_tokens_on_as_many_cores_as_there_are(
+    device: str, tokenizing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, str] = {}
+    monkeypatch.setattr(os, "environ", given)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0, 1, 2})
+    set_up_threads(2, device=device)
+    assert (given["OMP_NUM_THREADS"], given["RAYON_NUM_THREADS"]) == ("2", tokenizing)
 
 
 def test_a_thread_soon_sleeps_while_it_waits_for_the_others() -> None:
