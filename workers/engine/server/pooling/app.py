@@ -12,7 +12,7 @@ from workers.engine.pooling.scores import usual_function
 from workers.engine.server.errors import error_handlers
 from workers.engine.server.front.bridge import Bridge
 from workers.engine.server.front.exchange import Handler
-from workers.engine.server.pooling.compute import Form, pooling_routes
+from workers.engine.server.pooling.compute import Form
 from workers.engine.server.pooling.embeddings import Embeddings, weights
 from workers.engine.server.pooling.fields import (
     DocumentFields,
@@ -26,6 +26,7 @@ from workers.engine.server.pooling.fields import (
     TokenFields,
 )
 from workers.engine.server.pooling.quick import Quick
+from workers.engine.server.pooling.routes import pooling_routes
 from workers.engine.server.pooling.scoring import (
     labelled,
     labelled_for_hub,
@@ -42,8 +43,9 @@ Routes = Mapping[str, Sequence[Form[Any]]]
 
 def create_app(engine: PoolingEngine) -> Starlette:
     """Give back the application around a started engine: the routes that its model can answer."""
+    forms = forms_of(engine)
     return Starlette(
-        routes=[*status_routes(engine), *pooling_routes(engine, forms_of(engine))],
+        routes=[*status_routes(engine), *pooling_routes(forms, lambda: Quick(engine, forms))],
         exception_handlers=error_handlers(has_flat_routes=True),
     )
 

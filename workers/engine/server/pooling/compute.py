@@ -1,27 +1,16 @@
 """Carries a request's texts to the model thread and back, for every route that pools."""
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
 
 from pydantic_core import to_json
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 from torch import Tensor
 
-from workers.engine.errors import RowFailed
 from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.pooling.rows import Request as Pooled
 from workers.engine.pooling.rows import Row
 from workers.engine.server.body import Fields, check_body, parse_object
-from workers.engine.server.errors import EngineFailed
-from workers.engine.server.leaving import unless_client_leaves
-
-TOKENS_HEADER = "x-compute-tokens"
-"""A bare array has no room for usage, so the count goes here; the gateway meters by it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +33,7 @@ class Form(Generic[Fields]):
     kind: type[Fields]
     encode: Callable[[Fields], Sequence[Row]]
     body: Callable[[Fields, Computed], Any]
+    """What JSON is made of, or bytes, which are JSON already."""
     mark: str | None = None
     """The field by which it is told from the others of its route."""
 
@@ -73,34 +63,8 @@ class Call:
         """Give back the answer and the tokens that were read."""
         each = [outputs[place] for place in self._places]
         computed = Computed(rows=self._rows, outputs=each)
-        return to_json(self._form.body(self._fields, computed)), computed.tokens
-
-
-def pooling_routes(
-    engine: PoolingEngine, routes: Mapping[str, Sequence[Form[Any]]]
-) -> Iterable[Route]:
-    """Give back a route per path that answers in the form in which it is asked, else in the last.
-
-    Texts are encoded and answers written beside the event loop: a request may hold megabytes, an
-    answer millions of numbers.
-    """
-    return [_pooling_route(path, engine, forms) for path, forms in routes.items()]
-
-
-def _pooling_route(path: str, engine: PoolingEngine, forms: Sequence[Form[Any]]) -> Route:
-    async def answer(request: Request) -> Response:
-        call = Call(engine, forms, await request.body())
-        pooled = (await run_in_threadpool(call.submit)).answer
-        try:
-            outputs = await unless_client_leaves(request, asyncio.wrap_future(pooled))
-        except RowFailed as error:
-            raise EngineFailed(str(error)) from error
-        finally:
-            pooled.cancel()  # no effect on an answer that is there
-        body, tokens = await run_in_threadpool(call.written, outputs)
-        return Response(body, headers={TOKENS_HEADER: str(tokens)}, media_type="application/json")
-
-    return Route(path, answer, methods=["POST"])
+        body = self._form.body(self._fields, computed)
+        return body if isinstance(body, bytes) else to_json(body), computed.tokens
 
 
 def _distinct(rows: Sequence[Row]) -> tuple[Sequence[Row], Sequence[int]]:

@@ -1,10 +1,11 @@
 """Vectors in OpenAI's shape, bare as the hub's client reads them, and over a vocabulary."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pydantic_core import to_json
 from torch import Tensor, nn
 
 from workers.engine.errors import RequestRefused
@@ -13,6 +14,7 @@ from workers.engine.pooling.rows import Row
 from workers.engine.pooling.sentence import Sentence
 from workers.engine.server.pooling.compute import Computed
 from workers.engine.server.pooling.fields import EmbeddingFields, EmbedFields, SparseFields
+from workers.engine.server.pooling.number_text import Numbers, write_rows
 
 
 class Embeddings:
@@ -47,24 +49,24 @@ class Embeddings:
         """Encode the texts of a sparse one. Raises: `RequestRefused`."""
         return self._rows(fields.inputs, fields, "inputs")
 
-    def body(self, fields: EmbeddingFields, computed: Computed) -> dict[str, Any]:
+    def body(self, fields: EmbeddingFields, computed: Computed) -> bytes:
         """Give back one vector per text, with the tokens that were read."""
-        return {
-            "object": "list",
-            "data": [
-                {"object": "embedding", "index": index, "embedding": self._written(vector, fields)}
-                for index, vector in enumerate(computed.outputs)
-            ],
-            "model": fields.model or self._engine.settings.served_model_name,
-            "usage": {"prompt_tokens": computed.tokens, "total_tokens": computed.tokens},
-        }
+        normalizes = self._sentence.normalizes
+        vectors = self._cut(computed.outputs, fields.dimensions, normalizes=normalizes)
+        write = _as_base64 if fields.encoding_format == "base64" else write_rows
+        data = b",".join(
+            b'{"object":"embedding","index":%d,"embedding":%b}' % (index, text)
+            for index, text in enumerate(write(vectors))
+        )
+        model = to_json(fields.model or self._engine.settings.served_model_name)
+        tokens = computed.tokens
+        usage = b'{"prompt_tokens":%d,"total_tokens":%d}' % (tokens, tokens)
+        return b'{"object":"list","data":[%b],"model":%b,"usage":%b}' % (data, model, usage)
 
-    def bare_body(self, fields: EmbedFields, computed: Computed) -> list[list[float]]:
+    def bare_body(self, fields: EmbedFields, computed: Computed) -> bytes:
         """Give back one vector per text and nothing else."""
-        return [
-            self._cut(vector, fields.dimensions, normalizes=fields.normalize).tolist()
-            for vector in computed.outputs
-        ]
+        vectors = self._cut(computed.outputs, fields.dimensions, normalizes=fields.normalize)
+        return b"[%b]" % b",".join(write_rows(vectors))
 
     def _check_dimensions(self, asked: int | None) -> None:
         known = self._engine.model.dimensions
@@ -107,17 +109,18 @@ class Embeddings:
             )
         return prompts.get(name or self._sentence.default_prompt or "", "")
 
-    def _written(self, vector: Tensor, fields: EmbeddingFields) -> Any:
-        vector = self._cut(vector, fields.dimensions, normalizes=self._sentence.normalizes)
-        if fields.encoding_format == "base64":
-            return base64.b64encode(vector.numpy().astype("<f4").tobytes()).decode()
-        return vector.tolist()
-
-    def _cut(self, vector: Tensor, dimensions: int | None, *, normalizes: bool) -> Tensor:
+    def _cut(
+        self, vectors: Sequence[Tensor], dimensions: int | None, *, normalizes: bool
+    ) -> Sequence[Numbers]:
         """Normalized anew only where that changes anything."""
+        cut = [vector[:dimensions] for vector in vectors]
         if normalizes and (dimensions is not None or not self._sentence.normalizes):
-            return nn.functional.normalize(vector[:dimensions], dim=0)
-        return vector[:dimensions]
+            cut = [nn.functional.normalize(vector, dim=0) for vector in cut]
+        return [vector.numpy() for vector in cut]
+
+
+def _as_base64(vectors: Sequence[Numbers]) -> Iterator[bytes]:
+    return (b'"%b"' % base64.b64encode(vector.astype("<f4").tobytes()) for vector in vectors)
 
 
 def weights(_fields: SparseFields, computed: Computed) -> list[list[dict[str, Any]]]:

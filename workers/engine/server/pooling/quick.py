@@ -21,7 +21,7 @@ from workers.engine.server.front.exchange import (
     Handler,
     Leave,
 )
-from workers.engine.server.pooling.compute import TOKENS_HEADER, Call, Form
+from workers.engine.server.pooling.compute import Call, Form
 
 ENCODING_THREADS = min(8, os.cpu_count() or 1)
 """They tokenize in Rust, without Python's lock; several, so that a large request holds up none."""
@@ -29,7 +29,9 @@ ENCODING_THREADS = min(8, os.cpu_count() or 1)
 MANY_NUMBERS = 1 << 16
 """An answer with so many is written beside the event loop."""
 
-_TOKENS = TOKENS_HEADER.encode()
+TOKENS_HEADER = b"x-compute-tokens"
+"""A bare array has no room for usage, so the count goes here; the gateway meters by it."""
+
 _RETRY_AFTER = [(name.encode(), value.encode()) for name, value in RETRY_AFTER.items()]
 
 
@@ -51,11 +53,19 @@ class _Exchange:
 
 
 class Quick:
-    """Answers the routes that pool; hands every other request to the next handler."""
+    """Answers the routes that pool; hands every other request to the next handler.
+
+    Texts are encoded and long answers written beside the event loop: a request may hold megabytes,
+    an answer millions of numbers.
+    """
 
     def __init__(
-        self, engine: PoolingEngine, routes: Mapping[str, Sequence[Form[Any]]], others: Handler
+        self,
+        engine: PoolingEngine,
+        routes: Mapping[str, Sequence[Form[Any]]],
+        others: Handler | None = None,
     ) -> None:
+        """It lives in the event loop that runs; without `others` it is asked of its routes only."""
         self._engine = engine
         self._routes = {path.encode(): forms for path, forms in routes.items()}
         self._others = others
@@ -68,6 +78,7 @@ class Quick:
         """Begin to answer."""
         forms = self._routes.get(asked.target) if asked.method == "POST" else None
         if forms is None:
+            assert self._others is not None
             return self._others(asked, answer)
         is_flat = not asked.target.startswith(b"/v1/")
         try:
@@ -130,7 +141,7 @@ def _written(exchange: _Exchange, ended: "Future[list[Tensor]]") -> Answered:
         return _refused(EngineFailed(str(error)), is_flat=exchange.is_flat)
     except Exception as error:
         return _refused(error, is_flat=exchange.is_flat)
-    return Answered(headers=(JSON_TYPE, (_TOKENS, b"%d" % tokens)), body=body)
+    return Answered(headers=(JSON_TYPE, (TOKENS_HEADER, b"%d" % tokens)), body=body)
 
 
 def _refused(error: Exception, *, is_flat: bool) -> Answered:

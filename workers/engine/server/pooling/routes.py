@@ -1,0 +1,36 @@
+"""The routes that pool, for an ASGI application: a handler of the front answers them."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from workers.engine.server.front.exchange import Answered, Asked, Handler
+from workers.engine.server.leaving import unless_client_leaves
+
+
+def pooling_routes(paths: Iterable[str], make_handler: Callable[[], Handler]) -> Iterable[Route]:
+    """Give back a route per path, all answered by the handler that is made in the event loop."""
+    handler = cache(lambda _loop: make_handler())
+
+    async def answer(request: Request) -> Response:
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Answered] = loop.create_future()
+        leave = handler(loop)(await _asked(request), answered.set_result)
+        try:
+            found = await unless_client_leaves(request, answered)
+        finally:
+            leave()  # no effect on an answer that is there
+        headers = {name.decode(): value.decode() for name, value in found.headers}
+        return Response(found.body, found.status, headers)
+
+    return [Route(path, answer, methods=["POST"]) for path in paths]
+
+
+async def _asked(request: Request) -> Asked:
+    path = str(request.url.path).encode()
+    body = await request.body()
+    return Asked(method="POST", target=path, version="1.1", headers=(), body=body)
