@@ -36,8 +36,8 @@ class Batch:
         return kept.unsqueeze(-1)
 
 
-Head = Callable[[Any, Batch], Sequence[Tensor]]
-"""Model and batch -> one tensor per row."""
+Head = Callable[[Any, Batch], Tensor | Sequence[Tensor]]
+"""Model and batch -> one tensor per row; one tensor for all where they have one shape."""
 
 
 class SentenceHead:
@@ -47,7 +47,7 @@ class SentenceHead:
         self._sentence = sentence
         self._dense = dense
 
-    def __call__(self, model: Any, batch: Batch) -> Sequence[Tensor]:
+    def __call__(self, model: Any, batch: Batch) -> Tensor:
         """Give back a vector per row."""
         hidden = model.base_model(**batch.inputs).last_hidden_state
         pooled = [_POOLINGS[mode](hidden, batch) for mode in self._sentence.modes]
@@ -55,7 +55,7 @@ class SentenceHead:
         for layer in self._dense:
             vectors = layer(vectors)
         vectors = vectors.float()
-        return list(nn.functional.normalize(vectors) if self._sentence.normalizes else vectors)
+        return nn.functional.normalize(vectors) if self._sentence.normalizes else vectors
 
 
 class SpladeHead:
@@ -65,13 +65,13 @@ class SpladeHead:
         self._splade = splade
         self._normalizes = normalizes
 
-    def __call__(self, model: Any, batch: Batch) -> Sequence[Tensor]:
+    def __call__(self, model: Any, batch: Batch) -> Tensor:
         """Give back a vector over the vocabulary per row."""
         scores = (model(**batch.inputs).logits.float() * batch.kept).relu().log1p()
         if self._splade.twice:
             scores = scores.log1p()
         vectors = scores.amax(1) if self._splade.strategy == "max" else scores.sum(1)
-        return list(nn.functional.normalize(vectors) if self._normalizes else vectors)
+        return nn.functional.normalize(vectors) if self._normalizes else vectors
 
 
 class AnswerHead:
@@ -80,24 +80,27 @@ class AnswerHead:
     def __init__(self, answers: Answers) -> None:
         self._tokens = [answers.yes] if answers.no is None else [answers.yes, answers.no]
 
-    def __call__(self, model: Any, batch: Batch) -> Sequence[Tensor]:
+    def __call__(self, model: Any, batch: Batch) -> Tensor:
         """Give back per row how much likelier yes is than no, or the score of yes alone."""
         hidden = model.base_model(**batch.inputs).last_hidden_state
         of_words = model.get_output_embeddings().weight[self._tokens]
         logits = (_at(hidden, batch.lengths - 1) @ of_words.T).float()
         if bound := getattr(model.config, "final_logit_softcapping", None):
             logits = bound * (logits / bound).tanh()
-        return list(logits[:, :1] - logits[:, 1:].sum(1, keepdim=True))
+        return logits[:, :1] - logits[:, 1:].sum(1, keepdim=True)
 
 
-def score_texts(model: Any, batch: Batch) -> Sequence[Tensor]:
+def score_texts(model: Any, batch: Batch) -> Tensor:
     """Give back the scores of the labels per row."""
+    scores: Tensor
     if not hasattr(model, "score"):
-        return list(model(**batch.called).logits.float())
+        scores = model(**batch.called).logits
+        return scores.float()
     # A decoder's own class finds the last token by its id, and so takes a text that ends in the
     # padding token for a shorter one.
     hidden = model.base_model(**batch.inputs).last_hidden_state
-    return list(model.score(_at(hidden, batch.lengths - 1)).float())
+    scores = model.score(_at(hidden, batch.lengths - 1))
+    return scores.float()
 
 
 def score_tokens(model: Any, batch: Batch) -> Sequence[Tensor]:

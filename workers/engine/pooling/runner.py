@@ -48,6 +48,8 @@ class PaddedRunner:
     def start(self, rows: Sequence[Row]) -> Finish:
         """Run the forward."""
         outputs = self._model.head(self._model.module, self._pad(rows))
+        if isinstance(outputs, Tensor):
+            outputs = outputs.float().cpu()
         home = [output.float().cpu() for output in outputs]
         return lambda: home
 

@@ -13,6 +13,7 @@ from workers.engine.pooling.packed.attention import Packing, is_flash
 from workers.engine.pooling.packed.batch import Line, as_table, line_up, places, tables
 from workers.engine.pooling.packed.body import Inputs, PackedBody, packs
 from workers.engine.pooling.packed.graphs import Graphs
+from workers.engine.pooling.packed.home import Home, Outputs
 from workers.engine.pooling.packed.joined import join_layers
 from workers.engine.pooling.packed.norms import fuse_norms
 from workers.engine.pooling.rows import Row
@@ -60,6 +61,7 @@ class PackedRunner:
         is_after = config.model_type in POSITIONS_AFTER_PADDING
         self._after_padding = config.pad_token_id if is_after else None
         self._table_tokens = POOLED_TABLE_TOKENS if self._pools else TABLE_TOKENS
+        self._home = Home(device)
         self._graphs = self._recordable(max_tokens, longest)
 
     @property
@@ -79,8 +81,7 @@ class PackedRunner:
         """Start one forward for rows in any order."""
         order = sorted(range(len(rows)), key=lambda at: -len(rows[at]))
         line = self._line([rows[at] for at in order])
-        outputs = self._collect(self._pool(line, self._hidden(line)))
-        return lambda: _in_order(outputs(), order)
+        return self._home.bring(self._pool(line, self._hidden(line)), order)
 
     def _recordable(self, max_tokens: int, longest: int) -> Graphs | None:
         module = self._model.module
@@ -98,7 +99,7 @@ class PackedRunner:
         of_rows = [line.starts, line.lengths, [row.prompt_tokens for row in rows]]
         flat = np.concatenate([line.ids, line.positions, line.types, *spread, *of_rows])
         # In one piece: each copy is a turn of Python's lock that others wait for too.
-        sent = self._sent(torch.from_numpy(flat))
+        sent = self._home.send(torch.from_numpy(flat))
         tokens, count = len(line.ids), len(rows)
         numbers, starts, lengths, prompts = sent.split([4 * tokens, count + 1, count, count])
         return _Line(
@@ -116,8 +117,9 @@ class PackedRunner:
         packing = Packing(lengths=lengths, starts=line.starts.int(), longest=lengths[0])
         return self._body.compute(Inputs(ids=ids, positions=positions, types=types), packing)
 
-    def _pool(self, line: _Line, hidden: Tensor) -> list[Tensor]:
-        outputs: list[Tensor] = []
+    def _pool(self, line: _Line, hidden: Tensor) -> list[Outputs]:
+        """Give back the rows' outputs: of several rows in one tensor, where they have one shape."""
+        outputs: list[Outputs] = []
         first = 0
         for part in self._tables(line.host):
             lengths = line.host.lengths[part]
@@ -130,41 +132,8 @@ class PackedRunner:
             batch = Batch(
                 inputs=inputs, lengths=line.lengths[part], prompts=line.prompts[part],
             )  # fmt: skip
-            outputs += self._model.head(self._model.module, batch)
+            outputs.append(self._model.head(self._model.module, batch))
         return outputs
 
     def _tables(self, line: Line) -> list[slice]:
         return list(tables(line.lengths, self._table_tokens))
-
-    def _sent(self, numbers: Tensor) -> Tensor:
-        """On the device; from pinned memory, or the copy would wait for all that was started."""
-        if not self._is_cuda:
-            return numbers.to(self._device)
-        return numbers.pin_memory().to(self._device, non_blocking=True)
-
-    def _collect(self, outputs: list[Tensor]) -> Finish:
-        """Bring the outputs home, those of one shape in one copy."""
-        is_one_shape = len({each.shape for each in outputs}) == 1
-        stacked = [torch.stack(outputs)] if is_one_shape else outputs
-        if not self._is_cuda:
-            home = [each.float().cpu() for each in stacked]
-            return lambda: list(home[0]) if is_one_shape else home
-        home = [_to_host(each) for each in stacked]
-        done = torch.cuda.Event()
-        done.record()
-
-        def finish() -> list[Tensor]:
-            done.synchronize()
-            return list(home[0]) if is_one_shape else home
-
-        return finish
-
-
-def _to_host(output: Tensor) -> Tensor:
-    host = torch.empty(output.shape, dtype=torch.float32, pin_memory=True)
-    return host.copy_(output.float(), non_blocking=True)
-
-
-def _in_order(outputs: Sequence[Tensor], order: Sequence[int]) -> list[Tensor]:
-    found = dict(zip(order, outputs, strict=True))
-    return [found[at] for at in range(len(order))]
