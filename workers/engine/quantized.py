@@ -32,6 +32,8 @@ class PlainCheckpoint:
     key_scales: dict[str, Tensor] = field(default_factory=dict)
     """Attention module -> scale of the keys in its FP8 cache."""
     value_scales: dict[str, Tensor] = field(default_factory=dict)
+    fp8_scales: dict[str, Tensor] = field(default_factory=dict)
+    """Module name -> what its FP8 weight was multiplied by."""
 
 
 def dequantize(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> PlainCheckpoint:
@@ -54,6 +56,8 @@ def dequantize(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> PlainCheckp
                 plain.weights[f"{module}.weight"] = dequantize_integers(tensor, scale).to(dtype)
             case "weight" if tensor.dtype in (torch.float8_e4m3fn, torch.uint8):
                 plain.weights[name] = _weight(tensors, module, tensor).to(dtype)
+                if tensor.dtype is torch.float8_e4m3fn:
+                    plain.fp8_scales[module] = tensors[f"{name}_scale"]
             case _:
                 plain.weights[name] = tensor.to(dtype) if tensor.is_floating_point() else tensor
     return plain

@@ -8,7 +8,7 @@ of an FP8 attention kernel stay unrounded.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from workers.engine.checkpoint_folder import refusing_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
-from workers.engine.rounding import Rounding, round_blocks_to_fp8, round_rows_to_fp8
+from workers.engine.rounding import FixedRounding, round_rows_to_fp8
 from workers.engine.scales import Torn, check_scales
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors
@@ -35,6 +35,16 @@ _WHILE_SERVING: Mapping[Inputs, Rounding] = {
 
 
 @dataclass(frozen=True, kw_only=True)
+class Fp8Scales:
+    """What the stored numbers of a layer are multiplied by."""
+
+    weight: Tensor
+    """One number, or one for each row."""
+    input: Tensor | None
+    """One number of the calibration; none where each token has its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EmulatedModel:
     """A model that rounds as a GPU would, and what of it is emulated, in words."""
 
@@ -42,6 +52,8 @@ class EmulatedModel:
     cache_scales: tuple[CacheScales, ...] = ()
     """One per layer, or none at all."""
     emulated: tuple[str, ...] = ()
+    fp8: Mapping[str, Fp8Scales] = field(default_factory=dict)
+    """Layers whose weights and inputs are FP8, which some devices multiply as they are."""
 
 
 def load_emulated(
@@ -64,7 +76,15 @@ def load_emulated(
         module=module,
         cache_scales=tuple(_cache_scales(module, plain)) if scheme.has_fp8_cache else (),
         emulated=tuple(_words(scheme, len(quantized), dtype)),
+        fp8={} if scheme.inputs is Inputs.UNTOUCHED else dict(_fp8_scales(plain)),
     )
+
+
+def _fp8_scales(plain: PlainCheckpoint) -> Iterator[tuple[str, Fp8Scales]]:
+    for name, scale in plain.fp8_scales.items():
+        rounding = plain.roundings[name]
+        given = rounding.scale if isinstance(rounding, FixedRounding) else None
+        yield name, Fp8Scales(weight=scale, input=given)
 
 
 def _build(

@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from workers.engine.errors import INPUT_TOO_LONG, TOO_MANY_INPUTS, RequestRefused
+from workers.engine.pooling.pair_template import Framed, PairTemplate
 from workers.engine.pooling.rows import Row
-from workers.engine.pooling.templates import Framed, PairTemplate
 
 Text = str | tuple[str, str]
 

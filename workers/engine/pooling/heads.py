@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from workers.engine.pooling.pair_template import Answers
 from workers.engine.pooling.sentence import Sentence, Splade
-from workers.engine.pooling.templates import Answers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,9 +27,11 @@ from workers.engine.pooling.heads import (
     score_texts,
     score_tokens,
 )
+from workers.engine.pooling.packed.fp8 import left_emulated
+from workers.engine.pooling.pair_template import PairTemplate
 from workers.engine.pooling.sentence import Sentence, read_sentence
-from workers.engine.pooling.templates import PairTemplate, find_template
-from workers.engine.quantized_loader import load_emulated
+from workers.engine.pooling.templates import find_template
+from workers.engine.quantized_loader import EmulatedModel, load_emulated
 from workers.engine.scheme_reader import read_scheme
 from workers.engine.settings import EngineSettings
 from workers.engine.task import Task, read_task
@@ -126,7 +128,8 @@ def load_encoder(settings: EngineSettings) -> LoadedEncoder:
     model_class = class_of(folder, architecture)
     # A vector of hidden states is made by the body alone.
     reads_head = sentence is None or sentence.splade is not None
-    module, emulated = _read_module(model_class, folder, config, dtype, reads_head=reads_head)
+    found = _read_module(model_class, folder, config, dtype, reads_head=reads_head)
+    module: Any = found.module
     module.eval().requires_grad_(False).to(settings.device)
     module.config.use_cache = False
     dense = load_dense(sentence.dense, dtype, settings.device) if sentence else ()
@@ -135,7 +138,7 @@ def load_encoder(settings: EngineSettings) -> LoadedEncoder:
     head = _head(task, sentence, dense, template)
     return LoadedEncoder(
         task=task, module=module, head=head, sentence=sentence, dense=dense, template=template,
-        emulated=emulated,
+        emulated=left_emulated(found, torch.device(settings.device), dtype),
     )  # fmt: skip
 
 
@@ -153,12 +156,11 @@ def _read_module(
     dtype: torch.dtype,
     *,
     reads_head: bool,
-) -> tuple[Any, tuple[str, ...]]:
+) -> EmulatedModel:
     attention = "sdpa" if model_class._supports_sdpa else "eager"
     scheme = read_scheme(folder, config)
     if scheme is not None:
-        found = load_emulated(model_class, folder, scheme, dtype=dtype, attention=attention)
-        return found.module, found.emulated
+        return load_emulated(model_class, folder, scheme, dtype=dtype, attention=attention)
     with refusing_config(folder, model_class):
         module, report = model_class.from_pretrained(
             folder, dtype=dtype, attn_implementation=attention, use_safetensors=True,
@@ -168,7 +170,7 @@ def _read_module(
     if not reads_head:
         missing = [name for name in missing if _is_read(name, module)]
     refuse_unfit(module, report, missing)
-    return module, ()
+    return EmulatedModel(module=module)
 
 
 def _is_read(name: str, module: Any) -> bool:

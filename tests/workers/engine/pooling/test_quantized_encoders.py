@@ -16,6 +16,8 @@ from tests.workers.engine.pooling.encoders import (
     write_sentence_files,
 )
 from tests.workers.engine.pooling.minilm import minilm
+from workers.engine.pooling.packed import fp8
+from workers.engine.pooling.packed.fp8 import Fp8Linear
 
 pytestmark = pytest.mark.engine
 CALIBRATED_ON = (
@@ -57,7 +59,9 @@ def quantize_as_a_build_does(
 
 
 @pytest.mark.parametrize(("family", "head"), [("Bert", "Model"), ("Qwen3", "ForCausalLM")])
-def test_an_fp8_encoder_is_emulated_and_says_so(tmp_path: Path, family: str, head: str) -> None:
+def test_an_fp8_encoder_is_emulated_and_says_so_unless_the_device_multiplies_fp8(
+    tmp_path: Path, family: str, head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     original = make_encoder(family, tmp_path / "original", head=head)
     write_sentence_files(original, {"pooling_mode": "lasttoken"})
     ids = torch.randint(3, 512, (1, 64), generator=torch.Generator().manual_seed(4))
@@ -70,6 +74,14 @@ def test_an_fp8_encoder_is_emulated_and_says_so(tmp_path: Path, family: str, hea
     with serving(original) as client:
         before = vectors(client, TEXTS)
     assert emulated[0].startswith("FP8 weights of ")
+    monkeypatch.setattr(fp8, "multiplies_fp8", lambda *_: True)  # torch has it for a CPU too
+    with serving(tmp_path / "quantized", dtype="bfloat16") as client:
+        multiplied = vectors(client, TEXTS)
+        assert client.get("/info").json()["emulated"] == []
+        layers = client.app.state.engine.model.module.modules()
+        assert {each.weight.dtype for each in layers if isinstance(each, Fp8Linear)} == {fp8.FP8}
+    near = torch.nn.functional.cosine_similarity(ours, multiplied)
+    assert float(near.min()) > 0.995
     tokenizer = AutoTokenizer.from_pretrained(original)
     for vector, text in zip(ours, TEXTS, strict=True):
         with torch.inference_mode():

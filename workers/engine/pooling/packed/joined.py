@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
+
+from workers.engine.pooling.packed.fp8 import Fp8Linear, joined_fp8
 
 GROUPS = (
     ("query", "key", "value"),
@@ -19,18 +20,16 @@ GROUPS = (
 class Joined(nn.Module):
     """The first of them: computes all, and keeps the others' parts until they are asked."""
 
-    def __init__(self, layers: Sequence[nn.Linear]) -> None:
+    def __init__(self, product: nn.Module, sizes: Sequence[int]) -> None:
         super().__init__()
-        self.sizes = [each.out_features for each in layers]
-        self.weight = _frozen([each.weight for each in layers])
-        has_bias = layers[0].bias is not None
-        self.bias = _frozen([each.bias for each in layers]) if has_bias else None
+        self.product = product
+        self.sizes = list(sizes)
         self._input: Tensor | None = None
         self._parts: list[Tensor | None] = []
 
     def forward(self, x: Tensor) -> Tensor:
         """Give back the first layer's output."""
-        first, *others = linear(x, self.weight, self.bias).split(self.sizes, -1)
+        first, *others = self.product(x).split(self.sizes, -1)
         self._input, self._parts = x, [None, *others]
         return first
 
@@ -38,7 +37,7 @@ class Joined(nn.Module):
         """Give back another layer's output: the one that was kept, where it is of this input."""
         kept = self._parts[place] if self._input is x else None
         if kept is None:
-            kept = linear(x, self.weight, self.bias).split(self.sizes, -1)[place]
+            kept = self.product(x).split(self.sizes, -1)[place]
         else:
             self._parts[place] = None
         if not any(each is not None for each in self._parts):
@@ -61,20 +60,35 @@ class _Part(nn.Module):
 def join_layers(model: nn.Module) -> int:
     """Replace each such group in the model; give back how many there were."""
     found = list(_groups(model))
-    for parent, names in found:
-        layers = [getattr(parent, name) for name in names]
-        joined = Joined(layers)
-        setattr(parent, names[0], joined)
-        for place, name in enumerate(names[1:], 1):
-            setattr(parent, name, _Part(joined, place))
-    return len(found)
+    return sum(_join(parent, names) for parent, names in found)
+
+
+def _join(parent: nn.Module, names: Sequence[str]) -> bool:
+    layers = [getattr(parent, name) for name in names]
+    product = joined_fp8(layers) if isinstance(layers[0], Fp8Linear) else _joined(layers)
+    if product is None:
+        return False
+    joined = Joined(product, [each.out_features for each in layers])
+    setattr(parent, names[0], joined)
+    for place, name in enumerate(names[1:], 1):
+        setattr(parent, name, _Part(joined, place))
+    return True
+
+
+def _joined(layers: Sequence[nn.Linear]) -> nn.Linear:
+    found = nn.Linear(1, 1, device="meta")  # filled at once: what a layer begins with costs time
+    found.weight = _frozen([each.weight for each in layers])
+    has_bias = layers[0].bias is not None
+    found.bias = _frozen([each.bias for each in layers]) if has_bias else None
+    return found
 
 
 def _groups(model: nn.Module) -> Iterator[tuple[nn.Module, Sequence[str]]]:
     for parent in model.modules():
         for names in GROUPS:
             layers = [getattr(parent, name, None) for name in names]
-            if all(map(_is_plain, layers)) and _are_alike(layers):
+            is_known = all(map(_is_plain, layers)) or all(type(x) is Fp8Linear for x in layers)
+            if is_known and _are_alike(layers):
                 yield parent, names
 
 
