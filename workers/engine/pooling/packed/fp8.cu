@@ -24,23 +24,34 @@ __device__ inline uint2 rounded(const float* values, float factor) {
   return found;
 }
 
+// What comes before a product, where its class asks for it: GELU by the error function.
+__device__ inline void activate(float* values, int is_gelu) {
+  if (!is_gelu) return;
+  for (int each = 0; each < 8; ++each)
+    values[each] *= 0.5f * (1.0f + erff(values[each] * 0.70710678118654752f));
+}
+
 // One scale for all.
-extern "C" __global__ void by_tensor(const uint4* x, const float* scale, uint2* out, int pieces) {
+extern "C" __global__ void by_tensor(const uint4* x, const float* scale, uint2* out, int pieces,
+                                     int is_gelu) {
   const int at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= pieces) return;
   float values[8];
   unpack(x[at], values);
+  activate(values, is_gelu);
   out[at] = rounded(values, 1.0f / *scale);
 }
 
 // A scale for each token, whose numbers are `pieces` times eight; a block is one token.
-extern "C" __global__ void by_token(const uint4* x, float* scales, uint2* out, int pieces) {
+extern "C" __global__ void by_token(const uint4* x, float* scales, uint2* out, int pieces,
+                                    int is_gelu) {
   __shared__ float largest_of_warp[32];
   const uint4* row = x + (size_t)blockIdx.x * pieces;
   float largest = 0.0f;
   for (int at = threadIdx.x; at < pieces; at += blockDim.x) {
     float values[8];
     unpack(row[at], values);
+    activate(values, is_gelu);
     for (int each = 0; each < 8; ++each) largest = fmaxf(largest, fabsf(values[each]));
   }
   for (int apart = 16; apart; apart >>= 1)
@@ -54,6 +65,7 @@ extern "C" __global__ void by_token(const uint4* x, float* scales, uint2* out, i
   for (int at = threadIdx.x; at < pieces; at += blockDim.x) {
     float values[8];
     unpack(row[at], values);
+    activate(values, is_gelu);
     out[(size_t)blockIdx.x * pieces + at] = rounded(values, 1.0f / scale);
   }
 }

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
+from transformers.activations import GELUActivation
 
 from workers.engine.pooling.packed.fp8_kernels import FP8, Quantize, find_quantize
 from workers.engine.quantized_loader import EmulatedModel, Fp8Scales
@@ -38,7 +39,19 @@ def take_fp8(model: nn.Module, scales: Mapping[str, Fp8Scales]) -> int:
         if path in scales and not any(size % ALIGNED for size in layer.weight.shape):
             setattr(parent, name, Fp8Linear.of(layer, scales[path], quantize))
             taken += 1
+    _take_gelu(model)
     return taken
+
+
+def _take_gelu(model: nn.Module) -> None:
+    """Let GELU be a part of rounding what it gives, in the classes that are made as BERT's is."""
+    for layer in model.modules():
+        before, after = getattr(layer, "intermediate", None), getattr(layer, "output", None)
+        reader = getattr(after, "dense", None)
+        gives_gelu = isinstance(getattr(before, "intermediate_act_fn", None), GELUActivation)
+        if gives_gelu and isinstance(reader, Fp8Linear):
+            before.intermediate_act_fn = nn.Identity()
+            reader.quantizer.is_after_gelu = True
 
 
 class Quantizer:
@@ -47,6 +60,7 @@ class Quantizer:
     def __init__(self, scale: Tensor | None, quantize: Quantize) -> None:
         self.scale = scale
         self.readers = 1
+        self.is_after_gelu = False
         self._quantize = quantize
         self._input: Tensor | None = None
         self._found: tuple[Tensor, Tensor] | None = None
@@ -56,7 +70,7 @@ class Quantizer:
         """Give back the numbers, `[tokens, size]`, and their scale: one, or `[tokens, 1]`."""
         if self._found is None or self._input is not x:
             flat = x.reshape(-1, x.shape[-1])
-            self._input, self._found = x, self._quantize(flat, self.scale)
+            self._input, self._found = x, self._quantize(flat, self.scale, self.is_after_gelu)
             self._left = self.readers
         found = self._found
         self._left -= 1

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from transformers.activations import ACT2FN
 
 from workers.engine.pooling.packed.fp8 import Fp8Linear, take_fp8
 from workers.engine.pooling.packed.joined import Joined, join_layers
@@ -70,6 +71,32 @@ def test_layers_that_no_kernel_takes_are_left() -> None:
     of_all = {"0": Fp8Scales(weight=torch.tensor(0.1), input=None)}
     assert take_fp8(model, of_all) == 0
     assert type(model[0]) is nn.Linear
+
+
+class Feeding(nn.Module):
+    """As in BERT: one part ends in an activation that the next one's product reads."""
+
+    def __init__(self, activation: str) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.intermediate, self.output = nn.Module(), nn.Module()
+        self.intermediate.intermediate_act_fn = ACT2FN[activation]
+        self.output.dense = nn.Linear(32, 16, dtype=torch.bfloat16)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.output.dense(self.intermediate.intermediate_act_fn(x))
+
+
+@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu"])
+def test_gelu_is_a_part_of_rounding_and_no_other_activation_is(activation: str) -> None:
+    apart, model = Feeding(activation), Feeding(activation)
+    scales = Fp8Scales(weight=torch.tensor(0.001), input=torch.tensor(0.01))
+    assert take_fp8(model, {"output.dense": scales}) == 1
+    assert take_fp8(apart.output, {"dense": scales}) == 1  # whose activation it does not see
+    is_taken = isinstance(model.intermediate.intermediate_act_fn, nn.Identity)
+    assert is_taken == (activation == "gelu")
+    x = torch.linspace(-4, 4, 320).reshape(10, 32).bfloat16()
+    torch.testing.assert_close(model(x), apart(x), atol=2e-2, rtol=2e-2)
 
 
 def test_equal_layers_are_one_product() -> None:
