@@ -1,6 +1,7 @@
 """Products of FP8 numbers, on devices that have them: weights stay as they are stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -46,8 +47,8 @@ def take_fp8(model: nn.Module, scales: Mapping[str, Fp8Scales]) -> int:
 def _take_gelu(model: nn.Module) -> None:
     """Let GELU be a part of rounding what it gives, in the classes that are made as BERT's is."""
     for layer in model.modules():
-        before, after = getattr(layer, "intermediate", None), getattr(layer, "output", None)
-        reader = getattr(after, "dense", None)
+        before: Any = getattr(layer, "intermediate", None)
+        reader = getattr(getattr(layer, "output", None), "dense", None)
         gives_gelu = isinstance(getattr(before, "intermediate_act_fn", None), GELUActivation)
         if gives_gelu and isinstance(reader, Fp8Linear):
             before.intermediate_act_fn = nn.Identity()
