@@ -51,6 +51,7 @@ def plan_gpu(inputs: PlanInputs) -> MemoryPlan:
             inputs, parts.drafting, adapters=parts.adapters_bytes, element_bytes=parts.element_bytes
         ),
         speed=speed_of(inputs, parts.weights, parts.layout, parts.divided, parts.drafting),
+        encoder_speed=None,
         **fixed,
     )
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.memory.encoder_speed import EncoderSpeed
 from controlplane.domain.memory.kv_cache import KvLayout, kv_bytes_per_token
 from controlplane.domain.memory.parallelism import Parallelism
 from controlplane.domain.memory.runtime_memory import (
@@ -75,6 +76,7 @@ class MemoryPlan:
     estimates: tuple[str, ...] = ()
     """What in this plan no run was held against."""
     speed: Speed | None = None
+    encoder_speed: EncoderSpeed | None = None
 
     @property
     def architecture(self) -> str | None:
@@ -238,6 +240,7 @@ class MemoryPlan:
                 "draft_tokens": self.drafting.tokens,
             },
             "speed": self.speed.to_json(self._typical_batch) if self.speed else None,
+            "encoder_speed": self.encoder_speed.to_json() if self.encoder_speed else None,
             "estimates": list(self.estimates),
         }
 

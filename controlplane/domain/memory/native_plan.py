@@ -2,13 +2,14 @@
 
 from controlplane.domain.facts.architectures import RECURRENT_MODEL_TYPES
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.facts.gpus import CPU, GPUS
 from controlplane.domain.memory.activations import (
     CPU_RUNTIME_BYTES,
     CUDA_RUNTIME_BYTES,
     native_activation_bytes,
     score_bytes,
 )
+from controlplane.domain.memory.encoder_speed import encoder_speed
 from controlplane.domain.memory.kv_cache import KvLayout, layout_of
 from controlplane.domain.memory.memory_plan import MemoryPlan, PlanInputs, UnplannableError
 from controlplane.domain.memory.missing import unplannable
@@ -22,9 +23,12 @@ from controlplane.domain.memory.weights import (
     FLOAT32_BYTES,
     SIXTEEN_BIT_BYTES,
     expanded_weight_bytes,
+    gpu_weights,
 )
 from controlplane.domain.spec.choices import Dtype
 
+FP8_PRODUCTS = (8, 9)
+"""The compute capability from which on a GPU has them."""
 NUMBER_BYTES = {Dtype.FLOAT32: FLOAT32_BYTES, Dtype.BFLOAT16: SIXTEEN_BIT_BYTES}
 
 
@@ -34,7 +38,8 @@ def plan_native(inputs: PlanInputs) -> MemoryPlan:
     _refuse_states(checkpoint)
     number_bytes = _number_bytes(inputs)
     layout = _layout(inputs, number_bytes)
-    weights = expanded_weight_bytes(checkpoint, number_bytes=number_bytes)
+    is_fp8 = _multiplies_fp8(inputs)
+    weights = _weight_bytes(inputs, number_bytes, is_fp8=is_fp8)
     if layout is None or weights is None:
         raise unplannable(checkpoint)
     batch = effective_batch_size(spec)
@@ -62,7 +67,27 @@ def plan_native(inputs: PlanInputs) -> MemoryPlan:
         layout=layout,
         kv_element_bytes=number_bytes,
         estimates=() if device.kind == CPU else ("activations and overhead on a GPU",),
-    )
+        encoder_speed=encoder_speed(
+            checkpoint, kind=device.kind, bytes_per_number=1 if is_fp8 else number_bytes
+        ) if spec.base_model.is_encoder else None,
+    )  # fmt: skip
+
+
+def _multiplies_fp8(inputs: PlanInputs) -> bool:
+    """Whether an encoder's FP8 weights are multiplied as they are stored, and not expanded."""
+    spec, existing = inputs.spec, inputs.checkpoint.existing_quantization
+    is_fp8 = spec.quantization_type.is_fp8 if existing is None else existing.is_fp8
+    gpu = GPUS.get(inputs.device.kind)
+    has_products = gpu is not None and gpu.has_capability(*FP8_PRODUCTS)
+    is_half = _number_bytes(inputs) == SIXTEEN_BIT_BYTES
+    return spec.base_model.is_encoder and is_fp8 and has_products and is_half
+
+
+def _weight_bytes(inputs: PlanInputs, number_bytes: int, *, is_fp8: bool) -> int | None:
+    if not is_fp8:
+        return expanded_weight_bytes(inputs.checkpoint, number_bytes=number_bytes)
+    stored = gpu_weights(inputs.spec, inputs.checkpoint)
+    return None if stored is None else stored.total_bytes
 
 
 def _number_bytes(inputs: PlanInputs) -> int:

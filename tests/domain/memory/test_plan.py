@@ -113,7 +113,8 @@ def test_the_json_form_has_the_documented_keys(make_spec: MakeSpec) -> None:
     }  # fmt: skip
     assert {"kv_tokens", "full_length_requests", "binding"} <= set(content["capacity"])
     assert set(content) == {
-        "model", "per_gpu", "capacity", "weights", "kv_cache", "speed", "estimates",
+        "model", "per_gpu", "capacity", "weights", "kv_cache", "speed", "encoder_speed",
+        "estimates",
     }  # fmt: skip
     assert content["model"]["weight_bytes"] == 2 * 134_515_008
     assert content["model"]["kv_bytes_per_token"] == 2 * 3 * 64 * 30 * 2
