@@ -1,16 +1,15 @@
 """Inputs to FP8 numbers: by one kernel of ours on a GPU, by several of torch's elsewhere."""
 
-import ctypes
 import itertools
 import logging
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import gelu
+
+from workers.engine.pooling.packed.cuda_source import load_kernel
 
 FP8 = torch.float8_e4m3fn
 LARGEST = 448.0
@@ -51,8 +50,8 @@ class _Kernels:
     """Reads a bfloat16 input once and writes a byte for each of its numbers."""
 
     def __init__(self, device: torch.device) -> None:
-        found = _loaded(torch.cuda.get_device_capability(device))
-        self._by_tensor, self._by_token = found["by_tensor"], found["by_token"]
+        self._by_tensor = load_kernel(_SOURCE, "by_tensor", device)
+        self._by_token = load_kernel(_SOURCE, "by_token", device)
         self._prove(device)
 
     def __call__(self, x: Tensor, scale: Tensor | None, is_gelu: bool) -> tuple[Tensor, Tensor]:
@@ -85,41 +84,3 @@ class _Kernels:
         args = [x, scales, numbers, pieces, int(is_gelu)]
         self._by_token(grid=(len(x), 1, 1), block=(_THREADS, 1, 1), args=args)
         return scales
-
-
-@lru_cache
-def _loaded(capability: tuple[int, int]) -> Any:
-    from torch.cuda import _utils
-
-    names = ("_get_gpu_rtc_library", "_get_nvrtc_library")  # of late, and before that
-    find = next(getattr(_utils, name) for name in names if hasattr(_utils, name))
-    binary = compiled(find(), capability)
-    return _utils._cuda_load_module(binary, ["by_tensor", "by_token"])
-
-
-def compiled(compiler: ctypes.CDLL, capability: tuple[int, int]) -> bytes:
-    """Give back the kernels for a capability, by NVIDIA's run-time compiler. Raises: RuntimeError.
-
-    Its own header has nothing that they need, so it looks for none on the machine.
-    """
-    program = ctypes.c_void_p()
-    source = _SOURCE.read_bytes()
-    _check(compiler.nvrtcCreateProgram(ctypes.byref(program), source, b"fp8.cu", 0, None, None))
-    option = "--gpu-architecture=sm_{}{}".format(*capability).encode()
-    failed = compiler.nvrtcCompileProgram(program, 1, (ctypes.c_char_p * 1)(option))
-    if failed:
-        raise RuntimeError(_read(compiler, program, "ProgramLog").decode(errors="replace"))
-    return _read(compiler, program, "CUBIN")
-
-
-def _read(compiler: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
-    size = ctypes.c_size_t()
-    _check(getattr(compiler, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
-    content = ctypes.create_string_buffer(size.value)
-    _check(getattr(compiler, f"nvrtcGet{what}")(program, content))
-    return content.raw
-
-
-def _check(status: int) -> None:
-    if status:
-        raise RuntimeError(f"NVRTC answered {status}")

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from workers.engine.pooling.heads import Batch, SentenceHead
 from workers.engine.pooling.loader import POSITIONS_AFTER_PADDING, LoadedEncoder
+from workers.engine.pooling.packed.add_norm import fuse_residual_norms
 from workers.engine.pooling.packed.attention import Packing, is_flash
 from workers.engine.pooling.packed.batch import Line, as_table, line_up, places, tables
 from workers.engine.pooling.packed.body import Inputs, PackedBody, packs
@@ -55,6 +56,7 @@ class PackedRunner:
         join_layers(model.module.base_model)
         if self._is_cuda:
             fuse_norms(model.module.base_model)
+            fuse_residual_norms(model.module.base_model, device)
         self._pools = isinstance(model.head, SentenceHead)
         self._body = PackedBody(model.module, has_pooler=not self._pools)
         config = model.module.config
