@@ -21,7 +21,7 @@ LONGEST_FILE_CHARACTERS = 60_000
 CONTEXT_TOKENS = 400
 STEPS = 10_000
 TREE_DEPTH, TREE_FACTOR = 64, 4.0
-"""Arctic's tree where it accepts as much as ours: performance.md, 1.4."""
+"""Of Arctic's tree, so that its drafts may be as long as ours."""
 
 
 def documents(tokenizer: Tokenizer, tokens: int) -> list[Tokens]:

@@ -37,7 +37,7 @@ class Texts:
         return np.array(self._tokenizer.encode(text).ids, dtype=np.int32)
 
     def code_apply(self, edited: float) -> list[Job]:
-        """Whole files with a share of their lines changed: the shape of performance.md, 1.4."""
+        """Whole files with a share of their lines changed, as an editor applies an answer."""
         rng = random.Random(f"apply {edited}")
         return [self._job(text, self._edit(text, edited, rng)) for text in self._files]
 

@@ -16,7 +16,7 @@ def free_draft_tokens(free_tokens: int, running: int) -> int:
     """Return the longest draft whose verification costs no time beside reading the weights.
 
     `free_tokens` is the ridge of device and model: tokens that one forward takes before arithmetic,
-    and not memory, bounds it (performance.md, section 2).
+    and not memory, bounds it. Source: Williams, Waterman, Patterson, Roofline, CACM 52 (4), 2009.
     """
     return max(0, free_tokens // max(1, running) - 1)
 
