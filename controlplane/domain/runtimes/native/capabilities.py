@@ -92,6 +92,10 @@ ON_GPU: Mapping[Feature, Capability] = MappingProxyType(
             "one NVIDIA GPU from compute "
             "capability 8.0 on, in bfloat16, step by step and not made for speed"
         ),
+        Feature.FP8_WEIGHTS: emulated(
+            "on a GPU so too, but an encoder's are multiplied as they are stored from compute "
+            "capability 8.9 on"
+        ),
         Feature.HOST_KV_CACHE: refused("all of the KV cache is on the GPU"),
     }
 )
