@@ -120,21 +120,29 @@ def over_http(folder: Path, count: int, turns: int) -> dict[str, Any]:
 
 
 def on_a_gpu() -> dict[str, Any]:
-    """Return what the bars of a GPU are judged on: each shape's newest result that is kept."""
-    results = (ROOT / "benchmarks/results").glob("encoders*.json")
+    """Return what the bars of a GPU are judged on: each figure's newest result that is kept."""
+    results = (ROOT / "benchmarks/results").glob("encoders*-h200-*.json")
     kept = sorted(results, key=lambda path: (path.stem[-len("2026-11-30") :], path.name))
-    shapes: dict[str, Any] = {}
+    figures: dict[str, Any] = {"gpu_results": [path.name for path in kept]}
     for path in kept:
-        shapes |= json.loads(path.read_text())["shapes"]
+        found = _of_one_run(json.loads(path.read_text())["shapes"])
+        figures |= {name: each for name, each in found.items() if each is not None}
+    return {**dict.fromkeys(name for name in BARS if name.startswith("gpu_")), **figures}
+
+
+def _of_one_run(shapes: Mapping[str, Any]) -> dict[str, Any]:
+    """Ratios are of both sides in one run; without one of them they are null."""
     bge, qwen = shapes.get("bge_large", {}), shapes.get("qwen3_embedding_0_6b", {})
-    reranker = shapes.get("reranker_0_6b", {})
-    single = _best(bge, "native_through_gateway")
+    fp8, reranker = shapes.get("bge_large_fp8", {}), shapes.get("reranker_0_6b", {})
+    single, batch = _best(bge, "native_through_gateway"), ("batch_32", "texts_per_second")
     return {
-        "gpu_results": [path.name for path in kept],
         "gpu_single_requests_per_second_through_gateway": single,
         "gpu_single_ratio_to_vllm": _ratio(single, _best(bge, "vllm")),
         "gpu_batch_32_texts_per_second_through_gateway": _best(
-            bge, "native_through_gateway", "batch_32", "texts_per_second"
+            bge, "native_through_gateway", *batch
+        ),
+        "gpu_fp8_batch_32_texts_per_second_through_gateway": _best(
+            fp8, "native_through_gateway", *batch
         ),
         "gpu_qwen3_ratio_to_vllm": _ratio(
             _best(qwen, "native_through_gateway"), _best(qwen, "vllm")
