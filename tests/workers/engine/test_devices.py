@@ -82,7 +82,7 @@ def test_texts_are_pooled_on_the_device_alone(family: str, head: str, tmp_path: 
     rows = [Row(ids=ids, types=[0] * len(ids), prompt_tokens=1) for ids in ([1, 5, 6, 2], [1, 2])]
     with NoMixing():
         padded = PaddedRunner(encoder, DEVICE).start(rows)()
-        packed = PackedRunner(encoder, DEVICE, max_tokens=64, longest=32).start(rows)()
+        packed = PackedRunner(encoder, DEVICE, max_tokens=64).start(rows)()
     assert [each.device.type for each in (*padded, *packed)] == ["cpu"] * 4
 
 

@@ -141,9 +141,7 @@ class PoolingEngine:
         model, device = self.model, torch.device(self.settings.device)
         if not can_pack(model):
             return PaddedRunner(model, device)
-        return PackedRunner(
-            model, device, max_tokens=self.forward_tokens, longest=self.max_seq_len
-        )  # fmt: skip
+        return PackedRunner(model, device, max_tokens=self.forward_tokens)
 
     def _max_length(self, tokenizer: Any) -> int:
         """The least that model, tokenizer, checkpoint and settings allow."""

@@ -41,6 +41,8 @@ def take_fp8(model: nn.Module, scales: Mapping[str, Fp8Scales]) -> int:
             setattr(parent, name, Fp8Linear.of(layer, scales[path], quantize))
             taken += 1
     _take_gelu(model)
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()  # what the weights took before is of a size that nothing asks for
     return taken
 
 

@@ -1,9 +1,12 @@
 """CUDA graphs: a body's kernels for so many tokens, recorded once and then started by one call."""
 
+import itertools
 import logging
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,14 +19,28 @@ log = logging.getLogger(__name__)
 LONGEST_ROW = 512
 """Attention is recorded for rows up to here; a forward with a longer one is bound by its work."""
 
-TOKENS_A_ROW = 32
-"""A graph has places for as many rows as it would have at this length; an unused one costs a few
-blocks of attention that end at once."""
-
 _LEAST_TOKENS = 32
 
 MOST_FILLED = 2.0
 """A graph for more than so many times the tokens computes longer than kernels take to start."""
+
+
+class Form(NamedTuple):
+    """For which rows a graph is recorded: attention starts blocks for each place and length."""
+
+    tokens_a_row: int
+    """A graph has places for as many rows as it would have at this length."""
+    longest: int
+
+    @property
+    def waste(self) -> float:
+        """Blocks of attention for a token, used or not; an unused one ends at once."""
+        return math.ceil(self.longest / _BLOCK_TOKENS) / self.tokens_a_row
+
+
+FORMS = (Form(96, 256), Form(32, LONGEST_ROW), Form(8, 128))
+"""Texts of a usual length, of every length, and many short ones."""
+_BLOCK_TOKENS = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,35 +59,41 @@ def sizes_up_to(most: int) -> list[int]:
     return [*sizes, most]
 
 
-def fitting_size(sizes: Sequence[int], *, tokens: int, rows: int) -> int | None:
-    """Give back the size that has room; none where there is none, or it is mostly filling."""
-    place = bisect_left(sizes, max(tokens, rows * TOKENS_A_ROW))
-    if place == len(sizes):
+def fitting(sizes: Sequence[int], lengths: Sequence[int]) -> tuple[int, Form] | None:
+    """Give back the least size and form with room for rows, the longest first.
+
+    None where there is none, or it is mostly filling.
+    """
+    tokens, found = sum(lengths), list[tuple[int, Form]]()
+    for form in FORMS:
+        room = len(lengths) * form.tokens_a_row if len(lengths) > 1 else 0
+        place = bisect_left(sizes, max(tokens, room))
+        if lengths[0] <= form.longest and place < len(sizes):
+            found.append((sizes[place], form))
+    best = min(found, key=lambda each: (each[0], each[1].waste), default=None)
+    if best is None or best[0] > max(_LEAST_TOKENS, MOST_FILLED * tokens):
         return None
-    is_mostly_filling = sizes[place] > max(_LEAST_TOKENS, MOST_FILLED * tokens)
-    return None if is_mostly_filling else sizes[place]
+    return best
 
 
 class Graphs:
     """Records at the start, largest first, so that the others find its memory."""
 
-    def __init__(
-        self, compute: Compute, device: torch.device, *, tokens: int, longest: int
-    ) -> None:
+    def __init__(self, compute: Compute, device: torch.device, *, tokens: int) -> None:
         self._compute = compute
-        self._longest = min(longest, LONGEST_ROW)
         self._sizes = sizes_up_to(tokens)
         self._line = torch.zeros((3, tokens), dtype=torch.int64, device=device)
-        self._starts = torch.zeros(_rows(tokens) + 1, dtype=torch.int32, device=device)
-        self._recorded: dict[int, _Recorded] = {}
+        most_rows = max(_rows(tokens, form) for form in FORMS)
+        self._starts = torch.zeros(most_rows + 1, dtype=torch.int32, device=device)
+        self._recorded: dict[tuple[int, Form], _Recorded] = {}
 
     def record(self) -> None:
         """Record every size; where the class does what no graph can hold, record none."""
         pool = torch.cuda.graph_pool_handle()
         try:
-            self._run(self._sizes[-1])  # first by itself: libraries set themselves up
-            for size in reversed(self._sizes):
-                self._record(size, pool)
+            self._run(self._sizes[-1], FORMS[0])  # first by itself: libraries set themselves up
+            for size, form in itertools.product(reversed(self._sizes), FORMS):
+                self._record(size, form, pool)
         except RuntimeError as error:
             self._recorded.clear()
             log.warning("no CUDA graphs, each forward starts its kernels itself: %s", error)
@@ -81,29 +104,29 @@ class Graphs:
         They are overwritten by the next line. `line`: ids, positions, types.
         """
         tokens = line.shape[1]
-        size = fitting_size(self._sizes, tokens=tokens, rows=len(lengths))
-        if size is None or lengths[0] > self._longest or not self._recorded:
+        which = fitting(self._sizes, lengths) if self._recorded else None
+        if which is None:
             return None
         self._line[:, :tokens].copy_(line, non_blocking=True)
         self._starts.fill_(tokens)
         self._starts[: len(starts)].copy_(starts, non_blocking=True)
-        recorded = self._recorded[size]
+        recorded = self._recorded[which]
         recorded.graph.replay()
         return recorded.hidden[:tokens]
 
-    def _record(self, size: int, pool: tuple[int, int]) -> None:
+    def _record(self, size: int, form: Form, pool: tuple[int, int]) -> None:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
-            hidden = self._run(size)
-        self._recorded[size] = _Recorded(graph=graph, hidden=hidden)
+            hidden = self._run(size, form)
+        self._recorded[size, form] = _Recorded(graph=graph, hidden=hidden)
 
-    def _run(self, size: int) -> Tensor:
+    def _run(self, size: int, form: Form) -> Tensor:
         ids, positions, types = (each[None] for each in self._line[:, :size])
         packing = Packing(
-            lengths=(), starts=self._starts[: _rows(size) + 1], longest=self._longest
+            lengths=(), starts=self._starts[: _rows(size, form) + 1], longest=form.longest
         )  # fmt: skip
         return self._compute(Inputs(ids=ids, positions=positions, types=types), packing)
 
 
-def _rows(size: int) -> int:
-    return max(1, size // TOKENS_A_ROW)
+def _rows(size: int, form: Form) -> int:
+    return max(1, size // form.tokens_a_row)

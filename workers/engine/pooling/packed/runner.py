@@ -47,9 +47,7 @@ class PackedRunner:
 
     pads = False
 
-    def __init__(
-        self, model: LoadedEncoder, device: torch.device, *, max_tokens: int, longest: int
-    ) -> None:
+    def __init__(self, model: LoadedEncoder, device: torch.device, *, max_tokens: int) -> None:
         self._model = model
         self._device = device
         self._is_cuda = device.type == "cuda"
@@ -64,7 +62,7 @@ class PackedRunner:
         self._after_padding = config.pad_token_id if is_after else None
         self._table_tokens = POOLED_TABLE_TOKENS if self._pools else TABLE_TOKENS
         self._home = Home(device)
-        self._graphs = self._recordable(max_tokens, longest)
+        self._graphs = self._recordable(max_tokens)
 
     @property
     def overlaps(self) -> bool:
@@ -75,6 +73,7 @@ class PackedRunner:
     def warm_up(self) -> None:
         """Do what only the first forward does."""
         self.start([Row(ids=[0])])()
+        self.start([Row(ids=[0]), Row(ids=[0, 0])])()  # a table of many lengths has its own kernels
         if self._graphs:
             self._graphs.record()
 
@@ -85,13 +84,13 @@ class PackedRunner:
         line = self._line([rows[at] for at in order])
         return self._home.bring(self._pool(line, self._hidden(line)), order)
 
-    def _recordable(self, max_tokens: int, longest: int) -> Graphs | None:
+    def _recordable(self, max_tokens: int) -> Graphs | None:
         module = self._model.module
         size, heads = module.config.hidden_size, module.config.num_attention_heads
         head_dim = getattr(module.config, "head_dim", None) or size // heads
         if not is_flash(self._device, module.dtype, head_dim):
             return None
-        return Graphs(self._body.compute, self._device, tokens=max_tokens, longest=longest)
+        return Graphs(self._body.compute, self._device, tokens=max_tokens)
 
     def _line(self, rows: Sequence[Row]) -> _Line:
         line = line_up(

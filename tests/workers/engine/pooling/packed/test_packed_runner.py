@@ -47,7 +47,7 @@ def both(folder: Path, asked: list[Row], *, dtype: str = "float32") -> tuple[lis
     """Give back what is made of the rows padded, and packed."""
     settings = EngineSettings(model_dir=folder, served_model_name="tiny", dtype=dtype)
     padded = PaddedRunner(load_encoder(settings), CPU).start(asked)()
-    packed = PackedRunner(load_encoder(settings), CPU, max_tokens=2048, longest=128)
+    packed = PackedRunner(load_encoder(settings), CPU, max_tokens=2048)
     return padded, packed.start(asked)()
 
 
@@ -98,7 +98,7 @@ def test_a_head_that_scores_each_token_reads_tables_of_a_bounded_size(
     model.module.classifier.register_forward_hook(
         lambda _module, _inputs, scores: seen.append(tuple(scores.shape[:2]))
     )
-    packed = PackedRunner(model, CPU, max_tokens=2048, longest=128)
+    packed = PackedRunner(model, CPU, max_tokens=2048)
     packed.start(rows(100, 20, 20, 20, 3, 3))()
     assert seen == [(1, 100), (3, 20), (2, 3)]
 
@@ -108,7 +108,7 @@ def test_weights_are_joined_and_none_is_held_twice(tmp_path: Path) -> None:
     model = load_encoder(EngineSettings(model_dir=folder, served_model_name="t", dtype="float32"))
     names = [name for name, _ in model.module.named_parameters()]
     taken = model.weights_bytes
-    PackedRunner(model, CPU, max_tokens=2048, longest=128)
+    PackedRunner(model, CPU, max_tokens=2048)
     joined = [name for name, _ in model.module.named_parameters()]
     assert model.weights_bytes == taken
     assert len(names) - len(joined) == 2 * (2 + 1)  # of two layers: keys, values, one of the gates
