@@ -15,6 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import evidence_encoder_speed as encoder_speed
 from benchmarks import evidence_encoders as encoders
 from benchmarks import evidence_faults as faults
 from benchmarks import evidence_formats as formats
@@ -65,6 +66,7 @@ def page(folder: Path = RESULTS) -> str:
         name: each for name, each in found.items() if isinstance(each, list) or "gpu" in each
     }
     sections = [_section(name, each) for name, each in results.items()]
+    sections += encoder_speed.sections(found)
     return "\n".join([_INTRODUCTION, summary(results), *sections, _not_run(results)])
 
 
