@@ -15,6 +15,8 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ from benchmarks.encoders_parts.shapes import text  # noqa: E402
 THREADS = len(os.sched_getaffinity(0))
 EQUAL_TOKENS = 128
 TURNS, FULL_TURNS = 3, 5
-TEXTS, EQUAL_TEXTS, FULL_TEXTS = 12, 32, 256
+TEXTS, EQUAL_TEXTS, FULL_TEXTS = 8, 24, 256
 BARS = {
     "encode_ratio_to_sentence_transformers": report.at_least(0.95),
     "http_ratio_to_sentence_transformers_in_uvicorn": report.at_least(1.5),
@@ -110,10 +112,12 @@ def over_http(folder: Path, count: int, turns: int) -> dict[str, Any]:
 
         return asked
 
-    with (
-        native(folder, device="cpu", threads=THREADS) as ours,
-        bare_sentence_transformers(folder, threads=THREADS) as rival,
-    ):
+    with ExitStack() as until_end, ThreadPoolExecutor() as together:
+        starting = (
+            native(folder, device="cpu", threads=THREADS),
+            bare_sentence_transformers(folder, threads=THREADS),
+        )
+        ours, rival = together.map(until_end.enter_context, starting)
         return _compared(
             "http", "sentence_transformers_in_uvicorn", rate(ours), rate(rival), turns
         )  # fmt: skip
