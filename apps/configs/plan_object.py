@@ -136,6 +136,14 @@ class PlannedSpeedObject(serializers.Serializer[Any]):
     lookahead = PlannedLookaheadObject(help_text="What lookahead would bring.")
 
 
+class PlannedEncoderSpeedObject(serializers.Serializer[Any]):
+    """How many texts an encoder reads, from data sheets and recorded runs."""
+
+    basis = serializers.CharField(help_text="What the figures rest on.")
+    text_tokens = serializers.IntegerField(help_text="Tokens of each text.")
+    texts_per_second = RangeObject(help_text="Texts that all requests get together.")
+
+
 class PlannedEngineObject(serializers.Serializer[Any]):
     """Which of the hosted product's engines the checkpoint is for."""
 
@@ -170,6 +178,10 @@ class PlanObject(serializers.Serializer[Any]):
     kv_cache = PlannedKvCacheObject(help_text="How the KV cache is counted.")
     speed = PlannedSpeedObject(
         allow_null=True, help_text="How fast it can be; null where the GPU's data are not known."
+    )
+    encoder_speed = PlannedEncoderSpeedObject(
+        allow_null=True,
+        help_text="How many texts an encoder reads on a GPU; null for everything else.",
     )
     estimates = serializers.ListField(
         child=serializers.CharField(), help_text="What in the plan no run was held against."
