@@ -146,17 +146,21 @@ class Grammar:
         return logits.masked_fill(forbidden, float("-inf"))
 
     def forced(self) -> Sequence[int]:
-        """Give back the tokens that must follow, where only one text may."""
-        tokens: list[int] = (
-            [] if self.starts_after is not None else self.matcher.compute_ff_tokens()
-        )
-        self._raise_error()
-        return tokens
+        """Give back the tokens that must follow, where only one text may.
+
+        None of a matcher that has stopped: the row fails where its next token is masked, alone.
+        """
+        if self.starts_after is not None or self.matcher.is_error():
+            return ()
+        tokens: Sequence[int] = self.matcher.compute_ff_tokens()
+        return () if self.matcher.is_error() else tokens
 
     def allowed(self, tokens: Sequence[int]) -> Sequence[int]:
         """Give back as many of these tokens as may follow."""
         if self.starts_after is not None:
             return tokens
+        if self.matcher.is_error():
+            return ()
         return tokens[: self.matcher.validate_tokens(list(tokens))]
 
     def advance(self, token: int) -> None:

@@ -100,3 +100,14 @@ def test_a_draft_ends_where_the_grammar_forbids_it(engine: Engine) -> None:
     assert list(form.allowed([*right[1:2], 7, 7])) == list(right[1:2])
     assert list(form.copy(starts_after=3).allowed([7, 7])) == [7, 7]
     assert list(form.copy(starts_after=3).forced()) == []
+
+
+def test_a_grammar_that_has_stopped_costs_its_own_row_alone(engine: Engine) -> None:
+    stopped = engine.grammars.compile_choice(["one", "two"], field="x")
+    stopped.matcher.consume_token(7)
+    assert list(stopped.forced()) == list(stopped.allowed([7])) == []
+    with engine._scheduler.changed:  # both are in line before the first step
+        good = Asked(engine, PROMPTS[1], max_tokens=4, ignore_eos=True)
+        bad = Asked(engine, PROMPTS[1], max_tokens=4, grammar=stopped)
+    assert (bad.finish().failure or "").startswith("the grammar stopped: ")
+    assert good.finish().failure is None
