@@ -15,8 +15,9 @@ ANCHORED: Final = 5
 RESUME: Final = 6
 COPY_CAP: Final = 7
 COPY_DRAFTS: Final = 8
+LEAST_MATCH: Final = 9
 """The numbers of a rule, as `rules.DraftRule` names them."""
-RULE_LENGTH: Final = 9
+RULE_LENGTH: Final = 10
 
 SOURCE: Final = 0
 START: Final = 1
@@ -88,7 +89,7 @@ def _search(own: Header, own_block: Block, shared: Header, shared_block: Block, 
 def _wanted(rule: Header, state: Header, start: int, length: int, source: int) -> int:
     if length == 0:
         return 0
-    wanted = length * rule[FACTOR]
+    wanted = length * rule[FACTOR] if length >= rule[LEAST_MATCH] else 0
     beyond = start - 1 - state[ANCHOR]
     is_near = -BEFORE_ANCHOR <= beyond < BEHIND_ANCHOR
     if is_near and state[ANCHOR] != NOWHERE and state[ANCHOR_SOURCE] == source:

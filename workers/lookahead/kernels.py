@@ -82,6 +82,17 @@ def position_of(header: Header, newest_slot: int, slot: int) -> int:
 
 
 @compiled
+def begins_with(tokens: Block, header: Header, block: Block) -> bool:
+    """Return whether tokens begin with all that an index holds, of which nothing was evicted."""
+    if header[TOTAL] > len(tokens):
+        return False
+    for position in range(header[TOTAL] - 1, -1, -1):
+        if block[2 * position] != tokens[position]:
+            return False
+    return True
+
+
+@compiled
 def match_length(own: Header, own_block: Block, own_slot: int, header: Header, block: Block,
                  last: int, slot: int, most: int) -> int:  # fmt: skip
     """Return how many tokens up to position `last` equal those at the end of the request's text."""

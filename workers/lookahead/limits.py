@@ -10,6 +10,8 @@ LEAST_CAP: Final = 1
 FIRST_CAP: Final = 4
 FIRST_REST_STEPS: Final = 8
 LONGEST_REST_STEPS: Final = 64
+FIRST_TRIES: Final = 4
+MOST_TRIES: Final = 16
 
 
 def free_draft_tokens(free_tokens: int, running: int) -> int:
@@ -76,3 +78,32 @@ class EarnedCap:
         if self._steps_to_rest <= 0:
             self._rest = min(LONGEST_REST_STEPS, 2 * self._rest)
             self.cap = LEAST_CAP
+
+
+class BreakEven:
+    """Whether to draft, where a step with any draft costs as much more than one without.
+
+    Each drafted step costs so many accepted tokens; what is accepted beyond is saved up. A row that
+    has used up its savings rests, each time twice as long, and then has one try.
+    """
+
+    def __init__(self, tokens: float) -> None:
+        self._tokens = tokens
+        self._saved = FIRST_TRIES * tokens
+        self._steps_to_rest = 0
+        self._rest = FIRST_REST_STEPS
+
+    def may_draft(self) -> bool:
+        """Return whether the next step may draft; asked once a step."""
+        self._steps_to_rest = max(0, self._steps_to_rest - 1)
+        return not self._steps_to_rest
+
+    def observe(self, accepted: int) -> None:
+        """Take in one drafted step."""
+        self._saved = min(MOST_TRIES * self._tokens, self._saved + accepted - self._tokens)
+        if accepted > self._tokens:
+            self._rest = FIRST_REST_STEPS
+        if self._saved < self._tokens:
+            self._steps_to_rest = self._rest
+            self._rest = min(LONGEST_REST_STEPS, 2 * self._rest)
+            self._saved = self._tokens

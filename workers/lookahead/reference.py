@@ -116,7 +116,7 @@ class ReferenceDrafter:
 
     def _wanted(self, *, is_shared: bool, length: int, start: int) -> int:
         rule = self._rule
-        wanted = length * rule.factor
+        wanted = length * rule.factor if length >= rule.least_match else 0
         anchor = self._anchor_in(is_shared=is_shared)
         if anchor is not None and -BEFORE_ANCHOR <= start - 1 - anchor < BEHIND_ANCHOR:
             wanted = max(wanted, rule.resume)

@@ -13,6 +13,7 @@ RESUME_TOKENS: Final = 16
 TELLING_MATCH: Final = 32
 """Long enough to tell apart the places that end alike, though it asks for no longer draft."""
 COPY_DRAFTS: Final = 3
+LEAST_MATCH: Final = 2
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class DraftRule:
     copy_cap: int = 0
     """The longest draft once `copy_drafts` drafts in a row were accepted whole; 0: as `cap`."""
     copy_drafts: int = COPY_DRAFTS
+    least_match: int = 1
+    """A shorter match drafts nothing, but near the anchor."""
 
     @classmethod
     def documented(cls, ngram: int) -> Self:
@@ -57,6 +60,17 @@ class DraftRule:
             copy_cap=copy_cap,
         )
 
+    @classmethod
+    def filling(cls, cap: int) -> Self:
+        """Return the rule for engines whose step costs as much for any draft: always the longest.
+
+        Where little speaks for a match nothing is drafted: such a step costs more than a plain one.
+        """
+        return cls(
+            cap=cap, factor=cap, match=TELLING_MATCH, is_anchored=True, resume=cap,
+            least_match=LEAST_MATCH,
+        )  # fmt: skip
+
     @property
     def longest_draft(self) -> int:
         """The most tokens that one draft may have."""
@@ -66,6 +80,6 @@ class DraftRule:
         """Return what the compiled step reads."""
         match = self.match or -(-self.cap // self.factor)
         numbers = (self.factor, self.cap, match, self.chain, self.shared_chain, self.is_anchored,
-                   self.resume, self.copy_cap, self.copy_drafts)  # fmt: skip
+                   self.resume, self.copy_cap, self.copy_drafts, self.least_match)  # fmt: skip
         assert len(numbers) == RULE_LENGTH
         return np.array(numbers, dtype=np.int64)

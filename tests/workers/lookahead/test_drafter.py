@@ -23,7 +23,9 @@ RULES = st.one_of(
         shared_chain=st.just(10_000),
         is_anchored=st.booleans(),
         resume=st.integers(0, 20),
+        least_match=st.integers(1, 4),
     ),
+    st.builds(DraftRule.filling, st.integers(1, 40)),
 )
 DOCUMENTS = st.lists(st.lists(TOKENS, min_size=1, max_size=60), max_size=5)
 
