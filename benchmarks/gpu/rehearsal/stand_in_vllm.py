@@ -54,7 +54,10 @@ class Handler(BaseHTTPRequestHandler):
             return
         RUNNING[0] += 1
         try:
-            self._stream(int(body["max_tokens"]))
+            if body.get("return_token_ids"):
+                self._stream_tokens(body)
+            else:
+                self._stream(int(body["max_tokens"]))
         except OSError:
             pass  # the client hung up
         finally:
@@ -78,6 +81,19 @@ class Handler(BaseHTTPRequestHandler):
             self._event({"choices": [{"index": 0, "delta": {"content": f"{number} "}}]})
             time.sleep(0.002)
         self._event({"choices": [], "usage": usage(tokens)})
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def _stream_tokens(self, body: dict[str, Any]) -> None:
+        """Stream the answer that `lookahead.sh` recorded for a prompt, sixteen tokens a piece."""
+        pairs = json.loads(Path(os.environ["FORCED_ANSWERS"]).read_text())
+        answer = next((each for prompt, each in pairs if prompt == body["prompt"]), [7] * 9999)
+        answer = answer[: body["max_tokens"]]
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        for start in range(0, len(answer), 16):
+            self._event({"choices": [{"index": 0, "token_ids": answer[start : start + 16]}]})
+            time.sleep(0.001)
         self.wfile.write(b"data: [DONE]\n\n")
 
     def _event(self, content: dict[str, object]) -> None:

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Measures lookahead under vLLM on an NVIDIA device: our drafter, vLLM's own n-gram, and no drafts.
+#
+#   benchmarks/gpu/lookahead.sh --out FOLDER [--seconds 400] [--sides ours_63,none,…] [--shape FOLDER]
+#
+# ENGINEHOUSE_PYTHON and VLLM_PYTHON name interpreters, as for `run.sh`. FOLDER gets `lookahead.json`,
+# written anew after each side, and the servers' logs. No side is begun when the seconds are over.
+# The device must be used by nobody.
+# Exit status: 0 measured, 1 nothing was, 2 wrong use, 3 no device.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+out="" words=()
+usage() { sed -n '2,/^# Exit status/p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
+while [[ $# -gt 0 ]]; do
+  [[ $# -ge 2 ]] || usage
+  case "$1" in
+    --out) out=$2 ;;
+    --seconds | --sides | --shape) words+=("$1" "$2") ;;
+    *) usage ;;
+  esac
+  shift 2
+done
+[[ -n "$out" ]] || usage
+if [[ -z "${REHEARSAL:-}" ]]; then
+  command -v nvidia-smi >/dev/null || { echo "No nvidia-smi: this needs an NVIDIA device." >&2; exit 3; }
+fi
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+: "${ENGINEHOUSE_PYTHON:?name an interpreter that has Enginehouse}"
+: "${VLLM_PYTHON:?name an interpreter that has vLLM}"
+export HF_HUB_OFFLINE=1 VLLM_USE_FLASHINFER_SAMPLER=0 VLLM_NO_USAGE_STATS=1
+cd "$here"
+exec "$ENGINEHOUSE_PYTHON" -m benchmarks.gpu.lookahead "$out" "${words[@]}"

@@ -1,0 +1,165 @@
+"""The servers that are compared: vLLM with our drafter, with its own n-gram, and with none."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.gpu import forced_answers
+from benchmarks.gpu.random_checkpoint import CONFIG
+from controlplane.domain.runtimes.vllm.drafter import speculative_config
+from workers.runtimes.ports import free_port
+from workers.runtimes.vllm.part import write_part
+
+READY_SECONDS = 240
+OF_THE_MODEL = ("config.json", "generation_config.json", "model.safetensors")
+LONGEST_TEXT = 16384
+MOST_ROWS = 8
+PLUGIN = "enginehouse_forced"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One way to draft; `model` is `shape` or `small`."""
+
+    speculative: Mapping[str, Any] | None = None
+    model: str = "shape"
+    environment: Mapping[str, str] | None = None
+    is_forced: bool = True
+
+    @property
+    def drafts(self) -> bool:
+        """Whether anything is drafted."""
+        return self.speculative is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """Where a side answers."""
+
+    url: str
+    words: list[str]
+    ready_seconds: float
+
+
+def _ngram(tokens: int) -> dict[str, Any]:
+    return {
+        "method": "ngram", "num_speculative_tokens": tokens,
+        "prompt_lookup_max": 5, "prompt_lookup_min": 2,
+    }  # fmt: skip
+
+
+_V1: Final = {"VLLM_USE_V2_MODEL_RUNNER": "0"}
+SIDES: Final[Mapping[str, Side]] = {
+    "ours_63": Side(speculative=speculative_config(63)),
+    "none": Side(is_forced=False),
+    "ngram_63": Side(speculative=_ngram(63)),
+    "ours_127": Side(speculative=speculative_config(127)),
+    "ngram_31": Side(speculative=_ngram(31)),
+    "none_on_v1": Side(environment=_V1),
+    "small_none": Side(model="small"),
+    "small_ours_63": Side(model="small", speculative=speculative_config(63)),
+    "ngram_15": Side(speculative=_ngram(15)),
+    "small_none_on_v1": Side(model="small", environment=_V1),
+}
+"""In the order of their worth, for when time runs out."""
+
+
+def shape_folder(config: Path | None, tokenizer: Path, folder: Path) -> Path:
+    """Return a folder with a config, a tokenizer and no weights."""
+    folder.mkdir()
+    for path in tokenizer.iterdir():
+        if path.name not in OF_THE_MODEL:
+            shutil.copyfile(path, folder / path.name)
+    shape = json.loads(config.read_text()) if config else CONFIG
+    (folder / "config.json").write_text(json.dumps(shape))
+    return folder
+
+
+@contextmanager
+def serve(name: str, side: Side, folder: Path, place: Path, out: Path) -> Iterator[Server]:
+    """Start a side and give it once it is ready; its log goes to `out`."""
+    port = free_port("127.0.0.1")
+    words = _words(side, folder)
+    command = [*os.environ["VLLM_PYTHON"].split(), "-m", "vllm.entrypoints.cli.main", "serve",
+               str(folder), "--port", str(port), "--host", "127.0.0.1",
+               "--served-model-name", "served", *words]  # fmt: skip
+    began = time.monotonic()
+    with (out / f"{name}.log").open("wb") as log:
+        engine = subprocess.Popen(
+            command, stdout=log, stderr=log, env=_environment(side, place), start_new_session=True
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _await(engine, url, began)
+        yield Server(url=url, words=words, ready_seconds=round(time.monotonic() - began, 1))
+    finally:
+        _end(engine)
+
+
+def _words(side: Side, folder: Path) -> list[str]:
+    words = ["--max-model-len", str(LONGEST_TEXT if side.model == "shape" else 2048),
+             "--max-num-seqs", str(MOST_ROWS), "--max-num-batched-tokens", "8192",
+             "--gpu-memory-utilization", "0.6"]  # fmt: skip
+    if side.model == "shape":
+        words += ["--load-format", "dummy", "--quantization", "fp8"]
+    if side.speculative is not None:
+        words += ["--speculative-config", json.dumps(dict(side.speculative))]
+    return words
+
+
+def _environment(side: Side, place: Path) -> dict[str, str]:
+    part = write_part(place / "parts")
+    path = [str(part), str(_plugin(place)), *filter(None, [os.environ.get("VLLM_SITE")])]
+    forced = side.model == "shape" and side.is_forced
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path),
+        "NUMBA_CACHE_DIR": str(place / "numba"),
+        "FORCED_ANSWERS": str(place / "answers.json"),
+        "VLLM_PLUGINS": PLUGIN if forced else "",
+        **(side.environment or {}),
+    }
+
+
+def _plugin(place: Path) -> Path:
+    """Return a folder in which vLLM finds the plugin, as if it were installed."""
+    folder = place / "plugin"
+    told = folder / f"{PLUGIN}-0.dist-info"
+    told.mkdir(parents=True, exist_ok=True)
+    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {PLUGIN}\nVersion: 0\n")
+    (told / "entry_points.txt").write_text(
+        f"[vllm.general_plugins]\n{PLUGIN} = forced_answers:install\n"
+    )
+    shutil.copyfile(forced_answers.__file__, folder / "forced_answers.py")
+    return folder
+
+
+def _await(engine: "subprocess.Popen[bytes]", url: str, began: float) -> None:
+    while time.monotonic() < began + READY_SECONDS:
+        if engine.poll() is not None:
+            raise RuntimeError(f"vLLM ended with {engine.returncode}; see its log")
+        with suppress(OSError), urllib.request.urlopen(f"{url}/health", timeout=2):
+            return
+        time.sleep(0.2)
+    raise RuntimeError(f"vLLM was not ready within {READY_SECONDS} s; see its log")
+
+
+def _end(engine: "subprocess.Popen[bytes]") -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(engine.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            engine.wait(20)
+            break
+    with suppress(ProcessLookupError):
+        os.killpg(engine.pid, signal.SIGKILL)
