@@ -23,7 +23,6 @@ from workers.agent.failures import NoLauncher, no_free_port, no_launcher, not_re
 from workers.agent.folders import ReplicaFolder
 from workers.filled_pipe import read_pipe, store_descriptor
 from workers.runtimes.container.failures import FILE_NAME, ContainerRefused
-from workers.runtimes.container.image import Image
 from workers.runtimes.container.launch import contained, model_in_container, remover
 from workers.runtimes.container.order import Mount
 from workers.runtimes.installed import Installed
@@ -89,7 +88,7 @@ def _launch(
     if installed.image is not None:
         mount = Mount(source=str(model), target=model_in_container(digest))
         launch = _rendered(wanted, run, installed, model_dir=mount.target, **address)
-        return address | _in_container(folder, launch, installed.image, mount, devices)
+        return address | _in_container(folder, launch, installed, mount, devices)
     model_dir = standing_name(runtime, folder.path, model, digest)
     launch = _rendered(wanted, run, installed, model_dir=model_dir, **address)
     own = {**installed.environment, **visible_devices(devices)}
@@ -134,13 +133,16 @@ def _as_process(folder: ReplicaFolder, launch: Launch, own: Mapping[str, str]) -
 
 
 def _in_container(
-    folder: ReplicaFolder, launch: Launch, image: Image, model: Mount, devices: Sequence[str]
-) -> dict[str, Any]:
+    folder: ReplicaFolder, launch: Launch, installed: Installed, model: Mount,
+    devices: Sequence[str],
+) -> dict[str, Any]:  # fmt: skip
+    assert installed.image is not None
     shown = visible_devices(devices)["CUDA_VISIBLE_DEVICES"]
     outside = contained(
         launch,
-        image,
+        installed.image,
         model=model,
+        imports=installed.imports,
         folder=folder.path,
         gpus=[uuid for uuid in shown.split(",") if uuid],
         environment=os.environ,

@@ -133,6 +133,7 @@ def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
             gpus=[uuid for uuid in shown.split(",") if uuid],
             environment=os.environ,
             failure_file=model.parent / FILE_NAME,
+            imports=installed.imports,
         )
     return replace(launch, environment={**launch.environment, **installed.environment})
 

@@ -186,7 +186,7 @@ def test_vllm_says_what_it_makes_of_drafts_of_the_policy_and_of_a_step() -> None
     }  # fmt: skip
     assert _differences(config) == {
         "build.max_num_tokens": (512, 4096),
-        "build.speculator.speculative_decoding_mode": ("LOOKAHEAD_DECODING", "ngram"),
+        "build.speculator.speculative_decoding_mode": ("LOOKAHEAD_DECODING", "custom_class"),
         "build.speculator.lookahead_windows_size": (3, 1),
         "build.speculator.lookahead_verification_set_size": (3, 1),
         "runtime.batch_scheduler_policy": ("guaranteed_no_evict", "max_utilization"),

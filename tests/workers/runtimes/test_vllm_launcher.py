@@ -16,10 +16,27 @@ GPU KV cache size: 3,076,000 tokens
 PAGE = b'vllm:cache_config_info{block_size="16",num_gpu_blocks="64"} 1.0\n'
 
 
-def test_vllm_is_installed_where_the_setting_names_an_interpreter_that_has_it() -> None:
-    found = LAUNCHERS["vllm"].installed({"VLLM_PYTHON": str(STAND_IN)}, own_python="python")
+def test_vllm_is_installed_where_the_setting_names_an_interpreter_that_has_it(
+    tmp_path: Path,
+) -> None:
+    here = {"VLLM_PYTHON": str(STAND_IN), "ENGINE_CACHE_DIR": str(tmp_path)}
+    found = LAUNCHERS["vllm"].installed(here, own_python="python")
     assert found is not None
     assert (found.python, found.version) == (str(STAND_IN), "0.25")
+    assert found.imports is not None
+    # Of this program its Python finds the drafter alone.
+    assert found.environment == {
+        "PYTHONPATH": str(found.imports),
+        "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
+    }
+    assert [each.name for each in found.imports.iterdir()] == ["workers"]
+
+
+def test_vllm_is_installed_without_our_drafter_where_it_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "parts").write_text("no folder")
+    here = {"VLLM_PYTHON": str(STAND_IN), "ENGINE_CACHE_DIR": str(tmp_path)}
+    found = LAUNCHERS["vllm"].installed(here, own_python="python")
+    assert found is not None
     assert found.environment == {"PYTHONPATH": ""}
 
 

@@ -24,8 +24,13 @@ class Image:
 
     def cache_folder(self, environment: Mapping[str, str]) -> Path:
         """Return where this host keeps what engines of this image compile, there or not."""
-        named = environment.get("ENGINE_CACHE_DIR") or "~/.cache/enginehouse"
-        return Path(named).expanduser().absolute() / self.id.rpartition(":")[2][:16]
+        return engine_cache(environment) / self.id.rpartition(":")[2][:16]
+
+
+def engine_cache(environment: Mapping[str, str]) -> Path:
+    """Return where this host keeps what engines compile, there or not."""
+    named = environment.get("ENGINE_CACHE_DIR") or "~/.cache/enginehouse"
+    return Path(named).expanduser().absolute()
 
 
 def find_image(reference: str, environment: Mapping[str, str]) -> Image:

@@ -12,7 +12,7 @@ from workers.runtimes.container.image import PYTHON, Image
 from workers.runtimes.container.mark import Mark
 from workers.runtimes.container.order import Mount, Order
 
-FILES, CACHE = "/enginehouse/files", "/enginehouse/cache"
+FILES, CACHE, IMPORTS = "/enginehouse/files", "/enginehouse/cache", "/enginehouse/imports"
 FOLDER = "container"
 _LIFELINE = "lifeline.py"
 _DIGITS = 16
@@ -34,11 +34,13 @@ def contained(
     gpus: Sequence[str],
     environment: Mapping[str, str],
     failure_file: Path,
+    imports: Path | None = None,
 ) -> Launch:
     """Return the launch of the process that stands for the container on this host.
 
     `launch` was rendered for the container's own Python and paths; what it needs is written below
-    `folder`; `environment` is the caller's own, marked with its lease.
+    `folder`; `environment` is the caller's own, marked with its lease; the container's Python finds
+    what is in `imports`.
     """
     own = folder / FOLDER
     files = own / "files"
@@ -58,8 +60,12 @@ def contained(
             model,
             Mount(source=str(files), target=FILES),
             Mount(source=str(cache), target=CACHE, is_writable=True),
+            *(() if imports is None else (Mount(source=str(imports), target=_seen_at(imports)),)),
         ),
-        environment=_environment(launch, environment, mark, has_gpus=bool(gpus)),
+        environment={
+            **_environment(launch, environment, mark, has_gpus=bool(gpus)),
+            **({} if imports is None else {"PYTHONPATH": _seen_at(imports)}),
+        },
         failure_file=str(failure_file),
         gpus=tuple(gpus),
         has_writable_root=environment.get("ENGINE_CONTAINER_WRITABLE") == "1",
@@ -71,6 +77,11 @@ def contained(
     # Wherever it is started, this process finds the program that it is part of.
     found_at = {"PYTHONPATH": str(_ROOT)}
     return replace(launch, argv=(*outside, "--", *inside), environment=found_at, files={})
+
+
+def _seen_at(imports: Path) -> str:
+    """Return a place that is named by the content: what numba compiled is found by it."""
+    return f"{IMPORTS}/{imports.name}"
 
 
 def remover(environment: Mapping[str, str]) -> list[str]:
@@ -92,6 +103,7 @@ def _environment(
         "USER": "enginehouse",
         "HOME": CACHE,
         "VLLM_CACHE_ROOT": f"{CACHE}/vllm",
+        "NUMBA_CACHE_DIR": f"{CACHE}/numba",
         "HF_MODULES_CACHE": "/tmp/modules",  # nosec B108 (the container's own, in memory)
         # Images that CUDA is built into ask for all GPUs where nobody names any.
         **({} if has_gpus else {"NVIDIA_VISIBLE_DEVICES": "void"}),

@@ -1,12 +1,19 @@
 """vLLM on this host: in the Python of `VLLM_PYTHON`, or the image of `VLLM_IMAGE`."""
 
+import logging
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from workers.runtimes.container.image import engine_cache
 from workers.runtimes.installed import Installed
 from workers.runtimes.launcher import Ask, Launcher
 from workers.runtimes.own_or_image import own_or_image
+from workers.runtimes.vllm.part import write_part
 from workers.runtimes.vllm.report import read_report
+
+_log = logging.getLogger(__name__)
 
 
 class VllmLauncher:
@@ -14,16 +21,29 @@ class VllmLauncher:
 
     def installed(self, environment: Mapping[str, str], *, own_python: str) -> Installed | None:
         """Return what the setting names; None where it has no vLLM."""
-        return own_or_image(
+        found = own_or_image(
             "vllm",
             python=environment.get("VLLM_PYTHON", ""),
             reference=environment.get("VLLM_IMAGE", ""),
             environment=environment,
         )
+        return found and _with_drafter(found, engine_cache(environment))
 
     def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:
         """Return what vLLM tells on its pages and wrote into its log."""
         return read_report(ask, log)
+
+
+def _with_drafter(found: Installed, cache: Path) -> Installed:
+    try:
+        part = write_part(cache / "parts")
+    except OSError as error:  # only configs that look ahead need it, and vLLM tells of their start
+        _log.warning("vLLM gets no drafter of ours, %s cannot be written: %s", cache, error)
+        return found
+    if found.image is not None:
+        return replace(found, imports=part)
+    own = {"PYTHONPATH": str(part), "NUMBA_CACHE_DIR": str(cache / "numba")}
+    return replace(found, imports=part, environment={**found.environment, **own})
 
 
 LAUNCHER: Launcher = VllmLauncher()

@@ -9,6 +9,11 @@ from controlplane.domain.commands.lookahead import REASON, SPECULATOR, drafted_b
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
+from controlplane.domain.runtimes.vllm.drafter import (
+    has_drafter_hook,
+    reason,
+    speculative_config,
+)
 from controlplane.domain.runtimes.vllm.parse import (
     BASE_MODEL,
     CHUNKED,
@@ -79,6 +84,17 @@ def say_lookahead(line: CommandWriter) -> None:
     }
     more = "" if is_plain(speculator) else " Window and verification sizes have no counterpart."
     line.change(SPECULATOR, ("--speculative-config", json.dumps(given)), REASON + more)
+
+
+def say_drafter(line: CommandWriter, version: str) -> None:
+    """Add our drafter for the config's lookahead, or the n-gram drafts of a version without."""
+    if not has_drafter_hook(version):
+        say_lookahead(line)
+        return
+    drafted = drafted_by(line.spec.speculator) if line.spec.speculator else None
+    if drafted is not None:
+        words = ("--speculative-config", json.dumps(speculative_config(drafted)))
+        line.change(SPECULATOR, words, reason(drafted))
 
 
 def say_adapters(line: CommandWriter, place_of: Callable[[str, CheckpointRepository], str]) -> None:

@@ -15,6 +15,7 @@ from controlplane.domain.runtimes.capability import (
     refused,
     seen,
 )
+from controlplane.domain.runtimes.vllm.drafter import lookahead_capability
 from controlplane.domain.runtimes.vllm.memory import (
     EXPANDED_FP4_CAPABILITY,
     EXPANDED_FP8_CAPABILITY,
@@ -34,7 +35,6 @@ EXPANDS_FP8_SINCE = "0.27"
 """The first version that loads ModelOpt's FP8 weights on a GPU without FP8 arithmetic."""
 
 _DOCS = sources.vllm("installation, GPU requirements")
-_SPECULATION = sources.vllm("features, speculative decoding")
 _KERNELS = sources.measured("artifacts made on a CPU, loaded by vLLM 0.25.1 on an H100")
 _LOADERS = sources.vllm("model_executor/layers/quantization/modelopt.py, get_min_capability")
 _MIXED = sources.vllm(
@@ -64,11 +64,6 @@ _WITHOUT_DEVICES: Mapping[Feature, Capability] = MappingProxyType(
             "by the parser that reads what the chat template teaches, or the one that the config "
             "names; a check says where none does",
             sources.vllm("tool_parsers/__init__.py"),
-        ),
-        Feature.LOOKAHEAD: emulated(
-            "its own n-gram drafts of the same length; where matches are looked up differs. Up to "
-            "0.29 on its older model runner, without async scheduling",
-            _SPECULATION,
         ),
         Feature.ADAPTERS: native(
             "`--lora-modules`, chosen by the model's name; the rank is rounded up to one it takes",
@@ -109,7 +104,10 @@ def capability(feature: Feature, device_kind: str = "H100", version: str = VERSI
     if not gpu.has_capability(*OLDEST_DEVICE):
         return refused(f"it needs compute capability 7.5, and {gpu.kind} has "
                        f"{gpu.capability_text}", _DOCS)  # fmt: skip
-    found = _by_device(feature, gpu.compute_capability, version) or _WITHOUT_DEVICES[feature]
+    if feature is Feature.LOOKAHEAD:
+        found = lookahead_capability(version)
+    else:
+        found = _by_device(feature, gpu.compute_capability, version) or _WITHOUT_DEVICES[feature]
     return seen(
         found, PROOFS.get(feature, ()),
         version=version, compute_capability=gpu.compute_capability,

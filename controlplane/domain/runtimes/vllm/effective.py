@@ -8,6 +8,7 @@ from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
 from controlplane.domain.runtimes.vllm.arguments import sequence_tokens, step_tokens
 from controlplane.domain.runtimes.vllm.chat_parsers import FLAGS, chosen_parsers
+from controlplane.domain.runtimes.vllm.drafter import reason
 from controlplane.domain.runtimes.vllm.reasons import REASONS, SEQUENCE_REASON
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import BatchSchedulerPolicy
@@ -58,13 +59,14 @@ def _parsers(spec: Spec, checkpoint: CheckpointFacts) -> Iterator[EffectiveValue
 
 def _drafts(spec: Spec) -> Iterator[EffectiveValue]:
     speculator = spec.speculator
-    if speculator is None or drafted_by(speculator) is None:
+    drafted = drafted_by(speculator) if speculator else None
+    if speculator is None or drafted is None:
         return
     yield EffectiveValue(
         field=f"{SPECULATOR}.speculative_decoding_mode",
         asked=speculator.speculative_decoding_mode.value,
-        effective="ngram",
-        reason=f"vLLM looks up drafts of the same {drafted_by(speculator)} tokens in its own way.",
+        effective="custom_class",
+        reason=reason(drafted),
     )
     for name in ("lookahead_windows_size", "lookahead_verification_set_size"):
         yield EffectiveValue(

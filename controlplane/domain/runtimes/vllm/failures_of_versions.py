@@ -105,6 +105,26 @@ PATTERNS = (
         source=f"{_V}#31883, 2026-01-07", field=SPECULATOR, fix=no_drafts,
     ),
     log_pattern(
+        "EVL-NUMBA-MISSING", _MACHINE,
+        r"Cannot import module 'workers\.lookahead[^\n]*No module named '(?P<name>numba|llvmlite)'",
+        "The Python of this vLLM has no {name}, which compiles our drafter.",
+        "Install the numba that this vLLM asks for beside it, or serve without drafts.",
+        text="ImportError: Cannot import module 'workers.lookahead.vllm_proposer' for custom "
+        "proposer 'workers.lookahead.vllm_proposer.LookaheadProposer': No module named 'numba'",
+        source="vLLM 0.25.1, v1/spec_decode/custom_class_proposer.py", field=SPECULATOR,
+        fix=no_drafts,
+    ),
+    log_pattern(
+        "EVL-DRAFTER-MISSING", _MACHINE,
+        r"Cannot import module 'workers\.lookahead[^\n]*custom proposer '[^']*': (?P<why>[^\n]+)",
+        "vLLM's Python does not find our drafter: {why}.",
+        "Let whoever starts engines here write below ENGINE_CACHE_DIR, where it puts the drafter.",
+        text="ImportError: Cannot import module 'workers.lookahead.vllm_proposer' for custom "
+        "proposer 'workers.lookahead.vllm_proposer.LookaheadProposer': No module named 'workers'",
+        source="vLLM 0.25.1, v1/spec_decode/custom_class_proposer.py", field=SPECULATOR,
+        fix=no_drafts,
+    ),
+    log_pattern(
         "EVL-CUDA-UNKNOWN", _MACHINE,
         r"CUDA unknown error|Unexpected error from cudaGetDeviceCount",
         "CUDA could not be started on this host.",

@@ -89,7 +89,7 @@ def render(
     arguments.say_host_cache(line, devices=devices)
     line.leave(DEFAULT_TOKENS, _LENGTH_REASON)
     arguments.say_experts(line)
-    arguments.say_lookahead(line)
+    arguments.say_drafter(line, version)
     folders = adapter_dirs or {}
     arguments.say_adapters(
         line, lambda name, _: folders.get(name) or f"{model_dir}/adapters/{name}"

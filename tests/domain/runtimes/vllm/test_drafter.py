@@ -1,0 +1,48 @@
+"""Lookahead under vLLM is drafted by our class, or by its n-gram where it has no place for that."""
+
+import json
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from controlplane.domain.rules.examples import LLAMA_8B
+from controlplane.domain.runtimes import RUNTIMES, Start
+from controlplane.domain.runtimes.capability import Feature, Support
+from controlplane.domain.runtimes.vllm import drafter
+from controlplane.domain.runtimes.vllm.capabilities import VERSIONS
+from controlplane.domain.spec import parse_mapping
+from tests.domain.runtimes.vllm.test_drafts_beside_adapters import DRAFTS, example
+
+NO_HOOK = MappingProxyType({"0.33": False})
+
+
+def _drafts(version: str) -> dict[str, Any]:
+    spec = parse_mapping(example(DRAFTS).content).spec
+    assert spec is not None
+    start = Start(
+        model_dir="/m", host="127.0.0.1", port=1, python="p", threads=1, memory_bytes=1,
+        version=version,
+    )  # fmt: skip
+    argv = RUNTIMES["vllm"].render(spec, LLAMA_8B, start).argv
+    found: dict[str, Any] = json.loads(argv[argv.index("--speculative-config") + 1])
+    return found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_version_drafts_by_our_class_and_says_so(version: str) -> None:
+    assert _drafts(version) == {
+        "method": "custom_class", "model": drafter.CLASS, "num_speculative_tokens": 41,
+    }  # fmt: skip
+    can = RUNTIMES["vllm"].capabilities.capability(Feature.LOOKAHEAD, "H200", version)
+    assert "our drafter" in can.how
+
+
+def test_a_version_without_the_hook_drafts_by_its_own_ngram_and_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(drafter, "HAS_DRAFTER_HOOK", NO_HOOK)
+    assert _drafts("0.33")["method"] == "ngram"
+    can = RUNTIMES["vllm"].capabilities.capability(Feature.LOOKAHEAD, "H200", "0.33")
+    assert can.claimed is Support.EMULATED
+    assert "n-gram" in can.how
