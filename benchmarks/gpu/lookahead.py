@@ -1,16 +1,19 @@
 """Lookahead under vLLM on one GPU: each side a server of its own, the same requests in one run.
 
-    python -m benchmarks.gpu.lookahead FOLDER [--seconds 400] [--sides ours_63,…] [--shape FOLDER]
+    python -m benchmarks.gpu.lookahead FOLDER [--seconds 400] [--sides ours_63,…] [--shape FILE]
+        [--jobs FILE] [--tokenizer FOLDER] [--small FOLDER]
 
-Two models. The shape of Qwen3-8B in FP8, whose weights are made up and whose sampler says recorded
-answers (`forced_answers.py`): acceptance is that of the recorded texts, a step costs what it costs.
-And SmolLM2 with its own weights and answers, on prompts that it copies. V2 of vLLM's model runner
-is left as it is: it is measured without drafts alone, where answers do not change the speed.
+The shape of Qwen3-8B in FP8, whose weights are made up and whose sampler says recorded answers
+(`forced_answers.py`): acceptance is that of the recorded texts, a step costs what it costs. V2 of
+vLLM's model runner is measured without drafts alone, where answers do not change the speed. A tiny
+shape answers freely, each row computed alike whatever else is in its step: with drafts and without,
+token for token. And SmolLM2, where its folder is given, copies pages with its own weights.
 """
 
 import argparse
 import json
 import sys
+import tarfile
 import tempfile
 import time
 import traceback
@@ -20,11 +23,12 @@ from typing import Any
 
 from benchmarks.checkpoints import smollm2
 from benchmarks.gpu.lookahead_parts.asking import Asked, ask_at_once
-from benchmarks.gpu.lookahead_parts.jobs import COPIES, Jobs, recorded_jobs
-from benchmarks.gpu.lookahead_parts.servers import SIDES, Server, Side, serve, shape_folder
+from benchmarks.gpu.lookahead_parts.jobs import Jobs, recorded_jobs
+from benchmarks.gpu.lookahead_parts.servers import SIDES, Server, Side, model_folders, serve
 
 UNDRAFTED_TOKENS = 512
 """Of each answer where nothing is drafted: the speed is the same, and time is short."""
+FREE_TOKENS = 256
 AT_ONCE = (4, 8)
 
 
@@ -57,35 +61,42 @@ def main() -> int:
     options = _options()
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
-        tokenizer = smollm2()
         measured = Measured(options.folder, _device())
-        jobs = recorded_jobs(tokenizer)
-        jobs.write(Path(place) / "answers.json")
-        folders = {
-            "shape": shape_folder(options.shape, tokenizer, Path(place) / "shape"),
-            "small": tokenizer,
-        }
+        tokenizer = options.tokenizer or smollm2()
+        jobs = Jobs.read(options.jobs) if options.jobs else recorded_jobs(tokenizer)
+        jobs.write_answers(Path(place) / "answers.json")
+        folders = model_folders(tokenizer, Path(place), shape=options.shape, small=options.small)
         for name in options.sides.split(","):
             if measured.seconds > options.seconds:
                 measured.keep(name, {"not_run": f"{options.seconds} s were over"})
-                continue
-            _measure(name, SIDES[name], folders, Path(place), jobs, measured, options.folder)
+            elif SIDES[name].model in folders:
+                _measure(name, SIDES[name], folders, Path(place), jobs, measured)
+        _keep_logs(Path(place), options.folder)
     return 0 if any("ready_seconds" in each for each in measured.figures["sides"].values()) else 1
 
 
 def _measure(
     name: str, side: Side, folders: Mapping[str, Path], place: Path, jobs: Jobs,
-    measured: Measured, out: Path,
+    measured: Measured,
 ) -> None:  # fmt: skip
     """Measure one side; a failure is a figure too."""
     try:
-        with serve(name, side, folders[side.model], place, out) as server:
+        with serve(name, side, folders[side.model], place) as server:
             measured.keep(name, {"ready_seconds": server.ready_seconds, "words": server.words})
-            figures = _copied(server) if side.model == "small" else _recorded(server, side, jobs)
-            for label, found in figures:
+            for label, found in _FIGURES[side.model](server, side, jobs):
                 measured.keep(name, {label: found()})
     except Exception:
-        measured.keep(name, {"error": traceback.format_exc()[-3000:]})
+        measured.keep(name, {"error": traceback.format_exc()[-3000:], "log": _end_of(place, name)})
+
+
+def _end_of(place: Path, name: str) -> list[str]:
+    return (place / f"{name}.log").read_text(errors="replace").splitlines()[-40:]
+
+
+def _keep_logs(place: Path, out: Path) -> None:
+    with tarfile.open(out / "logs.tar.gz", "w:gz") as tar:
+        for log in sorted(place.glob("*.log")):
+            tar.add(log, log.name)
 
 
 def _recorded(server: Server, side: Side, jobs: Jobs) -> list[tuple[str, Any]]:
@@ -104,12 +115,21 @@ def _recorded(server: Server, side: Side, jobs: Jobs) -> list[tuple[str, Any]]:
     ]
 
 
-def _copied(server: Server) -> list[tuple[str, Any]]:
-    ask_at_once(server.url, [COPIES[0].cut(16)], is_forced=False)
-    return [
-        (f"copy_{n}", lambda each=each: ask_at_once(server.url, [each], keeps_text=True))
-        for n, each in enumerate(COPIES)
-    ]
+def _free(server: Server, side: Side, jobs: Jobs) -> list[tuple[str, Any]]:
+    chosen = [each.cut(FREE_TOKENS) for each in [*jobs.edited[:4], jobs.unlike]]
+    return [(f"free_{n}", _kept(server, each)) for n, each in enumerate(chosen)]
+
+
+def _copied(server: Server, side: Side, jobs: Jobs) -> list[tuple[str, Any]]:
+    ask_at_once(server.url, [jobs.copies[0].cut(16)], is_forced=False)
+    return [(f"copy_{n}", _kept(server, each)) for n, each in enumerate(jobs.copies)]
+
+
+def _kept(server: Server, asked: Asked) -> Any:
+    return lambda: ask_at_once(server.url, [asked], is_forced=False, keeps_text=True)
+
+
+_FIGURES = {"shape": _recorded, "tiny": _free, "small": _copied}
 
 
 def _device() -> str:
@@ -124,6 +144,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=400.0)
     parser.add_argument("--sides", default=",".join(SIDES))
     parser.add_argument("--shape", type=Path, help="config.json of another shape, for a rehearsal")
+    parser.add_argument("--jobs", type=Path, help="what `lookahead_parts.jobs` wrote")
+    parser.add_argument("--tokenizer", type=Path, help="its folder; SmolLM2's otherwise")
+    parser.add_argument("--small", type=Path, help="folder of SmolLM2 with its weights")
     return parser.parse_args()
 
 

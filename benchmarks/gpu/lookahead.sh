@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Measures lookahead under vLLM on an NVIDIA device: our drafter, vLLM's own n-gram, and no drafts.
 #
-#   benchmarks/gpu/lookahead.sh --out FOLDER [--seconds 400] [--sides ours_63,none,…] [--shape FOLDER]
+#   benchmarks/gpu/lookahead.sh --out FOLDER [--seconds 400] [--sides ours_63,none,…] [--shape FILE]
+#       [--jobs FILE] [--tokenizer FOLDER] [--small FOLDER]
 #
 # ENGINEHOUSE_PYTHON and VLLM_PYTHON name interpreters, as for `run.sh`. FOLDER gets `lookahead.json`,
-# written anew after each side, and the servers' logs. No side is begun when the seconds are over.
+# written anew after each figure, and the servers' logs. No side is begun when the seconds are over.
+# --small is SmolLM2 with its weights; without it those sides are left out. --jobs and --tokenizer
+# bring what `python -m benchmarks.gpu.lookahead_parts.jobs` wrote elsewhere.
 # The device must be used by nobody.
 # Exit status: 0 measured, 1 nothing was, 2 wrong use, 3 no device.
 set -euo pipefail
@@ -15,7 +18,7 @@ while [[ $# -gt 0 ]]; do
   [[ $# -ge 2 ]] || usage
   case "$1" in
     --out) out=$2 ;;
-    --seconds | --sides | --shape) words+=("$1" "$2") ;;
+    --seconds | --sides | --shape | --jobs | --tokenizer | --small) words+=("$1" "$2") ;;
     *) usage ;;
   esac
   shift 2

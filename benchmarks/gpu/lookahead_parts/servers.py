@@ -25,11 +25,16 @@ OF_THE_MODEL = ("config.json", "generation_config.json", "model.safetensors")
 LONGEST_TEXT = 16384
 MOST_ROWS = 8
 PLUGIN = "enginehouse_forced"
+TINY: Final = {
+    "hidden_size": 512, "intermediate_size": 1024, "num_hidden_layers": 4,
+    "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 64, "vocab_size": 49152,
+}  # fmt: skip
+"""Of the shape; few enough words that a model of made-up weights repeats itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One way to draft; `model` is `shape` or `small`."""
+    """One way to draft; `model` is `shape`, `tiny` or `small`."""
 
     speculative: Mapping[str, Any] | None = None
     model: str = "shape"
@@ -59,6 +64,8 @@ def _ngram(tokens: int) -> dict[str, Any]:
 
 
 _V1: Final = {"VLLM_USE_V2_MODEL_RUNNER": "0"}
+_ALIKE: Final = {"VLLM_BATCH_INVARIANT": "1"}
+"""A row is computed alike however many share its step."""
 SIDES: Final[Mapping[str, Side]] = {
     "ours_63": Side(speculative=speculative_config(63)),
     "none": Side(is_forced=False),
@@ -66,35 +73,47 @@ SIDES: Final[Mapping[str, Side]] = {
     "ours_127": Side(speculative=speculative_config(127)),
     "ngram_31": Side(speculative=_ngram(31)),
     "none_on_v1": Side(environment=_V1),
+    "tiny_none_on_v1": Side(model="tiny", environment=_V1 | _ALIKE),
+    "tiny_ours_15": Side(model="tiny", speculative=speculative_config(15), environment=_ALIKE),
+    "ngram_15": Side(speculative=_ngram(15)),
     "small_none": Side(model="small"),
     "small_ours_63": Side(model="small", speculative=speculative_config(63)),
-    "ngram_15": Side(speculative=_ngram(15)),
     "small_none_on_v1": Side(model="small", environment=_V1),
 }
 """In the order of their worth, for when time runs out."""
 
 
-def shape_folder(config: Path | None, tokenizer: Path, folder: Path) -> Path:
-    """Return a folder with a config, a tokenizer and no weights."""
+def model_folders(
+    tokenizer: Path, place: Path, *, shape: Path | None, small: Path | None
+) -> dict[str, Path]:
+    """Return where each model is: a config and a tokenizer, but for the small one no weights."""
+    large = json.loads(shape.read_text()) if shape else CONFIG
+    found = {
+        "shape": _without_weights(large, tokenizer, place / "shape"),
+        "tiny": _without_weights(large | TINY, tokenizer, place / "tiny"),
+    }
+    return found if small is None else {**found, "small": small}
+
+
+def _without_weights(config: Mapping[str, Any], tokenizer: Path, folder: Path) -> Path:
     folder.mkdir()
     for path in tokenizer.iterdir():
         if path.name not in OF_THE_MODEL:
             shutil.copyfile(path, folder / path.name)
-    shape = json.loads(config.read_text()) if config else CONFIG
-    (folder / "config.json").write_text(json.dumps(shape))
+    (folder / "config.json").write_text(json.dumps(dict(config)))
     return folder
 
 
 @contextmanager
-def serve(name: str, side: Side, folder: Path, place: Path, out: Path) -> Iterator[Server]:
-    """Start a side and give it once it is ready; its log goes to `out`."""
+def serve(name: str, side: Side, folder: Path, place: Path) -> Iterator[Server]:
+    """Start a side and give it once it is ready; its log goes to `place`."""
     port = free_port("127.0.0.1")
     words = _words(side, folder)
     command = [*os.environ["VLLM_PYTHON"].split(), "-m", "vllm.entrypoints.cli.main", "serve",
                str(folder), "--port", str(port), "--host", "127.0.0.1",
                "--served-model-name", "served", *words]  # fmt: skip
     began = time.monotonic()
-    with (out / f"{name}.log").open("wb") as log:
+    with (place / f"{name}.log").open("wb") as log:
         engine = subprocess.Popen(
             command, stdout=log, stderr=log, env=_environment(side, place), start_new_session=True
         )
@@ -107,11 +126,13 @@ def serve(name: str, side: Side, folder: Path, place: Path, out: Path) -> Iterat
 
 
 def _words(side: Side, folder: Path) -> list[str]:
-    words = ["--max-model-len", str(LONGEST_TEXT if side.model == "shape" else 2048),
+    words = ["--max-model-len", str(2048 if side.model == "small" else LONGEST_TEXT),
              "--max-num-seqs", str(MOST_ROWS), "--max-num-batched-tokens", "8192",
              "--gpu-memory-utilization", "0.6"]  # fmt: skip
     if side.model == "shape":
         words += ["--load-format", "dummy", "--quantization", "fp8"]
+    elif side.model == "tiny":
+        words += ["--load-format", "dummy", "--enforce-eager"]
     if side.speculative is not None:
         words += ["--speculative-config", json.dumps(dict(side.speculative))]
     return words
