@@ -1,18 +1,20 @@
 """What other requests of the same tenant said, for drafts of the next one."""
 
-import json
-import tempfile
+import os
 from pathlib import Path
 from threading import Lock
 from typing import Final, Self
 
 import numpy as np
 
-from workers.lookahead.layout import HEADER_LENGTH, TOTAL, block_length
+from workers.lookahead.layout import HEADER_LENGTH, Header, block_length
 from workers.lookahead.token_index import SHARED_LENGTHS, TokenIndex, Tokens
 
 DEFAULT_CAPACITY_TOKENS: Final = 10_000_000
-FORMAT: Final = 1
+MARK: Final = b"lookahead hist 2"
+"""What a saved history begins with; the number is that of its format."""
+_HEADER_BYTES: Final = 8 * HEADER_LENGTH
+_BLOCK_START: Final = len(MARK) + _HEADER_BYTES
 
 
 class HistoryUnreadableError(ValueError):
@@ -42,49 +44,57 @@ class SharedHistory:
             self.index.append(document)
             self.index.separate()
 
-    def save(self, folder: Path) -> None:
-        """Write its arrays and their format, by rename: an interrupted save changes nothing."""
-        with self._writing, tempfile.TemporaryDirectory(dir=folder.parent) as written:
-            new = Path(written) / "history"
-            new.mkdir()
-            np.save(new / "header.npy", self.index.header)
-            np.save(new / "block.npy", self.index.block)
-            (new / "format.json").write_text(json.dumps({"format": FORMAT}))
-            if folder.exists():
-                folder.rename(Path(written) / "old")
-            new.rename(folder)
+    def save(self, file: Path) -> None:
+        """Write it beside `file`, down to the disk, then rename: what is there is old or new."""
+        new = file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            with self._writing, new.open("wb") as written:
+                written.write(MARK + self.index.header.tobytes())
+                written.write(self.index.block)
+                written.flush()
+                os.fsync(written.fileno())
+            new.replace(file)
+        finally:
+            new.unlink(missing_ok=True)
+        _sync(file.parent)
 
     @classmethod
-    def load(cls, folder: Path, *, mapped: bool = False) -> Self:
+    def load(cls, file: Path, *, mapped: bool = False) -> Self:
         """Return a saved history; `mapped`: processes share its pages until one of them writes.
 
         Raises:
             HistoryUnreadableError: It is not there, of another format, or cut short.
         """
         try:
-            _check_format(json.loads((folder / "format.json").read_text()))
-            header = np.load(folder / "header.npy")
-            block = np.load(folder / "block.npy", mmap_mode="c" if mapped else None)
-        except (OSError, ValueError, EOFError) as error:
+            header = _header_in(file)
+            if mapped:
+                block = np.memmap(file, np.int32, mode="c", offset=_BLOCK_START)
+            else:
+                block = np.fromfile(file, np.int32, offset=_BLOCK_START)
+        except (OSError, ValueError) as error:
             raise HistoryUnreadableError(
-                f"{folder} holds no history that can be read: {error}"
+                f"{file} holds no history that can be read: {error}"
             ) from error
-        _check_arrays(folder, header, block)
-        return cls(TokenIndex(header, block))
+        if len(block) != block_length(header):
+            raise HistoryUnreadableError(
+                f"{file} holds {len(block)} numbers, and its header says {block_length(header)}"
+            )
+        return cls(TokenIndex(header, np.asarray(block)))
 
 
-def _check_format(stated: object) -> None:
-    if not isinstance(stated, dict) or stated.get("format") != FORMAT:
-        raise ValueError(f"its format is {stated!r}, and this version reads {FORMAT}")
+def _header_in(file: Path) -> Header:
+    with file.open("rb") as saved:
+        mark, header = saved.read(len(MARK)), saved.read(_HEADER_BYTES)
+    if mark != MARK:
+        raise ValueError(f"it begins with {mark!r}, and this version reads {MARK!r}")
+    if len(header) != _HEADER_BYTES:
+        raise ValueError("it ends within its header")
+    return np.frombuffer(header, np.int64).copy()
 
 
-def _check_arrays(folder: Path, header: np.ndarray, block: np.ndarray) -> None:
-    is_whole = (
-        header.shape == (HEADER_LENGTH,)
-        and header.dtype == np.int64
-        and block.dtype == np.int32
-        and header[TOTAL] >= 0
-        and block.shape == (block_length(header),)
-    )
-    if not is_whole:
-        raise HistoryUnreadableError(f"{folder} holds arrays of another shape than its header says")
+def _sync(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,9 +1,8 @@
 """A history keeps the newest documents apart from one another, and survives on disk."""
 
-import json
+import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from workers.lookahead.drafter import Drafter
@@ -57,30 +56,45 @@ def test_a_later_save_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["history"]
 
 
-def _cut(folder: Path) -> None:
-    block = np.load(folder / "block.npy")
-    np.save(folder / "block.npy", block[:-1])
+@pytest.mark.parametrize("write", [b"", b"another file", b"\x93NUMPY"])
+def test_what_is_no_history_is_refused_by_its_name(tmp_path: Path, write: bytes) -> None:
+    file = tmp_path / "history"
+    file.write_bytes(write)
+    with pytest.raises(HistoryUnreadableError, match=f"{file} holds no history"):
+        SharedHistory.load(file)
+    with pytest.raises(HistoryUnreadableError, match="nowhere"):
+        SharedHistory.load(tmp_path / "nowhere")
 
 
-def _break(folder: Path) -> None:
-    (folder / "header.npy").write_bytes(b"\x93NUMPY")
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("kept", [20, 500, -4])
+def test_one_that_is_cut_short_is_refused(tmp_path: Path, kept: int, *, mapped: bool) -> None:
+    file = tmp_path / "history"
+    SharedHistory.empty(500).save(file)
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(HistoryUnreadableError, match=str(file)):
+        SharedHistory.load(file, mapped=mapped)
 
 
-def _age(folder: Path) -> None:
-    (folder / "format.json").write_text(json.dumps({"format": 0}))
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_save_that_is_interrupted_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    file, history = tmp_path / "history", SharedHistory.empty(500)
+    history.add(range(50))
+    history.save(file)
+    before = file.read_bytes()
+    history.add(range(100, 150))
 
+    def interrupted(*_: object) -> None:
+        raise OSError("no space left")
 
-def _lose(folder: Path) -> None:
-    (folder / "block.npy").unlink()
-
-
-@pytest.mark.parametrize("harm", [_cut, _break, _age, _lose])
-def test_what_cannot_be_read_is_refused_by_its_folder(tmp_path: Path, harm) -> None:
-    folder = tmp_path / "history"
-    SharedHistory.empty(500).save(folder)
-    harm(folder)
-    with pytest.raises(HistoryUnreadableError, match=str(folder)):
-        SharedHistory.load(folder)
+    where = os if call == "fsync" else Path
+    monkeypatch.setattr(where, call, interrupted)
+    with pytest.raises(OSError, match="no space left"):
+        history.save(file)
+    assert file.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["history"]
 
 
 def test_ten_million_tokens_take_under_sixteen_bytes_each() -> None:
