@@ -10,6 +10,9 @@ class Drafter(Protocol):
     def propose(self, tokens: Sequence[int], most: int) -> Sequence[int]:
         """Give back up to `most` tokens that may follow `tokens`, which only ever grow."""
 
+    def shorten(self, kept: int) -> None:
+        """Take in that only so many of the last guesses are verified."""
+
 
 MakeDrafter = Callable[[], Drafter]
 """What begins a drafter for each row."""

@@ -135,6 +135,8 @@ class Engine:
             log.warning("the KV cache takes %d bytes where the plan gave it %d", real, planned)
 
     def _warm_up(self) -> None:
+        if self.settings.make_drafter is not None:
+            self.settings.make_drafter().propose([0, 0], 1)  # compiles, before anyone waits for it
         row = self._cache.reserve(WARM_UP_TOKENS + 1)
         if row is not None:
             self._runner.forward([Segment(row, [0] * WARM_UP_TOKENS)])

@@ -126,7 +126,11 @@ class Sequence:
         if self._drafter is None or room <= 0:
             return ()
         guesses, grammar = self._drafter.propose(self.tokens, room), self.generation.grammar
-        return grammar.allowed(guesses) if grammar else guesses
+        if grammar is None:
+            return guesses
+        allowed = grammar.allowed(guesses)
+        self._drafter.shorten(len(allowed))
+        return allowed
 
     def accept(self, logits: Tensor) -> Progress | None:
         """Choose the next token; give back what it adds for the reader, if anything."""

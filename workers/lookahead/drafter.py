@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from workers.lookahead.drafting import draft, step
+from workers.lookahead.drafting import COUNT, draft, step
 from workers.lookahead.history import SharedHistory
 from workers.lookahead.layout import Block
 from workers.lookahead.request_state import NO_BLOCK, NO_HEADER, RequestState
@@ -48,6 +48,11 @@ class Drafter:
                      state.numbers, new, self._bounded(most), state.drafted)  # fmt: skip
         drafted: list[int] = state.drafted[:count].tolist()
         return drafted
+
+    def shorten(self, request: Hashable, kept: int) -> None:
+        """Take in that only so many tokens of a request's last draft are verified."""
+        numbers = self._requests[request].numbers
+        numbers[COUNT] = min(numbers[COUNT], kept)
 
     def propose_batch(self, turns: Sequence[Turn]) -> list[list[int]]:
         """Return a draft for each turn, in order."""

@@ -1,5 +1,6 @@
 """Guesses save forwards and change nothing."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,25 @@ def test_a_grammar_that_has_stopped_costs_its_own_row_alone(engine: Engine) -> N
         bad = Asked(engine, PROMPTS[1], max_tokens=4, grammar=stopped)
     assert (bad.finish().failure or "").startswith("the grammar stopped: ")
     assert good.finish().failure is None
+
+
+class _Noting:
+    """A drafter that guesses nothing and keeps what it is asked."""
+
+    def __init__(self, asked: list[int]) -> None:
+        self._asked = asked
+
+    def propose(self, tokens: Sequence[int], most: int) -> Sequence[int]:
+        self._asked.append(len(tokens))
+        return ()
+
+    def shorten(self, kept: int) -> None:
+        return
+
+
+def test_a_started_engine_has_drafted_once_so_that_no_request_waits_for_the_compiler(
+    checkpoint: Path,
+) -> None:
+    asked: list[int] = []
+    start_engine(checkpoint, make_drafter=lambda: _Noting(asked)).stop()
+    assert asked == [2]

@@ -10,6 +10,7 @@ from typing import Any
 from workers.runtimes.container import failures
 from workers.runtimes.container.docker_engine import connected
 from workers.runtimes.container.mark import LEASE_VARIABLE, Mark
+from workers.runtimes.engine_cache import engine_cache
 
 PYTHON = "python3"
 _QUESTION = "import importlib.metadata as each; print(each.version({package!r}))"
@@ -25,12 +26,6 @@ class Image:
     def cache_folder(self, environment: Mapping[str, str]) -> Path:
         """Return where this host keeps what engines of this image compile, there or not."""
         return engine_cache(environment) / self.id.rpartition(":")[2][:16]
-
-
-def engine_cache(environment: Mapping[str, str]) -> Path:
-    """Return where this host keeps what engines compile, there or not."""
-    named = environment.get("ENGINE_CACHE_DIR") or "~/.cache/enginehouse"
-    return Path(named).expanduser().absolute()
 
 
 def find_image(reference: str, environment: Mapping[str, str]) -> Image:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.domain.spec.choices import RerankTemplate
-from workers.engine.drafts import MakeDrafter
+from workers.engine.drafts import Drafter, MakeDrafter
 from workers.engine.settings import EngineSettings, Policy
 
 TASKS: Mapping[str, bool | None] = {"auto": None, "generate": False, "pool": True}
@@ -52,9 +52,14 @@ def parse(arguments: Sequence[str]) -> tuple[Address, EngineSettings]:
 def _drafters(options: argparse.Namespace) -> MakeDrafter | None:
     if options.lookahead_ngram_size is None:
         return None
-    from workers.runtimes.native.drafting import drafters  # with numba and its compiler
 
-    return drafters(options.lookahead_ngram_size, options.draft_factor, options.device)
+    def begin() -> Drafter:
+        # With numba, which takes a second: a wrong argument or a taken port answers before.
+        from workers.runtimes.native.drafting import drafters
+
+        return drafters(options.lookahead_ngram_size, options.draft_factor, options.device)()
+
+    return begin
 
 
 def _parser() -> argparse.ArgumentParser:

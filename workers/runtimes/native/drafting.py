@@ -12,9 +12,8 @@ DOCUMENTED_FACTOR = 1
 
 
 def drafters(ngram: int, factor: int, device: str = "cpu") -> MakeDrafter:
-    """Return what begins the drafter of a row, compiled."""
+    """Return what begins the drafter of a row; the first that drafts compiles."""
     rule = rule_of(ngram, factor)
-    Drafter(rule).propose(0, [0, 0], 1)  # compiles, or loads what was compiled
     limit = EarnedCap if device == "cpu" else AcceptanceGuard
     return lambda: RowDrafter(rule, limit(rule.longest_draft))
 
@@ -42,6 +41,11 @@ class RowDrafter:
         self._limit.observe(len(self._draft), _agreeing(self._draft, new))
         self._draft = self._drafter.propose(0, new, min(most, self._limit.cap))
         return self._draft
+
+    def shorten(self, kept: int) -> None:
+        """Take in that a grammar allows only so many of the last draft: the rest failed nobody."""
+        self._draft = self._draft[:kept]
+        self._drafter.shorten(0, kept)
 
 
 def _agreeing(draft: Sequence[int], tokens: Sequence[int]) -> int:

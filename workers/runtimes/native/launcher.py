@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.domain.json_text import read_json
+from workers.runtimes.engine_cache import numba_cache
 from workers.runtimes.installed import Installed
 from workers.runtimes.launcher import Ask, Launcher
 
@@ -12,8 +13,8 @@ class NativeLauncher:
     """Started with this program's own interpreter."""
 
     def installed(self, environment: Mapping[str, str], *, own_python: str) -> Installed | None:
-        """Return the interpreter as it is."""
-        return Installed(python=own_python)
+        """Return the interpreter as it is, and where its drafter is compiled to."""
+        return Installed(python=own_python, environment=numba_cache(environment))
 
     def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:
         """Return what the engine says at `/info`."""

@@ -3,10 +3,9 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from workers.runtimes.container.image import engine_cache
+from workers.runtimes.engine_cache import engine_cache, numba_cache
 from workers.runtimes.installed import Installed
 from workers.runtimes.launcher import Ask, Launcher
 from workers.runtimes.own_or_image import own_or_image
@@ -27,14 +26,15 @@ class VllmLauncher:
             reference=environment.get("VLLM_IMAGE", ""),
             environment=environment,
         )
-        return found and _with_drafter(found, engine_cache(environment))
+        return found and _with_drafter(found, environment)
 
     def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:
         """Return what vLLM tells on its pages and wrote into its log."""
         return read_report(ask, log)
 
 
-def _with_drafter(found: Installed, cache: Path) -> Installed:
+def _with_drafter(found: Installed, environment: Mapping[str, str]) -> Installed:
+    cache = engine_cache(environment)
     try:
         part = write_part(cache / "parts")
     except OSError as error:  # only configs that look ahead need it, and vLLM tells of their start
@@ -42,7 +42,7 @@ def _with_drafter(found: Installed, cache: Path) -> Installed:
         return found
     if found.image is not None:
         return replace(found, imports=part)
-    own = {"PYTHONPATH": str(part), "NUMBA_CACHE_DIR": str(cache / "numba")}
+    own = {"PYTHONPATH": str(part), **numba_cache(environment)}
     return replace(found, imports=part, environment={**found.environment, **own})
 
 

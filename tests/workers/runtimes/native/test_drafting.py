@@ -36,6 +36,16 @@ def test_a_row_takes_in_only_what_it_has_not_seen() -> None:
     assert list(drafter.propose(tokens, 9)) == [9, 1]
 
 
+def test_what_a_grammar_cut_off_counts_as_no_failure() -> None:
+    drafter, period = drafters(8, 1, "cuda")(), list(range(10, 30))
+    tokens, lengths = [*period, *period], []
+    for step in range(80):
+        lengths.append(len(drafter.propose(tokens, 8)))
+        drafter.shorten(2)  # of which both are right
+        tokens += [*period[:2], 1000 + step, *period]
+    assert lengths == [8] * 80
+
+
 @pytest.mark.parametrize(("device", "first", "last"), [("cpu", 4, 0), ("cuda", 8, 1)])
 def test_drafts_that_are_never_right_grow_short_and_long_again(
     device: str, first: int, last: int
@@ -72,9 +82,10 @@ def test_the_command_line_says_whether_rows_draft() -> None:
     assert list(make().propose(TEXT, 9)) == [4, 5, 6, 1]
 
 
-def test_without_lookahead_no_compiler_is_loaded() -> None:
+def test_a_command_line_is_read_before_any_compiler_is_loaded() -> None:
     code = (
         "import sys; from workers.runtimes.native.command_line import parse;"
-        "parse(['--model-dir', 'x']); assert 'numba' not in sys.modules"
+        "parse(['--model-dir', 'x', '--lookahead-ngram-size', '8']);"
+        "assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
