@@ -7,7 +7,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from workers.lookahead.layout import HEADER_LENGTH, Header, block_length
+from workers.lookahead.layout import HEADER_LENGTH, Block, Header, block_length
 from workers.lookahead.token_index import SHARED_LENGTHS, TokenIndex, Tokens
 
 DEFAULT_CAPACITY_TOKENS: Final = 10_000_000
@@ -50,7 +50,7 @@ class SharedHistory:
         try:
             with self._writing, new.open("wb") as written:
                 written.write(MARK + self.index.header.tobytes())
-                written.write(self.index.block)
+                written.write(self.index.block.data)
                 written.flush()
                 os.fsync(written.fileno())
             new.replace(file)
@@ -67,10 +67,7 @@ class SharedHistory:
         """
         try:
             header = _header_in(file)
-            if mapped:
-                block = np.memmap(file, np.int32, mode="c", offset=_BLOCK_START)
-            else:
-                block = np.fromfile(file, np.int32, offset=_BLOCK_START)
+            block = _mapped(file) if mapped else np.fromfile(file, np.int32, offset=_BLOCK_START)
         except (OSError, ValueError) as error:
             raise HistoryUnreadableError(
                 f"{file} holds no history that can be read: {error}"
@@ -79,7 +76,11 @@ class SharedHistory:
             raise HistoryUnreadableError(
                 f"{file} holds {len(block)} numbers, and its header says {block_length(header)}"
             )
-        return cls(TokenIndex(header, np.asarray(block)))
+        return cls(TokenIndex(header, block))
+
+
+def _mapped(file: Path) -> Block:
+    return np.asarray(np.memmap(file, np.int32, mode="c", offset=_BLOCK_START))
 
 
 def _header_in(file: Path) -> Header:
