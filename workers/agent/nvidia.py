@@ -25,6 +25,8 @@ _KINDS = (
 _SLICE = re.compile(r"\s*\bMIG (\d+g\.\d+gb)")
 _SLICES = {("H100", "3g.40gb"): "H100_40GB"}
 """GPU and profile of a slice -> the kind under which configs ask for it."""
+FIRST_SLICE_INDEX, SLICE_INDEXES = 100, 10
+"""Slice 2 of GPU 1 has the index 112: a number of its own, behind those of whole GPUs."""
 _MOST_USERS = 16
 _A100_SMALL_BYTES = 48 * 1024**3
 _log = logging.getLogger(__name__)
@@ -114,8 +116,7 @@ def _answering_devices(index: int) -> list[dict[str, Any]]:
     """
     try:
         whole = pynvml.nvmlDeviceGetHandleByIndex(index)
-        handles = _slices(whole) if _is_split(whole) else [whole]
-        return [_device(index, handle) for handle in handles]
+        return _slices(index, whole) if _is_split(whole) else [_device(index, whole)]
     except pynvml.NVMLError as error:
         _warn_once(f"GPU {index} does not answer and is left out: {error}")
         return []
@@ -130,12 +131,26 @@ def _is_split(whole: Any) -> bool:
     return bool(current)
 
 
-def _slices(whole: Any) -> list[Any]:
-    found = []
-    for number in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(whole)):
-        with suppress(pynvml.NVMLError):  # there may be fewer than the most
-            found.append(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(whole, number))
-    return found
+def _slices(index: int, whole: Any) -> list[dict[str, Any]]:
+    """Return the slices that answer; one that does not hides no other."""
+    most = pynvml.nvmlDeviceGetMaxMigDeviceCount(whole)
+    numbered = [each for number in range(most) if (each := _slice(index, whole, number))]
+    if not numbered:
+        _warn_once(
+            f"GPU {index} is split (MIG) and none of its slices answers: nothing runs there until "
+            "`nvidia-smi mig -cgi … -C` makes some, or `nvidia-smi -mig 0` ends the split"
+        )
+    return numbered
+
+
+def _slice(index: int, whole: Any, number: int) -> dict[str, Any] | None:
+    try:
+        handle = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(whole, number)
+        return _device(FIRST_SLICE_INDEX + SLICE_INDEXES * index + number, handle)
+    except pynvml.NVMLError as error:
+        if getattr(error, "value", None) != pynvml.NVML_ERROR_NOT_FOUND:  # fewer than the most
+            _warn_once(f"slice {number} of GPU {index} does not answer and is left out: {error}")
+        return None
 
 
 def _device(index: int, handle: Any) -> dict[str, Any]:

@@ -16,15 +16,22 @@ from controlplane.domain.device_users import DeviceUser
 from tests.waiting import wait_for
 from workers.agent import inventory, nvidia
 
+NOT_FOUND = 6
+
 
 class StandInError(Exception):
     """What every call of the library may raise."""
+
+    def __init__(self, words: str, value: int = 999) -> None:
+        super().__init__(words)
+        self.value = value
 
 
 class StandInLibrary:
     """NVIDIA's library with two GPUs, as `pynvml` presents it; named calls fail on GPU 0."""
 
     NVMLError = StandInError
+    NVML_ERROR_NOT_FOUND = NOT_FOUND
 
     def __init__(self, *failing: str, pids: Sequence[int] = ()) -> None:
         self._failing = failing
@@ -106,7 +113,7 @@ class SplitLibrary(StandInLibrary):
 
     def nvmlDeviceGetMigDeviceHandleByIndex(self, handle: int, number: int) -> int:
         if 100 + number not in self.SLICES:
-            raise StandInError("Not Found")
+            raise StandInError("Not Found", NOT_FOUND)
         return 100 + number
 
     def nvmlDeviceGetName(self, handle: int) -> str:
@@ -123,11 +130,47 @@ def test_a_gpu_that_is_split_is_reported_as_its_slices_each_a_kind_of_its_own(
     monkeypatch.setattr(nvidia, "pynvml", SplitLibrary())
     *gpus, _ = inventory.devices("host-1")
     assert [(gpu["uuid"], gpu["index"], gpu["kind"]) for gpu in gpus] == [
-        ("GPU-100", 0, "H100_40GB"),
-        ("GPU-101", 0, "H100_MIG_1g_10gb"),
+        ("GPU-100", 100, "H100_40GB"),
+        ("GPU-101", 101, "H100_MIG_1g_10gb"),
         ("GPU-1", 1, "H100"),
     ]
     assert all(DeviceBody.model_validate(gpu) for gpu in gpus)
+
+
+class LosingLibrary(SplitLibrary):
+    """Slice 100 is lost while it is looked at."""
+
+    def nvmlDeviceGetMemoryInfo(self, handle: int) -> Any:
+        if handle == 100:
+            raise StandInError("GPU is lost")
+        return super().nvmlDeviceGetMemoryInfo(handle)
+
+
+class EmptyLibrary(SplitLibrary):
+    """GPU 0 is split, and nobody has made a slice."""
+
+    SLICES: ClassVar = {}
+
+
+@pytest.mark.parametrize(
+    ("library", "left", "said"),
+    [
+        (LosingLibrary, ["GPU-101", "GPU-1"], "slice 0 of GPU 0 does not answer"),
+        (EmptyLibrary, ["GPU-1"], "GPU 0 is split (MIG) and none of its slices answers"),
+    ],
+)
+def test_a_slice_that_is_left_out_is_named_and_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    library: type[SplitLibrary],
+    left: list[str],
+    said: str,
+) -> None:
+    nvidia._warn_once.cache_clear()
+    monkeypatch.setattr(nvidia, "pynvml", library())
+    assert [gpu["uuid"] for gpu in inventory.devices("host-1")[:-1]] == left
+    assert [record.message for record in caplog.records if said in record.message]
+    assert len(caplog.records) == 1
 
 
 def test_a_gpu_without_a_utilization_is_reported_without_one(fail: Any) -> None:
