@@ -3,7 +3,7 @@
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from workers.lookahead.history import SharedHistory
 from workers.lookahead.rules import DraftRule
 
 BATCH_FILES = 200
+SAME_PLACE_PARTS = 2
+"""`util/retry.py` is the same file wherever it is installed, in whatever version."""
 LONGEST_FILE_CHARACTERS = 60_000
 CONTEXT_TOKENS = 400
 STEPS = 10_000
@@ -25,18 +27,33 @@ TREE_DEPTH, TREE_FACTOR = 64, 4.0
 
 
 def documents(tokenizer: Tokenizer, tokens: int) -> list[Tokens]:
-    """Return installed source files as token ids, at least so many tokens in all."""
+    """Return installed source files as token ids, at least so many tokens in all, no file twice."""
     found: list[Tokens] = []
     paths = sorted(
         path for root in map(Path, sys.path) if root.is_dir() for path in root.rglob("*.py")
     )
     random.Random(3).shuffle(paths)
-    for start in range(0, len(paths), BATCH_FILES):
-        texts = [_text(path) for path in paths[start : start + BATCH_FILES]]
-        found += [np.array(each.ids, dtype=np.int32) for each in tokenizer.encode_batch(texts)]
+    texts = list(each_once((path, _text(path)) for path in paths))
+    for start in range(0, len(texts), BATCH_FILES):
+        batch = tokenizer.encode_batch(texts[start : start + BATCH_FILES])
+        found += [np.array(each.ids, dtype=np.int32) for each in batch]
         if sum(map(len, found)) >= tokens:
             break
     return found
+
+
+def each_once(files: Iterable[tuple[Path, str]]) -> Iterator[str]:
+    """Yield the text of each file of which none before had the same words, or the same place.
+
+    Packages are installed in several versions and carry copies of others: what is to be unseen
+    would else stand in the history.
+    """
+    seen: set[object] = set()
+    for path, text in files:
+        signs = {path.parts[-SAME_PLACE_PARTS:], hash(tuple(text.split()))}
+        if text.strip() and not signs & seen:
+            yield text
+        seen |= signs
 
 
 def _text(path: Path) -> str:
