@@ -42,7 +42,8 @@ class EngineHostSettings(ProcessSettings):
     """Where this host's own Docker engine listens."""
 
     engine_cache_dir: str = variable("ENGINE_CACHE_DIR", "~/.cache/enginehouse")
-    """What engines in containers compile is kept here, in one folder for each image."""
+    """What engines in containers compile is kept here, in one folder for each image; what our
+    drafter compiles (`numba`) and what vLLM's Python imports of it (`parts`), for all engines."""
 
     engine_container_writable: bool = variable("ENGINE_CONTAINER_WRITABLE", False)
     """`1`: engines may write into their container's own file system, for images that do not start
