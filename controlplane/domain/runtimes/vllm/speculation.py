@@ -8,6 +8,7 @@ from controlplane.domain.commands.lookahead import REASON, SPECULATOR, lookahead
 from controlplane.domain.commands.numbers import clean, json_value, whole_number
 from controlplane.domain.commands.options import Option
 from controlplane.domain.commands.report import Choice
+from controlplane.domain.runtimes.vllm.drafter import CLASS
 from controlplane.domain.runtimes.vllm.engine_options import Held
 
 _FROM_TEXT = frozenset({"ngram", "[ngram]", "ngram_gpu", "suffix"})
@@ -24,7 +25,7 @@ def carry_speculation(draft: Draft, options: Sequence[Option]) -> None:
     flag = " ".join(option.text for option in options)
     asked = _merged(options)
     method = str(asked.get("method") or asked.get("model") or "").lower()
-    if method in _FROM_TEXT:
+    if method in _FROM_TEXT or asked.get("model") == CLASS:
         given = asked.get("num_speculative_tokens")
         drafted = given if isinstance(given, int) and given > 0 else _DEFAULT_DRAFT.get(method, 5)
         draft.change(flag, SPECULATOR, lookahead_for(drafted), REASON)

@@ -1,6 +1,7 @@
 """Lookahead under vLLM is drafted by our class, or by its n-gram where it has no place for that."""
 
 import json
+import shlex
 from types import MappingProxyType
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from controlplane.domain.rules.examples import LLAMA_8B
 from controlplane.domain.runtimes import RUNTIMES, Start
 from controlplane.domain.runtimes.capability import Feature, Support
+from controlplane.domain.runtimes.importing import import_command
 from controlplane.domain.runtimes.vllm import drafter
 from controlplane.domain.runtimes.vllm.capabilities import VERSIONS
 from controlplane.domain.spec import parse_mapping
@@ -46,3 +48,10 @@ def test_a_version_without_the_hook_drafts_by_its_own_ngram_and_is_named(
     can = RUNTIMES["vllm"].capabilities.capability(Feature.LOOKAHEAD, "H200", "0.33")
     assert can.claimed is Support.EMULATED
     assert "n-gram" in can.how
+
+
+def test_the_words_of_our_drafter_are_read_back_as_lookahead() -> None:
+    words = shlex.quote(json.dumps(drafter.speculative_config(61)))
+    imported = import_command(f"vllm serve a/b --speculative-config {words}")
+    assert "speculative_decoding_mode: LOOKAHEAD_DECODING" in imported.text
+    assert "lookahead_ngram_size: 32" in imported.text
