@@ -12,6 +12,7 @@ token for token. And SmolLM2, where its folder is given, copies pages with its o
 
 import argparse
 import json
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -39,7 +40,7 @@ class Measured:
         self._path = folder / "lookahead.json"
         self._began = time.monotonic()
         self.figures: dict[str, Any] = {
-            "what": "lookahead", "device": device, "date": time.strftime("%Y-%m-%d"),
+            "what": "lookahead", "gpu": device, "date": time.strftime("%Y-%m-%d"),
             "command": "benchmarks/gpu/lookahead.sh", "sides": {},
         }  # fmt: skip
 
@@ -133,9 +134,13 @@ _FIGURES = {"shape": _recorded, "tiny": _free, "small": _copied}
 
 
 def _device() -> str:
-    from workers.agent.nvidia import devices
-
-    return next((str(each["kind"]) for each in devices()), "none")
+    """Return name, memory and driver of the GPU; `none` in a rehearsal."""
+    query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+    try:
+        asked = subprocess.run(query, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return "none"
+    return asked.stdout.splitlines()[0].strip()
 
 
 def _options() -> argparse.Namespace:
