@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import evidence_encoder_speed as encoder_speed
 from benchmarks import evidence_encoders as encoders
 from benchmarks import evidence_faults as faults
-from benchmarks import evidence_formats as formats
+from benchmarks import evidence_lookahead as lookahead
 from benchmarks import evidence_media as media
 from benchmarks import evidence_memory as memory
 from benchmarks import evidence_native as native
@@ -171,6 +171,7 @@ _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "take_down": serving.taken_down,
     "large_take_down": serving.taken_down,
     "trtllm": trtllm.asked,
+    "lookahead": lookahead.measured,
 }
 _TELLS_FAILURE = ("kill", "out_of_memory", "trtllm")
 """What is told by its own section even where it failed."""

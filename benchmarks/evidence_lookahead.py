@@ -1,0 +1,84 @@
+"""What was seen of lookahead under vLLM on a GPU: speed by side, and free answers compared."""
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+from typing import Any
+
+from benchmarks.evidence_table import table
+
+_NAMES = {
+    "none": "none, newer runner",
+    "none_on_v1": "none, older runner",
+    "ngram_15": "vLLM's n-gram, 15",
+    "ngram_31": "vLLM's n-gram, 31",
+    "ngram_63": "vLLM's n-gram, 63",
+    "ours_63": "ours, 63",
+    "ours_127": "ours, 127",
+}
+_COLUMNS = (
+    "drafts", "1 % of lines edited, tokens/s", "accepted a draft", "unchanged file",
+    "text of its own", "4 edited at once", "8 edited at once",
+)  # fmt: skip
+_EDITED = "edited_1_percent_"
+_FREE = ("tiny_none_on_v1", "tiny_ours_15")
+_WHAT = """
+The shape of Qwen3-8B in FP8 with made-up weights, whose sampler says recorded answers under the
+older runner: drafts are accepted as those texts have it, and a step costs what it costs. Tokens a
+second from the first token to the last; one edited request is the median of three. vLLM serves by
+itself, without a gateway."""
+
+
+def measured(name: str, found: Mapping[str, Any]) -> str:
+    """Return the table of all sides that were measured, and what held of the answers."""
+    sides = found["sides"]
+    rows = [(words, *_cells(sides[side])) for side, words in _NAMES.items() if side in sides]
+    more = [_WHAT, "", *_kept_to_record(sides), *_free(sides)]
+    return table("Lookahead under vLLM on a GPU", name, found, _COLUMNS, rows, more)
+
+
+def speed(side: Mapping[str, Any], what: str) -> float | None:
+    """Return tokens a second of a side; of single edited requests the median."""
+    if what != "edited":
+        return side[what]["tokens_per_second"] if what in side else None
+    found = [each["tokens_per_second"] for each in _single(side)]
+    return median(found) if found else None
+
+
+def _cells(side: Mapping[str, Any]) -> Iterator[str]:
+    yield _told(speed(side, "edited"))
+    told = "accepted_per_draft"
+    accepted = [each[told] for each in _single(side) if told in each]
+    yield f"{median(accepted):.1f}" if accepted else ""
+    for what in ("verbatim", "unlike", f"{_EDITED}at_once_4", f"{_EDITED}at_once_8"):
+        yield _told(speed(side, what))
+
+
+def _single(side: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [each for name, each in side.items() if name.removeprefix(_EDITED).isdigit()]
+
+
+def _told(rate: float | None) -> str:
+    return "" if rate is None else f"{rate:,.0f}"
+
+
+def _kept_to_record(sides: Mapping[str, Any]) -> Iterator[str]:
+    said = [
+        figure["is_recorded_answer"]
+        for side in sides.values() for figure in side.values()
+        if isinstance(figure, Mapping) and "is_recorded_answer" in figure
+    ]  # fmt: skip
+    if said:
+        yield f"- {sum(said)} of {len(said)} figures have the recorded answers, token for token."
+
+
+def _free(sides: Mapping[str, Any]) -> Iterator[str]:
+    plain, drafted = (sides.get(name, {}) for name in _FREE)
+    both = [name for name in plain if name.startswith("free_") and name in drafted]
+    if not both:
+        return
+    alike = sum(plain[name]["token_ids"] == drafted[name]["token_ids"] for name in both)
+    accepted = sum(drafted[name].get("num_accepted_tokens", 0) for name in both)
+    yield (
+        f"- A tiny shape that answers freely, each row computed alike: {alike} of {len(both)} "
+        f"answers are the same with drafts and without, {accepted:.0f} drafted tokens among them."
+    )
