@@ -31,8 +31,13 @@ itself, without a gateway."""
 def measured(name: str, found: Mapping[str, Any]) -> str:
     """Return the table of all sides that were measured, and what held of the answers."""
     sides = found["sides"]
-    rows = [(words, *_cells(sides[side])) for side, words in _NAMES.items() if side in sides]
-    more = [_WHAT, "", *_kept_to_record(sides), *_free(sides)]
+    measured_sides = {side: each for side, each in sides.items() if "ready_seconds" in each}
+    rows = [
+        (words, *_cells(measured_sides[side]))
+        for side, words in _NAMES.items()
+        if side in measured_sides
+    ]
+    more = [_WHAT, "", *_kept_to_record(measured_sides), *_free(measured_sides), *_left(sides)]
     return table("Lookahead under vLLM on a GPU", name, found, _COLUMNS, rows, more)
 
 
@@ -69,6 +74,12 @@ def _kept_to_record(sides: Mapping[str, Any]) -> Iterator[str]:
     ]  # fmt: skip
     if said:
         yield f"- {sum(said)} of {len(said)} figures have the recorded answers, token for token."
+
+
+def _left(sides: Mapping[str, Any]) -> Iterator[str]:
+    left = [_NAMES[side] for side, each in sides.items() if "not_run" in each and side in _NAMES]
+    if left:
+        yield f"- Not run, time was over: {'; '.join(left)}."
 
 
 def _free(sides: Mapping[str, Any]) -> Iterator[str]:

@@ -21,8 +21,9 @@ from workers.lookahead.row_states import RowState, RowStates
 from workers.lookahead.rules import DraftRule
 from workers.lookahead.token_index import as_block
 
-BREAK_EVEN_TOKENS: Final = 0.5
-"""Accepted tokens that make up for the longer step."""
+BREAK_EVEN_TOKENS: Final = 0.15
+"""Accepted tokens that make up for the longer step: on one H200 and the older model runner a step of
+64 tokens took 6.7 ms and one of a single token 6.2 (docs/evidence.md)."""
 MOST_STEP_TOKENS: Final = 512
 """Of all rows: vLLM has no graph for more, and verifying them would cost arithmetic."""
 WARM_UP = ([[3]], np.array([8]), np.array([[1, 2, 3, 4, 1, 2, 3, 3]], dtype=np.int32))
@@ -41,7 +42,8 @@ class LookaheadProposer:
         self._rule = DraftRule.filling(self._cap)
         self._numbers = self._rule.numbers()
         self._rows = self._no_rows()
-        self.propose(*WARM_UP)  # compiled, or loaded from where it was, before vLLM is ready
+        for _ in range(2):  # the second finds the first again: all is compiled before vLLM is ready
+            self.propose(*WARM_UP)
         self._rows = self._no_rows()
 
     def load_model(self, *_given: Any, **_named: Any) -> None:
