@@ -4,6 +4,7 @@ from controlplane.domain.rules.speculation import (
     lookahead,
     lookahead_exclusions,
     lookahead_sizes,
+    lookahead_under_vllm,
     v2_drafts,
 )
 
@@ -11,5 +12,6 @@ RULES = (
     *lookahead.RULES,
     *lookahead_exclusions.RULES,
     *lookahead_sizes.RULES,
+    *lookahead_under_vllm.RULES,
     *v2_drafts.RULES,
 )
