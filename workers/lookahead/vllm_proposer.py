@@ -22,8 +22,8 @@ from workers.lookahead.rules import DraftRule
 from workers.lookahead.token_index import as_block
 
 BREAK_EVEN_TOKENS: Final = 0.15
-"""Accepted tokens that make up for the longer step: on one H200 and the older model runner a step of
-64 tokens took 6.7 ms and one of a single token 6.2 (docs/evidence.md)."""
+"""Accepted tokens that make up for the longer step: on one H200, with the older model runner, a
+step of 64 tokens took 6.7 ms and one of a single token 6.2 (docs/evidence.md)."""
 MOST_STEP_TOKENS: Final = 512
 """Of all rows: vLLM has no graph for more, and verifying them would cost arithmetic."""
 WARM_UP = ([[3]], np.array([8]), np.array([[1, 2, 3, 4, 1, 2, 3, 3]], dtype=np.int32))
