@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 
 from benchmarks import cpu_time
 from tests.waiting import wait_for
@@ -18,3 +20,19 @@ def test_what_a_process_and_its_children_compute_is_counted() -> None:
             busy.kill()
     assert cpu_time.of_process(os.getpid()) > before
     assert cpu_time.of_process(busy.pid) == 0
+
+
+def test_a_thread_that_has_ended_is_counted() -> None:
+    """The web process has one for each request, which ends with it."""
+    worked: list[float] = []
+
+    def work() -> None:
+        while time.thread_time() < 0.01:
+            pass
+        worked.append(time.thread_time())
+
+    before = cpu_time.of_process(os.getpid())
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert cpu_time.of_process(os.getpid()) - before >= worked[0]
