@@ -221,7 +221,8 @@ def installation(folder: Path, *, stop_engines: bool = True) -> Iterator[Install
 
 def _show(running: Installation) -> None:
     """Write what the processes said last, which is shown with a failure only."""
-    sys.stdout.write("\n".join(running.log().splitlines()[-400:]))
+    # Not to where a benchmark prints its report.
+    sys.stderr.write("\n".join(running.log().splitlines()[-400:]))
 
 
 @contextmanager
