@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Collection, Iterable
 from functools import cache
+from typing import NamedTuple
 
 import redis
 from django.conf import settings
@@ -71,18 +72,41 @@ def _bumped_with_everything(changes: Collection[tuple[str, str]]) -> int:
     return version
 
 
+class RoutesSince(NamedTuple):
+    """The present version, whether all that changed up to it is named, and what was named since."""
+
+    version: int
+    is_named: bool
+    changes: dict[str, list[str]] | None
+    """By kind; None where that was everything."""
+
+
+_SINCE = """
+    SELECT routes.version, routes.named_version = routes.version, change.kind, change.name
+    FROM accounts_routesversion AS routes
+    LEFT JOIN accounts_routeschange AS change ON change.version > %s
+    WHERE routes.id = 1
+"""
+"""As one statement, since it is asked after each change of a route."""
+
+
+def routes_since(version: int) -> RoutesSince:
+    """Return the present version, and what was named after that one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SINCE, [version])
+        rows = cursor.fetchall()
+    found: dict[str, list[str]] = {}
+    for _, _, kind, name in rows:
+        if kind is not None:
+            found.setdefault(kind, []).append(name)
+    now, is_named = rows[0][:2] if rows else (0, False)
+    return RoutesSince(now, is_named, None if EVERYTHING in found else found)
+
+
 def routes_versions() -> tuple[int, bool]:
     """Return the present version, and whether all that changed up to it is named."""
     row = RoutesVersion.objects.filter(id=1).first()
     return (row.version, row.named_version == row.version) if row else (0, False)
-
-
-def routes_changes_after(version: int) -> dict[str, list[str]] | None:
-    """Return what was named after that version, by kind; None where that was everything."""
-    found: dict[str, list[str]] = {}
-    for kind, name in RoutesChange.objects.filter(version__gt=version).values_list("kind", "name"):
-        found.setdefault(kind, []).append(name)
-    return None if EVERYTHING in found else found
 
 
 @transaction.atomic

@@ -14,12 +14,12 @@ from typing import Any
 from django.db import connection, transaction
 
 from apps.accounts.routes_version import (
-    routes_changes_after,
+    routes_since,
     routes_version_bump,
     routes_versions,
 )
 from apps.routes.checking import RoutesCheck, unnamed_of
-from apps.routes.snapshot import Named, routes_rows
+from apps.routes.rows import Named, routes_rows
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire.routes import FORMAT, KINDS, Place, RoutesDigest, rows_of
 
@@ -86,20 +86,27 @@ class RoutesBook:
 
     def _follow(self) -> tuple[int, bool]:
         """Return the version that the digest now is of, and whether its changes are known."""
-        version, is_named = routes_versions()
-        if self._version is None or version < self._version:
+        if self._version is None:
+            version, is_named = routes_versions()
+            self._begin(version)
+            return version, is_named
+        version, is_named, named = routes_since(self._version)
+        if version < self._version:
             self._begin(version)
         elif version > self._version:
-            changed = _changes_after(self._version) if is_named else None
-            if changed is None:
-                self._begin(version)
+            if is_named and named is not None:
+                self._take(_rows_of(named))
             else:
-                self._digest.put_all(changed)
-                if self._everything is not None:
-                    _put_rows(self._everything, changed)
-                self._last = self._version, changed
+                self._begin(version)
         self._version = version
         return version, is_named
+
+    def _take(self, changed: dict[str, Any]) -> None:
+        assert self._version is not None
+        self._digest.put_all(changed)
+        if self._everything is not None:
+            _put_rows(self._everything, changed)
+        self._last = self._version, changed
 
     def _begin(self, version: int) -> None:
         self._digest, self._last = _digest_of(self._read()), (-1, None)
@@ -152,12 +159,13 @@ def _digest_of(rows: Mapping[str, Any]) -> RoutesDigest:
 
 def _changes_after(version: int) -> dict[str, Any] | None:
     """Return the rows that changed, None for what is gone; None where that may be everything."""
-    named = routes_changes_after(version)
-    return None if named is None else _with_gone(routes_rows(named), named)
+    named = routes_since(version).changes
+    return None if named is None else _rows_of(named)
 
 
-def _with_gone(rows: Mapping[str, dict[str, Any]], named: Named) -> dict[str, Any]:
-    """Return the rows, with None for each that is named and not there."""
+def _rows_of(named: Named) -> dict[str, Any]:
+    """Return the rows that are named, with None for each that is not there."""
+    rows = routes_rows(named)
     found: dict[str, Any] = {"route_tables": rows["route_tables"]}
     for kind in KINDS:
         found[kind] = {**dict.fromkeys(named.get(kind, ())), **rows[kind]}

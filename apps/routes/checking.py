@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from apps.routes.snapshot import keys_that_expired, routes_ids
+from apps.routes.rows import keys_that_expired, routes_ids
 from controlplane.clock import Clock
 from controlplane.domain.wire.routes import KINDS, Place, RoutesDigest
 

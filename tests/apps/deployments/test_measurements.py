@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.routes_version import (
-    routes_changes_after,
+    routes_since,
     routes_version_bump,
     routes_version_current,
 )
@@ -72,7 +72,7 @@ def test_a_ready_replica_that_answers_elsewhere_is_told_to_gateways(node: Node) 
     version, moved = _bumped(), _of(node)[0]
     _report(node, only={moved.id: {"port": 9999}})
     assert routes_version_current() == version + 1
-    assert routes_changes_after(version) == {
+    assert routes_since(version).changes == {
         "replicas": [moved.id],
         "deployments": [moved.deployment_id],
     }
@@ -81,7 +81,7 @@ def test_a_ready_replica_that_answers_elsewhere_is_told_to_gateways(node: Node) 
 def test_an_engine_that_tells_another_version_is_told_to_gateways(node: Node) -> None:
     version, told = _bumped(), _of(node)[0]
     _report(node, only={told.id: {"report": {"version": "2"}}})
-    assert (routes_changes_after(version) or {})["deployments"] == [told.deployment_id]
+    assert (routes_since(version).changes or {})["deployments"] == [told.deployment_id]
 
 
 def test_the_node_was_heard_though_nothing_was_written(node: Node) -> None:

@@ -212,7 +212,7 @@ def test_its_queries_do_not_grow_with_what_there_is(
     for _ in range(3):
         make_replica(deployment=make_deployment(environment="production"))
         make_api_key()
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(5):
         routes_snapshot()
 
 
