@@ -21,6 +21,7 @@ from apps.fleet.models import (
     Worker,
 )
 from apps.leases.database_clock import ClockTimestamp
+from controlplane.compiled_query import CompiledQuery
 
 SILENT_SECONDS = 15
 SILENT = timedelta(seconds=SILENT_SECONDS)
@@ -181,9 +182,14 @@ def builder_is_there() -> bool:
     return live.filter(name__startswith="build.").exists()
 
 
+_GATEWAYS_BEHIND = CompiledQuery(
+    int, lambda version: gateways_live().filter(applied_version__lt=version).only("id")[:1]
+)
+
+
 def gateways_have_applied(version: int) -> bool:
     """Return whether every live gateway works by `version` or a later one; true when none lives."""
-    return not gateways_live().filter(applied_version__lt=version).exists()
+    return not _GATEWAYS_BEHIND.rows(version)
 
 
 def version_applied_by_all() -> int | None:

@@ -4,7 +4,17 @@ from collections import Counter
 from dataclasses import dataclass
 
 from apps.deployments.models import Deployment, Environment, Replica
+from controlplane.compiled_query import CompiledQuery
 from controlplane.domain.lifecycle import ReplicaState
+
+_READY = CompiledQuery(
+    list,
+    lambda deployment_ids: (
+        Replica.objects.filter(wanted="running", state=ReplicaState.READY)
+        .extra(where=["deployment_id = ANY(%s)"], params=[deployment_ids])
+        .only("deployment_id")
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +60,8 @@ def asked_replicas(environment: Environment, candidate: Deployment) -> int | Non
 
 
 def _ready_by_id(*ids: str | None) -> dict[str | None, int]:
-    rows = Replica.objects.filter(deployment_id__in=[each for each in ids if each])
-    ready = rows.filter(wanted="running", state=ReplicaState.READY)
-    return Counter(ready.values_list("deployment_id", flat=True))
+    ready = _READY.rows([each for each in ids if each])
+    return Counter(each.deployment_id for each in ready)
 
 
 def _rule(environment: Environment, carried: int, asked: int | None) -> str:

@@ -1,6 +1,7 @@
 """A person's or a program's wish to promote."""
 
 from django.db import transaction
+from django.db.models import Q
 
 from apps.accounts.models import User
 from apps.accounts.routes_version import routes_version_bump
@@ -22,6 +23,15 @@ from apps.deployments.services.deployments import deployment_activate, deploymen
 from apps.deployments.services.reconcile import deployment_reconcile, deployment_settle_after_commit
 from apps.fleet.selectors import gateways_have_applied
 from apps.rest.errors import NotFound
+from controlplane.compiled_query import CompiledQuery
+
+_HELD = CompiledQuery(
+    int, lambda id: Environment.objects.filter(id=id).select_for_update(no_key=True)
+)
+_SERVED_BY = CompiledQuery(
+    str, lambda id: Environment.objects.filter(Q(current_id=id) | Q(candidate_id=id)).only("id")
+)
+"""The environments of a deployment, and those on their way to it."""
 
 
 @transaction.atomic
@@ -68,8 +78,7 @@ def _locked(environment: Environment, deployment: Deployment) -> tuple[Environme
     """
     models = ServedModel.objects.filter(id=environment.model_id).select_related("team")
     model = models.select_for_update(of=("self",), no_key=True).first()
-    places = Environment.objects.filter(id=environment.id)
-    place = places.select_for_update(no_key=True).first()
+    place = next(iter(_HELD.rows(environment.id)), None)
     if model is None or place is None:
         raise no_environment(environment.name)
     place.model = model
@@ -80,9 +89,8 @@ def _locked(environment: Environment, deployment: Deployment) -> tuple[Environme
 
 
 def _candidate(place: Environment, row: Deployment, user: User | None) -> Deployment:
-    others = Environment.objects.exclude(id=place.id)
-    elsewhere = others.filter(current=row) | others.filter(candidate=row)
-    if promotion_settings(place)["redeploy_on_promotion"] or elsewhere.exists():
+    elsewhere = {each.id for each in _SERVED_BY.rows(row.id)} - {place.id}
+    if promotion_settings(place)["redeploy_on_promotion"] or elsewhere:
         return deployment_copy(deployment=row, user=user)
     return row
 

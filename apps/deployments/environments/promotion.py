@@ -19,6 +19,7 @@ from apps.deployments.models import Deployment, Environment
 from apps.deployments.plan import is_at_rest
 from apps.fleet.selectors import gateways_have_applied
 from controlplane import clock
+from controlplane.compiled_query import CompiledQuery
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState
 
 PROGRESS_DEADLINE = timedelta(hours=1)
@@ -36,6 +37,15 @@ PROMOTION_DEFAULTS: Mapping[str, Any] = {
 
 _PLACES = ("candidate", "current", "retiring")
 _WAITING = ("ready_replicas", "needed_replicas", "waits_for", "most_ready", "gives_up_at")
+_HELD = CompiledQuery(
+    list,
+    lambda ids: (
+        Deployment.objects.extra(where=["id = ANY(%s)"], params=[ids])
+        .defer("spec", "checkpoint")
+        .order_by("id")
+        .select_for_update(no_key=True)
+    ),
+)
 
 
 def promotion_settings(environment: Environment) -> dict[str, Any]:
@@ -74,9 +84,7 @@ def deployments_lock(environment: Environment, *more: str) -> Mapping[str, Deplo
     """
     ids = {place: getattr(environment, f"{place}_id") for place in _PLACES}
     wanted = {each for each in [*ids.values(), *more] if each}
-    mine = Deployment.objects.filter(id__in=sorted(wanted)).order_by("id")
-    rows = mine.defer("spec", "checkpoint").select_for_update(no_key=True)
-    held = {each.id: each for each in rows}
+    held = {each.id: each for each in _HELD.rows(sorted(wanted))}
     for place in _PLACES:
         if ids[place] in held:
             setattr(environment, place, held[ids[place]])

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection, transaction
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from apps.deployments.services.observing import ReplicaReport
 
 # Locked by id, as reconciling locks those of a deployment: no two wait in a ring. What is the same
-# is neither locked nor written.
+# is neither locked nor written, nor what gateways would have to be told, unless they are.
 _STORE = """
     WITH said AS (
-        SELECT * FROM jsonb_to_recordset(%s) AS said (
+        SELECT * FROM jsonb_to_recordset(%(said)s) AS said (
             id text, generation int, host text, port int, probe_port int, pid int,
             report jsonb, metrics jsonb
         )
     ), changed AS (
-        SELECT known.id, known.host, known.port, known.report ->> 'version' AS version
+        SELECT known.id
         FROM deployments_replica AS known JOIN said USING (id, generation)
-        WHERE known.node_id = %s AND known.finished_at IS NULL
+        WHERE known.node_id = %(node_id)s AND known.finished_at IS NULL
             AND (known.observed_at IS NULL
                 OR (
                     known.host, known.port, known.probe_port, known.pid,
@@ -34,46 +34,75 @@ _STORE = """
                         said.host, said.port, said.probe_port, said.pid,
                         coalesce(said.report, known.report), coalesce(said.metrics, known.metrics)
                     ))
+            AND (%(is_told)s OR known.state <> 'ready'
+                OR (known.host, known.port, known.report ->> 'version') IS NOT DISTINCT FROM
+                    (said.host, said.port, coalesce(said.report, known.report) ->> 'version'))
         ORDER BY known.id FOR NO KEY UPDATE OF known
+    ), stored AS (
+        UPDATE deployments_replica AS replica SET
+            host = said.host, port = said.port, probe_port = said.probe_port, pid = said.pid,
+            report = coalesce(said.report, replica.report),
+            metrics = coalesce(said.metrics, replica.metrics),
+            observed_at = statement_timestamp()
+        FROM changed JOIN said USING (id)
+        WHERE replica.id = changed.id
     )
-    UPDATE deployments_replica AS replica SET
-        host = said.host, port = said.port, probe_port = said.probe_port, pid = said.pid,
-        report = coalesce(said.report, replica.report),
-        metrics = coalesce(said.metrics, replica.metrics),
-        observed_at = statement_timestamp()
-    FROM changed JOIN said USING (id)
-    WHERE replica.id = changed.id
-    RETURNING replica.id, replica.deployment_id, replica.state,
-        (changed.host, changed.port, changed.version)
-            IS DISTINCT FROM (replica.host, replica.port, replica.report ->> 'version')
+    SELECT known.id, known.deployment_id, known.generation, known.state, known.wanted,
+        known.ready_at, known.draining_since, deployment.runtime,
+        said.id IS NOT NULL AND
+            (known.host, known.port, known.report ->> 'version') IS DISTINCT FROM
+            (said.host, said.port, coalesce(said.report, known.report) ->> 'version')
+    FROM deployments_replica AS known
+    LEFT JOIN said USING (id, generation)
+    JOIN deployments_deployment AS deployment ON deployment.id = known.deployment_id
+    WHERE known.node_id = %(node_id)s AND known.state NOT IN ('stopped', 'failed')
+    ORDER BY known.ordered_at, known.id
 """
 
 
-@dataclass(frozen=True)
-class _Stored:
+class LiveReplica(NamedTuple):
+    """What of a replica decides where it goes by a report."""
+
     id: str
     deployment_id: str
+    generation: int
     state: str
+    wanted: str
+    ready_at: datetime | None
+    draining_since: datetime | None
+    runtime: str
     is_elsewhere: bool
-    """It answers at another place, or as another version, than gateways were told."""
+    """It answers at another place, or as another version, than was known."""
+
+
+def measurements_store(*, node: Node, reports: Iterable["ReplicaReport"]) -> list[LiveReplica]:
+    """Return all replicas of the node that have not ended, the one ordered first first.
+
+    Of those that say something else than before, what they say is stored. Gateways are told where a
+    ready one answers elsewhere.
+    """
+    said = json.dumps([_said(each) for each in reports])
+    live = _stored(node, said, is_told=False)
+    if any(each.is_elsewhere and each.state == ReplicaState.READY for each in live):
+        _store_and_tell(node, said)
+    return live
 
 
 @transaction.atomic
-def measurements_store(*, node: Node, reports: Iterable["ReplicaReport"]) -> int:
-    """Return how many of the node's replicas say something else than before; only they are written.
-
-    Gateways are told where a ready one answers elsewhere.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(_STORE, [json.dumps([_said(each) for each in reports]), node.id])
-        stored = [_Stored(*row) for row in cursor.fetchall()]
-    moved = [each for each in stored if each.state == ReplicaState.READY and each.is_elsewhere]
+def _store_and_tell(node: Node, said: str) -> None:
+    # Also of those that are not ready: one may have become so in between.
+    moved = [each for each in _stored(node, said, is_told=True) if each.is_elsewhere]
     if moved:
         routes_version_bump(
             replicas=[each.id for each in moved],
             deployments={each.deployment_id for each in moved},
         )
-    return len(stored)
+
+
+def _stored(node: Node, said: str, *, is_told: bool) -> list[LiveReplica]:
+    with connection.cursor() as cursor:
+        cursor.execute(_STORE, {"said": said, "node_id": node.id, "is_told": is_told})
+        return [LiveReplica(*row) for row in cursor.fetchall()]
 
 
 def _said(report: "ReplicaReport") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from apps.deployments.failures import elsewhere, foreign_port, gone_from_node, unexplained
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.nodes.failed_starts import failed_starts_follow
-from apps.deployments.services.measurements import measurements_store
+from apps.deployments.services.measurements import LiveReplica, measurements_store
 from apps.deployments.services.reconcile import Moves, deployment_settle, replicas_move_alone
 from apps.deployments.services.replicas import changes_routes, replica_move_untold
 from apps.fleet.models import Node
@@ -18,10 +18,6 @@ from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 
 LONGEST_VERSION = 64
 _BEFORE_READY = frozenset({ReplicaState.STARTING, ReplicaState.LOADING})
-_READ = (
-    *("id", "generation", "state", "wanted", "ready_at", "draining_since"),
-    "deployment__runtime",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,25 +39,29 @@ class ReplicaReport:
 def replicas_observe(*, node: Node, reports: Sequence[ReplicaReport]) -> None:
     """Store what `node` reports of all that it runs; what it leaves out, it does not run."""
     said = {report.id: _within_its_node(node, report) for report in reports}
-    live = Replica.objects.filter(node=node).exclude(state__in=REPLICA_TERMINAL)
-    rows = list(live.select_related("deployment").only(*_READ).order_by("ordered_at", "id"))
-    known = {row.id: _same_generation(said.get(row.id), row) for row in rows}
+    rows = measurements_store(node=node, reports=said.values())
     _store_versions(node, rows, said)
-    measurements_store(node=node, reports=[each for each in known.values() if each is not None])
-    moved = {row.deployment_id for row in rows if _next_state(row, known[row.id]) is not None}
+    moved = {row.deployment_id for row in rows if _is_moved(row, said)}
     for deployment_id in sorted(moved):
         _settle(deployment_id, partial(_apply_moves, node, said))
     node_replicas_heard(node=node)
 
 
-def _store_versions(node: Node, rows: Sequence[Replica], said: Mapping[str, ReplicaReport]) -> None:
+def _store_versions(
+    node: Node, rows: Sequence[LiveReplica], said: Mapping[str, ReplicaReport]
+) -> None:
     """Note the versions that engines tell; the engine ordered last is the one to believe."""
     told = {}
     for row in rows:
         report = said[row.id].report if row.id in said else None
         if report and (version := report.get("version")):
-            told[row.deployment.runtime] = str(version)[:LONGEST_VERSION]
+            told[row.runtime] = str(version)[:LONGEST_VERSION]
     node_versions_note(node=node, versions=told)
+
+
+def _is_moved(replica: LiveReplica, said: Mapping[str, ReplicaReport]) -> bool:
+    report = _same_generation(said.get(replica.id), replica)
+    return _next_state(replica, report) is not None
 
 
 def _settle(deployment_id: str, moves: Moves) -> None:
@@ -127,11 +127,15 @@ def _refused(report: ReplicaReport, failure: Failure) -> ReplicaReport:
     return replace(nowhere, state=ReplicaState.FAILED, failure=failure)
 
 
-def _same_generation(report: ReplicaReport | None, replica: Replica) -> ReplicaReport | None:
+def _same_generation(
+    report: ReplicaReport | None, replica: Replica | LiveReplica
+) -> ReplicaReport | None:
     return report if report and report.generation == replica.generation else None
 
 
-def _next_state(replica: Replica, report: ReplicaReport | None) -> ReplicaState | None:
+def _next_state(
+    replica: Replica | LiveReplica, report: ReplicaReport | None
+) -> ReplicaState | None:
     """Return where the replica goes by this report, or None where it stays."""
     state = ReplicaState(replica.state)
     if report is None:
@@ -147,7 +151,7 @@ def _next_state(replica: Replica, report: ReplicaReport | None) -> ReplicaState 
     return None if target is state else target
 
 
-def _without_report(replica: Replica, state: ReplicaState) -> ReplicaState | None:
+def _without_report(replica: Replica | LiveReplica, state: ReplicaState) -> ReplicaState | None:
     if replica.wanted == "stopped":
         return ReplicaState.STOPPED
     # A fresh order may not have reached the node yet.

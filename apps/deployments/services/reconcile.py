@@ -18,11 +18,42 @@ from apps.deployments.services.replicas import replicas_drain, replicas_stop
 from apps.fleet.selectors import gateways_have_applied
 from apps.fleet.services.nodes import node_wanted_version_bump, nodes_lock
 from controlplane import clock
+from controlplane.compiled_query import CompiledQuery
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
 _LARGE = ("report", "metrics")
 Moves = Callable[[Deployment, Sequence[Replica]], Collection[str]]
 """Moves single replicas of a deployment and returns the ids of those whose routes change by it."""
+
+
+# What places a replica reads the two large fields; the rest does without.
+_HELD = CompiledQuery(
+    str,
+    lambda id: (
+        Deployment.objects.filter(id=id).defer("spec", "checkpoint").select_for_update(no_key=True)
+    ),
+)
+_LIVE = CompiledQuery(
+    str,
+    lambda deployment_id: (
+        Replica.objects.filter(deployment_id=deployment_id)
+        .exclude(state__in=REPLICA_TERMINAL)
+        .annotate(is_to_move=Q(node__draining_since__isnull=False))
+        .defer(*_LARGE)
+        .order_by("id")
+        .select_for_update(of=("self",), no_key=True)
+    ),
+)
+_WAITING = CompiledQuery(
+    str,
+    lambda deployment_id: Environment.objects.filter(
+        Q(candidate_id=deployment_id)
+        | Q(retiring_id=deployment_id)
+        | Q(current_id=deployment_id, promotion_version__isnull=False)
+        | Q(current_id=deployment_id, candidate__isnull=False)
+    ).only("id"),
+)
+"""The environments that may go on once the deployment has moved."""
 
 
 def no_moves(_deployment: Deployment, _replicas: Sequence[Replica]) -> Collection[str]:
@@ -44,14 +75,8 @@ def deployment_settle(*, deployment_id: str, room: str = "", first: Moves = no_m
     `room` is what the fleet offered before. Return whether the deployment itself was moved.
     """
     moved = deployment_reconcile(deployment_id=deployment_id, room=room, first=first)
-    waiting = Environment.objects.filter(
-        Q(candidate_id=deployment_id)
-        | Q(retiring_id=deployment_id)
-        | Q(current_id=deployment_id, promotion_version__isnull=False)
-        | Q(current_id=deployment_id, candidate__isnull=False)
-    )
-    for environment_id in waiting.values_list("id", flat=True):
-        for released_id in environment_advance(environment_id=environment_id):
+    for environment in _WAITING.rows(deployment_id):
+        for released_id in environment_advance(environment_id=environment.id):
             deployment_reconcile(deployment_id=released_id)
     return moved
 
@@ -63,9 +88,7 @@ def deployment_reconcile(*, deployment_id: str, room: str = "", first: Moves = n
     `first` comes before, in the same transaction. Return whether anything was moved. Locks, always
     in this order: deployment, replicas, failed starts, GPUs, nodes, routes.
     """
-    held = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id)
-    # What places a replica reads them; the rest does without.
-    deployment = held.defer("spec", "checkpoint").first()
+    deployment = next(iter(_HELD.rows(deployment_id)), None)
     if deployment is None:
         return False
     now = clock.now()
@@ -95,8 +118,7 @@ def deployment_reconcile(*, deployment_id: str, room: str = "", first: Moves = n
 @transaction.atomic
 def replicas_move_alone(*, deployment_id: str, first: Moves) -> None:
     """Do what comes before reconciling, and no more: it holds where the rest cannot be done."""
-    held = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id)
-    deployment = held.defer("spec", "checkpoint").first()
+    deployment = next(iter(_HELD.rows(deployment_id)), None)
     if deployment is not None:
         rerouted = first(deployment, _live(deployment))
         if rerouted:
@@ -105,10 +127,7 @@ def replicas_move_alone(*, deployment_id: str, first: Moves) -> None:
 
 def _live(deployment: Deployment) -> list[Replica]:
     """Return the live replicas, locked, each with whether its node is to be left."""
-    mine = Replica.objects.filter(deployment=deployment).exclude(state__in=REPLICA_TERMINAL)
-    rows = mine.annotate(is_to_move=Q(node__draining_since__isnull=False)).order_by("id")
-    live = rows.defer(*_LARGE).select_for_update(of=("self",), no_key=True)
-    return [_of(deployment, each) for each in live]
+    return [_of(deployment, each) for each in _LIVE.rows(deployment.id)]
 
 
 def _of(deployment: Deployment, replica: Replica) -> Replica:
