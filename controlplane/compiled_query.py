@@ -3,10 +3,11 @@
 For what the control loop asks again and again; anything else is as well off with a queryset.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS
+from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Model, QuerySet
 
 Row = TypeVar("Row", bound=Model)
@@ -21,21 +22,63 @@ class CompiledQuery(Generic[Row, Value]):
     def __init__(self, kind: type[Value], build: Callable[[Value], QuerySet[Row]]) -> None:
         self._place: Value = _PLACES[kind]
         self._build: Callable[[Value], QuerySet[Row]] = build
-        self._compiled: tuple[type[Row], str, tuple[Any, ...]] | None = None
+        self._compiled: _Compiled | None = None
 
     def rows(self, value: Value) -> list[Row]:
         """Return the rows, with what the queryset annotates and without what it defers."""
-        model, sql, params = self._compiled or self._compile()
-        return list(model._default_manager.raw(sql, [self._put(each, value) for each in params]))
+        compiled = self._compiled or self._compile()
+        params = [value if each == self._place else each for each in compiled.params]
+        with connection.cursor() as cursor:
+            cursor.execute(compiled.sql, params)
+            return [compiled.row_of(each) for each in cursor.fetchall()]
 
-    def _put(self, param: Any, value: Value) -> Any:
-        return value if param == self._place else param
+    def first(self, value: Value) -> Row | None:
+        """Return the first of the rows."""
+        return next(iter(self.rows(value)), None)
 
-    def _compile(self) -> tuple[type[Row], str, tuple[Any, ...]]:
+    def _compile(self) -> "_Compiled":
         # Not before the first call: one that locks can be written in a transaction only.
-        queryset = self._build(self._place)
-        sql, params = queryset.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
-        if self._place not in params:
-            raise ValueError(f"The query does not depend on its value: {sql}")
-        self._compiled = queryset.model, sql, tuple(params)
+        self._compiled = _compiled(self._build(self._place))
+        if self._place not in self._compiled.params:
+            raise ValueError(f"The query does not depend on its value: {self._compiled.sql}")
         return self._compiled
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Compiled:
+    """The SQL of a query, and how a row becomes an instance: as Django's `ModelIterable` has it."""
+
+    sql: str
+    params: Sequence[Any]
+    model: type[Model]
+    fields: Sequence[str]
+    first_field: int
+    converters: Mapping[int, tuple[Sequence[Callable[..., Any]], Any]]
+    annotations: Mapping[str, int]
+
+    def row_of(self, values: Sequence[Any]) -> Any:
+        row = list(values)
+        for place, (convert_all, expression) in self.converters.items():
+            for convert in convert_all:
+                row[place] = convert(row[place], expression, connection)
+        own = row[self.first_field : self.first_field + len(self.fields)]
+        made = self.model.from_db(DEFAULT_DB_ALIAS, self.fields, own)
+        for name, place in self.annotations.items():
+            setattr(made, name, row[place])
+        return made
+
+
+def _compiled(queryset: QuerySet[Any]) -> _Compiled:
+    compiler: Any = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
+    sql, params = compiler.as_sql()
+    known = compiler.klass_info
+    places = known["select_fields"]
+    return _Compiled(
+        sql=sql,
+        params=params,
+        model=known["model"],
+        fields=[compiler.select[place][0].target.attname for place in places],
+        first_field=places[0],
+        converters=compiler.get_converters([each[0] for each in compiler.select]),
+        annotations=compiler.annotation_col_map or {},
+    )

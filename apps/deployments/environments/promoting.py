@@ -78,7 +78,7 @@ def _locked(environment: Environment, deployment: Deployment) -> tuple[Environme
     """
     models = ServedModel.objects.filter(id=environment.model_id).select_related("team")
     model = models.select_for_update(of=("self",), no_key=True).first()
-    place = next(iter(_HELD.rows(environment.id)), None)
+    place = _HELD.first(environment.id)
     if model is None or place is None:
         raise no_environment(environment.name)
     place.model = model
