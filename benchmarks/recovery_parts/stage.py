@@ -18,7 +18,9 @@ from workers.build_steps.environment import SAMPLES_GATE
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test")
-_PATIENCE_SECONDS = 120.0
+_PATIENCE_SECONDS = 300.0
+"""Until a run is given up, no bar: on a busy machine the start of a process with torch takes two
+minutes."""
 _Value = TypeVar("_Value")
 
 
