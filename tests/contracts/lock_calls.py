@@ -36,10 +36,12 @@ def functions() -> dict[str, list[Function]]:
     for path in sorted((ROOT / "apps").rglob("*.py")):
         if "migrations" in path.parts:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        tree = ast.parse(path.read_text())
+        compiled = dict(_compiled(tree))
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 place = f"{path.relative_to(ROOT)}:{node.name}"
-                found.setdefault(node.name, []).append(_function(place, node))
+                found.setdefault(node.name, []).append(_function(place, node, compiled))
     return found
 
 
@@ -69,7 +71,18 @@ def _called(name: str, by: Function, known: dict[str, list[Function]]) -> list[F
     return [each for each in candidates if each.place.startswith(f"{file}:")] or candidates
 
 
-def _function(place: str, node: ast.FunctionDef) -> Function:
+def _compiled(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the name of each compiled query of a file that locks, and the model of its rows."""
+    for each in tree.body:
+        if isinstance(each, ast.Assign) and ast.unparse(each.value).startswith("CompiledQuery("):
+            assert isinstance(each.value, ast.Call)
+            query = each.value.args[1]
+            assert isinstance(query, ast.Lambda)
+            if "select_for_update" in ast.unparse(query):
+                yield ast.unparse(each.targets[0]), _root(query.body) or "?"
+
+
+def _function(place: str, node: ast.FunctionDef, compiled: dict[str, str]) -> Function:
     is_atomic = any("atomic" in ast.unparse(each) for each in node.decorator_list)
     is_atomic = is_atomic or any(
         isinstance(each, ast.With) and "transaction.atomic" in ast.unparse(each.items[0])
@@ -77,7 +90,7 @@ def _function(place: str, node: ast.FunctionDef) -> Function:
     )
     calls = sorted(_calls(node), key=lambda call: (call.end_lineno, call.end_col_offset))
     origins = _origins(node)
-    steps = [step for call in calls if (step := _step(call, origins))]
+    steps = [step for call in calls if (step := _step(call, origins, compiled))]
     return Function(place=place, is_atomic=is_atomic, steps=steps)
 
 
@@ -101,8 +114,13 @@ def _origins(node: ast.FunctionDef) -> dict[str, str]:
     return found
 
 
-def _step(call: ast.Call, origins: dict[str, str]) -> tuple[str, str] | None:
+def _step(
+    call: ast.Call, origins: dict[str, str], compiled: dict[str, str]
+) -> tuple[str, str] | None:
     if isinstance(call.func, ast.Attribute):
+        asked = ast.unparse(call.func.value)
+        if call.func.attr in ("first", "rows") and asked in compiled:
+            return "locks", compiled[asked]
         if call.func.attr != "select_for_update":
             return None
         root = _root(call.func) or "?"

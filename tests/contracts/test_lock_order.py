@@ -23,6 +23,11 @@ def test_every_row_that_is_locked_beside_another_has_a_place() -> None:
     assert ORDER.keys() - beside == set()
 
 
+def test_what_a_compiled_query_locks_is_seen() -> None:
+    (reconcile,) = KNOWN["deployment_reconcile"]
+    assert _all(reconcile)[:2] == ["Deployment", "Replica"]
+
+
 def test_every_advisory_lock_is_on_the_page() -> None:
     files = {
         str(path.relative_to(ROOT))
