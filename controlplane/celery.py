@@ -68,6 +68,7 @@ app.conf.update(
         "sweep-artifacts": _every(3600.0, "artifacts.sweep"),
         "check-artifacts": _every(60.0, "artifacts.check"),
         "sample-telemetry": _every(10.0, "telemetry.sample"),
+        "fold-series": _every(10.0, "telemetry.fold"),
         "spend": _every(60.0, "telemetry.spend"),
         "prune-telemetry": _every(3600.0, "telemetry.prune"),
     },

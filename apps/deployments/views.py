@@ -52,7 +52,7 @@ from apps.deployments.services.deployments import (
 )
 from apps.deployments.snippets import snippets_of
 from apps.rest.errors import ApiError, Conflict, NotFound
-from apps.telemetry.series import deployment_series
+from apps.telemetry.last_hour import deployment_series
 from apps.telemetry.traffic import traffic_by_deployment
 from apps.ui.fragments import live_answer
 from apps.ui.listing import asked_in, page_in

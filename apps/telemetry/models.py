@@ -2,7 +2,13 @@
 
 from django.db import models
 
+from apps.telemetry.series.models import SeriesBucket, SeriesDelta, SeriesLabels, SeriesSource
 from controlplane.stamps import StampField
+
+__all__ = [
+    "DeviceHour", "EngineSample", "LogChunk", "SeriesBucket", "SeriesDelta", "SeriesLabels",
+    "SeriesSource", "UsageJournal", "UsageMinute", "UsageSum",
+]  # fmt: skip
 
 
 class LogChunk(models.Model):

@@ -18,7 +18,7 @@ from controlplane.process_settings.common import (
     EnrolledSettings,
     NodeSettings,
 )
-from controlplane.process_settings.control_plane import LogSettings, UpSettings
+from controlplane.process_settings.control_plane import LogSettings, SeriesSettings, UpSettings
 from controlplane.process_settings.engines import EngineHostSettings, RuntimeSettings
 from controlplane.process_settings.gateway import GatewayVariables
 from controlplane.process_settings.sign_in import SignInSettings
@@ -27,7 +27,7 @@ from controlplane.process_settings.store import StoreSettings
 DECLARING: tuple[type[ProcessSettings], ...] = (
     CommonSettings, AddressSettings, StoreSettings, UpSettings, SignInSettings, BuildSettings,
     NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables, RuntimeSettings,
-    EngineHostSettings, LogSettings,
+    EngineHostSettings, LogSettings, SeriesSettings,
 )  # fmt: skip
 """Every class that declares variables, in the order in which they are told."""
 

@@ -12,6 +12,7 @@ from apps.deployments.usage.device_time import device_time_record
 from apps.deployments.usage.spend_limits import spend_limits_apply
 from apps.fleet.services.devices import device_leases_prune
 from apps.telemetry.logs import log_prune
+from apps.telemetry.series.services import series_fold, series_prune
 from apps.telemetry.services.engines import Measured, engine_samples_record, telemetry_prune
 
 _log = logging.getLogger(__name__)
@@ -35,6 +36,13 @@ def sample(*, format: int, **unknown: object) -> None:
     )
 
 
+@shared_task(name="telemetry.fold")
+def fold(*, format: int, **unknown: object) -> None:
+    """Roll up what came in into every resolution of series."""
+    _warn("telemetry.fold", unknown)
+    series_fold()
+
+
 @shared_task(name="telemetry.spend")
 def spend(*, format: int, **unknown: object) -> None:
     """Add up the hours of GPUs, and stop keys that have used up their money."""
@@ -49,7 +57,7 @@ def prune(*, format: int, **unknown: object) -> None:
     """Forget logs, samples, usage, ended replicas and ended claims past their retention."""
     _warn("telemetry.prune", unknown)
     others = telemetry_prune() + replicas_prune() + failed_starts_prune() + device_leases_prune()
-    others += routes_changes_prune()
+    others += routes_changes_prune() + series_prune()
     _log.info("pruned %s log chunks, %s other rows", log_prune(), others)
 
 

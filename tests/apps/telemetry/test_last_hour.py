@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from apps.telemetry import buckets
+from apps.telemetry.last_hour import deployment_series
 from apps.telemetry.models import EngineSample, UsageMinute
-from apps.telemetry.series import deployment_series
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 28, 12, 0, 30, tzinfo=UTC)

@@ -1,0 +1,113 @@
+"""Cells: what one bucket of one label set holds, and how two of them become one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from apps.telemetry.series.names import LABELS, Source, highest_of, slots_of, widths_of
+from apps.telemetry.series.sketches import Sketch
+
+FINEST_SECONDS = 10
+
+
+class Place(NamedTuple):
+    """Whose cell it is: of a source, a cut of it (empty: all labels), its labels, its bucket."""
+
+    source: Source
+    cut: str
+    labels: tuple[str, ...]
+    """Values of `LABELS`."""
+    at: int
+    """Where the bucket begins, in seconds since the epoch."""
+
+
+class Cell:
+    """Sums and sketches by slot; None where nothing was measured."""
+
+    __slots__ = ("sketches", "source", "sums")
+
+    def __init__(self, source: Source) -> None:
+        sums, sketches = widths_of(source)
+        self.source = source
+        self.sums: list[float | None] = [None] * sums
+        self.sketches: list[Sketch | None] = [None] * sketches
+
+    def merge(self, sums: Sequence[float | None], sketches: Sequence[bytes | None]) -> None:
+        """Add a stored cell; one of an earlier release has fewer slots."""
+        self._merge_sums(sums)
+        for slot, content in enumerate(sketches):
+            if content is not None:
+                self._sketch(slot).take(content)
+
+    def merge_cell(self, other: "Cell") -> None:
+        self._merge_sums(other.sums)
+        for slot, sketch in enumerate(other.sketches):
+            if sketch is not None:
+                self._sketch(slot).merge(sketch)
+
+    def count(self, name: str, amount: float) -> None:
+        """Add to a counter."""
+        self._add(slots_of(self.source)[name].sums, float(amount))
+
+    def look(self, name: str, value: float) -> None:
+        """Take in how high a gauge stands."""
+        slot = slots_of(self.source)[name].sums
+        self._merge_at(slot, (1.0, float(value), float(value)))
+
+    def observe(self, name: str, value: float) -> None:
+        """Take in one value of a distribution."""
+        slots = slots_of(self.source)[name]
+        self._add(slots.sums, float(value))
+        self._sketch(slots.sketch).add(value)
+
+    def sketch_bytes(self) -> list[bytes | None]:
+        return [None if each is None else each.to_bytes() for each in self.sketches]
+
+    def _merge_sums(self, sums: Sequence[float | None]) -> None:
+        self._merge_at(0, sums)
+
+    def _merge_at(self, first: int, sums: Sequence[float | None]) -> None:
+        highest = highest_of(self.source)
+        for slot, value in enumerate(sums, start=first):
+            if value is None:
+                continue
+            before = self.sums[slot]
+            if before is not None and slot in highest:
+                self.sums[slot] = max(before, value)
+            else:
+                self.sums[slot] = value if before is None else before + value
+
+    def _add(self, slot: int, amount: float) -> None:
+        before = self.sums[slot]
+        self.sums[slot] = amount if before is None else before + amount
+
+    def _sketch(self, slot: int) -> Sketch:
+        found = self.sketches[slot]
+        if found is None:
+            found = self.sketches[slot] = Sketch()
+        return found
+
+
+@dataclass
+class Cells:
+    """Cells by their place, made when first asked for."""
+
+    by_place: dict[Place, Cell] = field(default_factory=dict)
+
+    def at(self, source: Source, moment: float, labels: Mapping[str, str]) -> Cell:
+        """Return the cell of the finest bucket that `moment` falls into."""
+        at = int(moment // FINEST_SECONDS) * FINEST_SECONDS
+        values = tuple(labels.get(name, "") for name in LABELS)
+        return self.of(Place(source, "", values, at))
+
+    def of(self, place: Place) -> Cell:
+        found = self.by_place.get(place)
+        if found is None:
+            found = self.by_place[place] = Cell(place.source)
+        return found
+
+    def __iter__(self) -> Iterator[tuple[Place, Cell]]:
+        return iter(self.by_place.items())
+
+    def __len__(self) -> int:
+        return len(self.by_place)

@@ -1,0 +1,134 @@
+"""The statements of the store: deltas in by COPY, label sets found, buckets read and written."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import blake2b
+from uuid import UUID
+
+from django.db import connection
+
+from apps.telemetry.series.cells import Cell, Cells, Place
+from apps.telemetry.series.models import SeriesLabels
+from apps.telemetry.series.names import LABELS, Source
+
+_TAKE_DELTAS = """
+    DELETE FROM telemetry_seriesdelta WHERE id IN (
+        SELECT id FROM telemetry_seriesdelta ORDER BY id LIMIT %s
+    ) RETURNING source, extract(epoch FROM at)::float8, labels, sums, sketches
+"""
+_COPY_DELTAS = "COPY telemetry_seriesdelta (source, at, labels, sums, sketches) FROM STDIN"
+_BUCKETS = """
+    SELECT labels_id, sums, sketches FROM telemetry_series
+    WHERE resolution_seconds = %s AND at = %s AND labels_id = ANY(%s)
+"""
+_STORE = """
+    INSERT INTO telemetry_series (resolution_seconds, labels_id, at, sums, sketches)
+    VALUES (%s, %s, %s, %s::text::float8[], %s::text::bytea[])
+    ON CONFLICT (resolution_seconds, labels_id, at)
+    DO UPDATE SET sums = EXCLUDED.sums, sketches = EXCLUDED.sketches
+"""
+_DAY_SECONDS = 86_400
+
+
+def deltas_write(cells: Cells) -> None:
+    """Append what the cells add, within the caller's transaction."""
+    with connection.cursor() as cursor, cursor.copy(_COPY_DELTAS) as copy:
+        for place, cell in cells:
+            labels = list(place.labels)
+            copy.write_row((str(place.source), moment(place.at), labels, *_arrays(cell)))
+
+
+def deltas_take(most: int) -> tuple[int, Cells]:
+    """Remove the oldest deltas; return how many there were, and what they add together."""
+    cells = Cells()
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE_DELTAS, [most])
+        rows = cursor.fetchall()
+    for source, at, labels, sums, sketches in rows:
+        place = Place(Source(source), "", tuple(labels), int(at))
+        cells.of(place).merge(sums, sketches)
+    return len(rows), cells
+
+
+def label_ids(places: Iterable[Place]) -> Mapping[tuple[Source, str, tuple[str, ...]], int]:
+    """Return the row of each label set, which is made where it is new."""
+    latest: dict[tuple[Source, str, tuple[str, ...]], int] = {}
+    for place in places:
+        key = place.source, place.cut, place.labels
+        latest[key] = max(place.at, latest.get(key, 0))
+    wanted = {_digest(*key): key for key in latest}
+    known = _known_labels(wanted, latest)
+    new = [_labels_row(digest, *key, latest[key])
+           for digest, key in wanted.items() if key not in known]  # fmt: skip
+    SeriesLabels.objects.bulk_create(new, ignore_conflicts=True)
+    rows = SeriesLabels.objects.filter(digest__in=[each.digest for each in new])
+    return {**known, **{wanted[each]: id for each, id in rows.values_list("digest", "id")}}
+
+
+def _known_labels(
+    wanted: Mapping[UUID, tuple[Source, str, tuple[str, ...]]],
+    latest: Mapping[tuple[Source, str, tuple[str, ...]], int],
+) -> dict[tuple[Source, str, tuple[str, ...]], int]:
+    known, older = {}, []
+    rows = SeriesLabels.objects.filter(digest__in=wanted)
+    for digest, id, last_at in rows.values_list("digest", "id", "last_at"):
+        key = wanted[digest]
+        known[key] = id
+        if latest[key] >= last_at.timestamp() + _DAY_SECONDS:
+            older.append(SeriesLabels(id=id, last_at=_day_of(latest[key])))
+    SeriesLabels.objects.bulk_update(older, ["last_at"])
+    return known
+
+
+def _labels_row(
+    digest: UUID, source: Source, cut: str, labels: tuple[str, ...], latest: int
+) -> SeriesLabels:
+    named = dict(zip(LABELS, labels, strict=True))
+    return SeriesLabels(
+        digest=digest, source=source, cut=cut, last_at=_day_of(latest), **named
+    )  # fmt: skip
+
+
+def _digest(source: Source, cut: str, labels: tuple[str, ...]) -> UUID:
+    text = "\x1f".join((source, cut, *labels))
+    return UUID(bytes=blake2b(text.encode(), digest_size=16).digest())
+
+
+def _day_of(at: int) -> datetime:
+    return moment(at // _DAY_SECONDS * _DAY_SECONDS)
+
+
+def buckets_merge_into(
+    cells: Mapping[int, Cell], *, resolution_seconds: int, at: int
+) -> None:  # fmt: skip
+    """Add to each cell, by its label set, what its bucket holds already."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BUCKETS, [resolution_seconds, moment(at), list(cells)])
+        for labels_id, sums, sketches in cursor.fetchall():
+            cells[labels_id].merge(sums, sketches)
+
+
+def buckets_store(rows: Sequence[tuple[int, int, int, Cell]]) -> None:
+    """Write cells as (resolution, label set, begin, cell), whatever was there."""
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            _STORE,
+            [
+                (seconds, labels_id, moment(at), *_arrays(cell))
+                for seconds, labels_id, at, cell in rows
+            ],
+        )
+
+
+def _arrays(cell: Cell) -> tuple[str, str]:
+    """Return sums and sketches as arrays are written: the driver would look at each value twice."""
+    sums = ",".join("NULL" if each is None else repr(each) for each in cell.sums)
+    sketches = ",".join(
+        "NULL" if each is None else rf'"\\x{each.hex()}"' for each in cell.sketch_bytes()
+    )
+    return f"{{{sums}}}", f"{{{sketches}}}"
+
+
+def moment(at: float) -> datetime:
+    """Return the moment of seconds since the epoch."""
+    return datetime.fromtimestamp(at, UTC)

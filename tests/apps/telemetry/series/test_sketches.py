@@ -1,0 +1,55 @@
+"""Percentiles out of sketches, against the values themselves."""
+
+import random
+
+import pytest
+
+from apps.telemetry.series.sketches import RELATIVE_ERROR, Sketch, UnknownFormat
+
+
+def exact(values: list[float], share: float) -> float:
+    return sorted(values)[int(share * (len(values) - 1))]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [random.Random(1).lognormvariate(-1, 1.5) for _ in range(5_000)],
+        [random.Random(2).uniform(0.0001, 900) for _ in range(5_000)],
+        [0.25] * 7 + [1e8],
+        [1e-9, 3.0],
+    ],
+    ids=["long tail", "uniform", "one far off", "ends"],
+)
+def test_percentiles_of_merged_and_stored_sketches_are_within_the_stated_error(
+    values: list[float],
+) -> None:
+    merged, parts = Sketch(), [Sketch() for _ in range(7)]
+    for place, value in enumerate(values):
+        parts[place % 7].add(value)
+    for part in parts:
+        merged.take(part.to_bytes())
+    shares = (0.0, 0.5, 0.9, 0.95, 0.99, 1.0)
+    for share, told in zip(shares, merged.percentiles(*shares), strict=True):
+        assert told == pytest.approx(exact(values, share), rel=RELATIVE_ERROR)
+    assert merged.count == len(values)
+
+
+def test_the_order_of_merging_changes_nothing() -> None:
+    left, right = Sketch(), Sketch()
+    for value in (0.0, 0.1, 5.0):
+        left.add(value)
+    right.add(70.0)
+    one, other = Sketch(), Sketch()
+    one.merge(left)
+    one.take(right.to_bytes())
+    other.merge(right)
+    other.take(left.to_bytes())
+    assert one.to_bytes() == other.to_bytes()
+    assert one.percentiles(0.0, 1.0)[0] == 0.0
+
+
+def test_nothing_has_no_percentile_and_a_newer_format_is_refused() -> None:
+    assert Sketch().percentiles(0.5) == [None]
+    with pytest.raises(UnknownFormat, match="format 2"):
+        Sketch().take(b"\x02\x00")
