@@ -1,6 +1,6 @@
 """What gateways hand in: usage, counted once, and the keys that it was caused by."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from apps.accounts.models import ApiKey
+from apps.deployments.models import ServedModel
 from apps.fleet.models import Gateway
 from apps.telemetry.services.usage import SetAside, UsageRecord, read_records, usage_add
 
@@ -37,10 +38,16 @@ def usage_ingest(
         to_offset=to_offset,
         records=read,
         set_aside=set_aside,
+        team_ids=_teams_of({each.model_id for each in read}),
     )
     if is_new:
         _touch_keys(read)
     return committed
+
+
+def _teams_of(model_ids: Collection[str]) -> dict[str, str]:
+    rows = ServedModel.objects.filter(id__in=model_ids)
+    return dict(rows.values_list("id", "team_id"))
 
 
 def _touch_keys(records: Sequence[UsageRecord]) -> None:

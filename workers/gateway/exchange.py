@@ -237,6 +237,7 @@ class Exchange:
 
     def _ask(self, upstream: Upstream, connection: UpstreamConnection) -> None:
         self._phase, self._connection = Phase.ASKING, connection
+        self._meter.asked()
         head = engine_head(
             self.request, self._prepared, self.admission,
             authority=upstream.authority, id=self._meter.request_id,

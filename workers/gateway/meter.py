@@ -6,8 +6,8 @@ from workers.gateway.metrics import DeploymentCounts
 
 class Meter:
     __slots__ = (
-        "_clock", "_counts", "first_byte_at", "request_bytes", "request_id", "response_bytes",
-        "started_at", "status", "stream",
+        "_clock", "_counts", "asked_at", "first_byte_at", "request_bytes", "request_id",
+        "response_bytes", "started_at", "status", "stream",
     )  # fmt: skip
 
     def __init__(
@@ -21,6 +21,7 @@ class Meter:
         self._clock = clock
         self._counts = counts
         self.request_bytes, self.stream = request_bytes, stream
+        self.asked_at: float | None = None
         self.first_byte_at: float | None = None
         self.response_bytes = 0
         self.status: int | None = None
@@ -40,6 +41,10 @@ class Meter:
         """Whether the client has been sent a byte."""
         return self.response_bytes > 0
 
+    def asked(self) -> None:
+        """A replica was sent the request; the last one counts that was."""
+        self.asked_at = self._clock.monotonic()
+
     def received(self, body: bytes) -> None:
         if body and self.first_byte_at is None:
             self.first_byte_at = self._clock.monotonic()
@@ -53,6 +58,11 @@ class Meter:
         self._counts.finished(
             status, duration=now - self.started_at, first_byte=self.first_byte_seconds
         )
+
+    @property
+    def queue_seconds(self) -> float | None:
+        asked = self.asked_at
+        return None if asked is None else asked - self.started_at
 
     @property
     def first_byte_seconds(self) -> float | None:

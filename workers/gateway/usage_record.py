@@ -39,6 +39,8 @@ def usage_line(
         f'"stream":{"true" if meter.stream else "false"},'
         f'"prompt_tokens":{"null" if counts is None else counts.prompt},'
         f'"completion_tokens":{"null" if counts is None else counts.completion},'
+        f'"cached_tokens":{"null" if counts is None else _or_null(counts.cached)},'
+        f'"queue_seconds":{_or_null(meter.queue_seconds)},'
         f'"first_byte_seconds":{_or_null(meter.first_byte_seconds)},'
         f'"duration_seconds":{now - meter.started_at:.6f},'
         f'"request_bytes":{meter.request_bytes},"response_bytes":{meter.response_bytes}'

@@ -20,6 +20,8 @@ from pydantic import (
 
 from apps.telemetry import buckets
 from apps.telemetry.models import UsageJournal, UsageMinute
+from apps.telemetry.series.requests import request_cells
+from apps.telemetry.series.rows import deltas_write
 from apps.telemetry.services.engines import USAGE_KEPT
 from apps.telemetry.services.usage_sums import usage_sums_add
 from controlplane import clock
@@ -29,6 +31,7 @@ from controlplane.domain.storable import storable
 _BEGUN = ("open", "running")
 """States that say nothing which the closed one does not."""
 CLIENT_LEFT = 499
+_TWO_TOKENS = 2
 _FUTURE_SECONDS = 3600.0
 """How far a gateway's clock may be ahead of the database's."""
 _LARGEST_SUM = 2**63 - 1
@@ -62,11 +65,14 @@ class UsageRecord(BaseModel):
     deployment_id: Id
     environment: str | None = Field(default=None, max_length=64, pattern=r"^[^\x00]*$")
     key_id: Id
+    replica_id: Id | None = None
     status: Annotated[int, Field(ge=0, le=999)] | None = None
     stream: bool = False
     is_extra_route: bool = False
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
+    cached_tokens: Count | None = None
+    queue_seconds: Seconds | None = None
     first_byte_seconds: Seconds | None = None
     duration_seconds: Seconds | None = None
     request_bytes: Count | None = None
@@ -85,6 +91,15 @@ class UsageRecord(BaseModel):
     def first_token_seconds(self) -> float | None:
         """None unless streamed: the first byte of a whole answer waits for the last token."""
         return self.first_byte_seconds if self.stream else None
+
+    @property
+    def inter_token_seconds(self) -> float | None:
+        """The mean between two tokens; None unless streamed, and of two tokens at least."""
+        first, last = self.first_token_seconds, self.duration_seconds
+        tokens = self.completion_tokens or 0
+        if first is None or last is None or tokens < _TWO_TOKENS:
+            return None
+        return max(0.0, last - first) / (tokens - 1)
 
     @property
     def status_class(self) -> int:
@@ -166,8 +181,12 @@ def usage_add(
     to_offset: int,
     records: Sequence[UsageRecord],
     set_aside: SetAside,
+    team_ids: Mapping[str, str],
 ) -> tuple[int, bool]:
-    """Return the committed offset, and whether this stretch was new. Raises OffsetMismatch."""
+    """Return the committed offset, and whether this stretch was new. Raises OffsetMismatch.
+
+    `team_ids` names the team of each model of the records.
+    """
     UsageJournal.objects.bulk_create([UsageJournal(journal=journal)], ignore_conflicts=True)
     row = UsageJournal.objects.select_for_update().get(journal=journal)
     if to_offset <= row.committed_offset:
@@ -175,6 +194,7 @@ def usage_add(
     if from_offset != row.committed_offset:
         raise OffsetMismatch(from_offset, row.committed_offset)
     _add_minutes(_rolled_up(records), set_aside)
+    deltas_write(request_cells(records, team_ids))
     row.committed_offset, row.gateway_name = to_offset, gateway_name
     if set_aside.requests:
         row.set_aside = min(row.set_aside + set_aside.requests, _LARGEST_SUM)

@@ -220,7 +220,7 @@ def test_any_path_is_a_target_or_a_refusal(path):
     [
         (b'{"usage": {"prompt_tokens": 3, "completion_tokens": 4}}', TokenCounts(3, 4)),
         (b'{"usage":{"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":1},'
-         b'"prompt_tokens":3}}', TokenCounts(3, 4)),
+         b'"prompt_tokens":3}}', TokenCounts(3, 4, 1)),
         (b'{"usage":{"prompt_tokens":3,"total_tokens":3}}', TokenCounts(3, 0)),
         (b'{"usage":{"input_tokens":3,"output_tokens":9}}', TokenCounts(3, 9)),
         (b'{"usage":null}', None),

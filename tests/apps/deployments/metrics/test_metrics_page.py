@@ -132,6 +132,7 @@ def _count(deployment: Deployment, *, key_id: str = "a", status: int = 200) -> N
         "first_byte_seconds": 0.2,
     }  # fmt: skip
     usage_add(
+        team_ids={},
         journal=uuid4(), gateway_name="g", from_offset=0, to_offset=1,
         records=[UsageRecord.model_validate(record)] * 3, set_aside=SetAside(),
     )  # fmt: skip
