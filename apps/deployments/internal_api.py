@@ -55,6 +55,7 @@ class DeviceUserBody(MachineBody):
 class DeviceUseBody(DeviceBody):
     used_bytes: Count | None = None
     utilization_percent: Annotated[float, Field(ge=0, le=100)] | None = None
+    power_watts: Annotated[float, Field(ge=0, le=1e5)] | None = None
     clean: bool = True
     used_by: list[DeviceUserBody] = Field(default=[], max_length=64)
 
@@ -62,6 +63,7 @@ class DeviceUseBody(DeviceBody):
         return DeviceUse(
             used_bytes=self.used_bytes,
             utilization_percent=self.utilization_percent,
+            power_watts=self.power_watts,
             is_clean=self.clean,
             used_by=tuple(each.to_user() for each in self.used_by),
         )

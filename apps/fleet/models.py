@@ -85,6 +85,8 @@ class Device(models.Model):
     memory_bytes = models.BigIntegerField()
     used_bytes = models.BigIntegerField(null=True)
     utilization_percent = models.FloatField(null=True)
+    power_watts = models.FloatField(null=True)
+    """What it drew when it was last looked at; None where it does not tell."""
     computes_bfloat16 = models.BooleanField(default=False, db_default=False)
     """Of a CPU: whether its processor does so by itself; of a GPU its kind tells."""
     is_clean = models.BooleanField(default=True)

@@ -165,6 +165,7 @@ def _device(index: int, handle: Any) -> dict[str, Any]:
         "name": name[:128],
         "used_bytes": memory.used,
         "utilization_percent": _utilization(handle),
+        "power_watts": _power_watts(handle),
         "clean": users is not None and not any(each.is_foreign for each in users),
         "used_by": [each.to_json() for each in (users or ())[:_MOST_USERS]],
     }
@@ -174,6 +175,13 @@ def _utilization(handle: Any) -> float | None:
     try:
         return float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu)
     except pynvml.NVMLError:  # a GPU that is split by MIG has none
+        return None
+
+
+def _power_watts(handle: Any) -> float | None:
+    try:
+        return round(pynvml.nvmlDeviceGetPowerUsage(handle) / 1000)
+    except pynvml.NVMLError:  # a slice has none of its own, and some kinds do not tell
         return None
 
 

@@ -5,6 +5,7 @@ import logging
 from celery import shared_task
 
 from apps.accounts.routes_version import routes_changes_prune
+from apps.deployments.metrics.sampling import series_sample
 from apps.deployments.nodes.failed_starts import failed_starts_prune
 from apps.deployments.selectors import replicas_measured
 from apps.deployments.services.replicas import replicas_prune
@@ -20,8 +21,9 @@ _log = logging.getLogger(__name__)
 
 @shared_task(name="telemetry.sample")
 def sample(*, format: int, **unknown: object) -> None:
-    """Keep the latest measurements of every running engine."""
+    """Keep the latest measurements of engines, GPUs, replicas and gateways."""
     _warn("telemetry.sample", unknown)
+    series_sample()
     engine_samples_record(
         measured=[
             Measured(

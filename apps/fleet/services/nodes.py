@@ -39,6 +39,7 @@ class DeviceUse:
 
     used_bytes: int | None = None
     utilization_percent: float | None = None
+    power_watts: float | None = None
     is_clean: bool = True
     used_by: tuple[DeviceUser, ...] = ()
 
@@ -164,6 +165,7 @@ def _values(report: DeviceReport, use: DeviceUse) -> dict[str, Any]:
         "computes_bfloat16": report.computes_bfloat16,
         "used_bytes": use.used_bytes,
         "utilization_percent": use.utilization_percent,
+        "power_watts": use.power_watts,
         "is_clean": use.is_clean,
         "used_by": [each.to_json() for each in use.used_by],
         "is_present": True,

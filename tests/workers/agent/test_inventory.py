@@ -70,6 +70,10 @@ class StandInLibrary:
         self._answer("nvmlDeviceGetUtilizationRates", handle)
         return SimpleNamespace(gpu=7)
 
+    def nvmlDeviceGetPowerUsage(self, handle: int) -> int:
+        self._answer("nvmlDeviceGetPowerUsage", handle)
+        return 123_456
+
     def nvmlDeviceGetComputeRunningProcesses(self, handle: int) -> list[Any]:
         self._answer("nvmlDeviceGetComputeRunningProcesses", handle)
         return [SimpleNamespace(pid=pid, usedGpuMemory=None) for pid in self.pids[handle]]
@@ -97,6 +101,7 @@ def test_gpus_come_with_their_measurements_and_the_cpu_behind_them(fail: Any) ->
         ("GPU-1", 1, "H100"),
     ]
     assert (gpus[0]["utilization_percent"], gpus[0]["clean"]) == (7.0, True)
+    assert gpus[0]["power_watts"] == 123
     assert cpu["kind"] == "CPU"
 
 
@@ -174,7 +179,8 @@ def test_a_slice_that_is_left_out_is_named_and_hides_no_other(
 
 
 def test_a_gpu_without_a_utilization_is_reported_without_one(fail: Any) -> None:
-    devices = fail("nvmlDeviceGetUtilizationRates")
+    devices = fail("nvmlDeviceGetUtilizationRates", "nvmlDeviceGetPowerUsage")
+    assert (devices["GPU-0"]["power_watts"], devices["GPU-1"]["power_watts"]) == (None, 123)
     assert (devices["GPU-0"]["utilization_percent"], devices["GPU-0"]["clean"]) == (None, True)
     assert devices["GPU-1"]["utilization_percent"] == 7.0
 
