@@ -1,0 +1,83 @@
+"""One point of one line: buckets of several label sets put together, and what they say."""
+
+from collections.abc import Mapping, Sequence
+
+from apps.telemetry.series.names import Across, Kind, Series
+from apps.telemetry.series.sketches import Sketch
+
+PERCENTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+_STATISTICS: Mapping[Kind, Sequence[str]] = {
+    Kind.COUNTER: ("sum", "per_second"),
+    Kind.GAUGE: ("mean", "max"),
+    Kind.DISTRIBUTION: (*PERCENTILES, "mean", "count"),
+}
+_ACROSS = {Across.SUM: sum, Across.MAX: max, Across.MEAN: lambda each: sum(each) / len(each)}
+
+
+def statistics_of(series: Series) -> Sequence[str]:
+    """Return what a point of the series tells."""
+    return _STATISTICS[series.kind]
+
+
+class Point:
+    """Take in stored slots, by label set; ask for statistics. Without any it is a gap."""
+
+    __slots__ = ("_by_labels", "_series", "_sketch", "_total")
+
+    def __init__(self, series: Series) -> None:
+        self._series = series
+        self._total: float | None = None
+        self._by_labels: dict[int, list[float]] = {}
+        self._sketch = Sketch()
+
+    def take(
+        self,
+        labels_id: int,
+        first: float | None,
+        second: float | None,
+        third: float | None,
+        sketch: bytes | None,
+    ) -> None:
+        """Add one bucket: the slots of the series, as `names.slots_of` has them."""
+        if first is None:
+            return
+        if self._series.kind is Kind.GAUGE:
+            self._take_gauge(labels_id, first, second or 0.0, third or 0.0)
+            return
+        self._total = first if self._total is None else self._total + first
+        if sketch is not None:
+            self._sketch.take(sketch)
+
+    def statistics(self, *, seconds: float) -> dict[str, float | None]:
+        """Return each statistic; `seconds` is how much of the point's time has passed."""
+        if self._series.kind is Kind.GAUGE:
+            return self._of_gauge()
+        if self._series.kind is Kind.DISTRIBUTION:
+            return self._of_distribution()
+        total = self._total
+        return {"sum": total, "per_second": None if total is None else total / max(seconds, 1.0)}
+
+    def _take_gauge(self, labels_id: int, looks: float, total: float, highest: float) -> None:
+        known = self._by_labels.get(labels_id)
+        if known is None:
+            self._by_labels[labels_id] = [looks, total, highest]
+        else:
+            known[0] += looks
+            known[1] += total
+            known[2] = max(known[2], highest)
+
+    def _of_gauge(self) -> dict[str, float | None]:
+        if not self._by_labels:
+            return {"mean": None, "max": None}
+        across = _ACROSS[self._series.across]
+        rows = self._by_labels.values()
+        means = [total / looks for looks, total, _ in rows]
+        return {"mean": across(means), "max": across([highest for *_, highest in rows])}
+
+    def _of_distribution(self) -> dict[str, float | None]:
+        count = self._sketch.count
+        if not count or self._total is None:
+            return dict.fromkeys(_STATISTICS[Kind.DISTRIBUTION])
+        values = self._sketch.percentiles(*PERCENTILES.values())
+        told = dict(zip(PERCENTILES, values, strict=True))
+        return {**told, "mean": self._total / count, "count": float(count)}
