@@ -14,12 +14,14 @@ from apps.leases import urls as leases
 from apps.rest import urls as rest
 from apps.routes import urls as routes
 from apps.secrets import urls as secrets
+from apps.telemetry.series import urls as series
 
 _APPS = (
     accounts,
     leases,
     secrets,
     fleet,
+    series,
     configs,
     calibration_sets,
     builds,

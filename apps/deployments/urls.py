@@ -6,6 +6,7 @@ from apps.deployments import api as deployments
 from apps.deployments import internal_api, log_views, views
 from apps.deployments.environments import api as environments
 from apps.deployments.metrics import api as metrics
+from apps.deployments.metrics import hosted_api as hosted
 from apps.deployments.nodes import api as nodes
 from apps.deployments.nodes import views as node_views
 from apps.deployments.served_models import api as models
@@ -48,6 +49,9 @@ api: list[URLPattern] = [
     path("models", models.ModelListView.as_view(), name="models"),
     path("teams/<id:team_id>/models", models.ModelListView.as_view(), name="team_models"),
     path(_MODEL, models.ModelDetailView.as_view(), name="model"),
+    path(f"{_MODEL}/metrics", hosted.ModelMetricsView.as_view()),
+    path(f"{_DEPLOYMENT}/metrics", hosted.DeploymentMetricsView.as_view()),
+    path(f"{_ENVIRONMENT}/metrics", hosted.EnvironmentMetricsView.as_view()),
     path(f"{_MODEL}/deployments", deployments.DeploymentListView.as_view(), name="deployments"),
     path(_DEPLOYMENT, deployments.DeploymentDetailView.as_view(), name="model_deployment"),
     path(f"{_DEPLOYMENT}/autoscaling_settings", deployments.AutoscalingView.as_view()),

@@ -1,6 +1,6 @@
 """One point of one line: buckets of several label sets put together, and what they say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from apps.telemetry.series.names import Across, Kind, Series
 from apps.telemetry.series.sketches import Sketch
@@ -11,7 +11,11 @@ _STATISTICS: Mapping[Kind, Sequence[str]] = {
     Kind.GAUGE: ("mean", "max"),
     Kind.DISTRIBUTION: (*PERCENTILES, "mean", "count"),
 }
-_ACROSS = {Across.SUM: sum, Across.MAX: max, Across.MEAN: lambda each: sum(each) / len(each)}
+_ACROSS: Mapping[Across, Callable[[Sequence[float]], float]] = {
+    Across.SUM: sum,
+    Across.MAX: max,
+    Across.MEAN: lambda values: sum(values) / len(values),
+}
 
 
 def statistics_of(series: Series) -> Sequence[str]:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -57,9 +58,10 @@ def query(
     step_seconds: int | None = None,
     group_by: Sequence[str] = (),
     filters: Mapping[str, Sequence[str]] | None = None,
+    as_one: bool = False,
     now: datetime | None = None,
 ) -> Answer:
-    """Return the series of a team in `[start, end)`. Raises InvalidInput.
+    """Return the series of a team in `[start, end)`, or one point of it all. Raises InvalidInput.
 
     The step is at least the one asked for: longer where shorter buckets are no longer kept, or
     where there would be more of them than can be read at once; the answer says which it is.
@@ -68,23 +70,34 @@ def query(
     present = (now or clock.now()).timestamp()
     begin, until = _range_of(start, end, present)
     groups = _groups(series, team_id, group_by, filters or {})
-    found = step_for(
-        start=begin, end=until, label_sets=len(groups), asked=step_seconds, now=present
-    )
-    if found is None:
-        raise InvalidInput(
-            f"`{name}` has {len(groups)} label sets there, too many for one answer.",
-            fields=["filter"],
-            hint="Filter by a model or a deployment, group by less, or ask for a shorter range.",
-        )
-    step, resolution = found
+    step, resolution = _step(series, len(groups), (begin, until), step_seconds, present)
     times = range(int(begin // step) * step, int(until), step)
+    if as_one:
+        first = int(begin // resolution.seconds) * resolution.seconds
+        times = range(first, first + 1, max(1, int(until) - first))
     points = _points(series, groups, resolution, times)
     covered = _covered(series, resolution, times)
     labelled = [(dict(zip(group_by, each, strict=True)), points[each]) for each in sorted(points)]
     lines = [_line(series, *each, times, covered, present) for each in labelled]
-    return Answer(series=series, times=times, step_seconds=step,
+    return Answer(series=series, times=times, step_seconds=times.step,
                   resolution_seconds=resolution.seconds, lines=lines)  # fmt: skip
+
+
+def step_of(
+    name: str,
+    *,
+    start: datetime,
+    end: datetime,
+    team_id: str,
+    group_by: Sequence[str] = (),
+    filters: Mapping[str, Sequence[str]] | None = None,
+    now: datetime | None = None,
+) -> int:
+    """Return the step that `query` would choose by itself. Raises InvalidInput."""
+    series = series_named(name)
+    present = (now or clock.now()).timestamp()
+    groups = _groups(series, team_id, group_by, filters or {})
+    return _step(series, len(groups), _range_of(start, end, present), None, present)[0]
 
 
 def series_named(name: str) -> Series:
@@ -96,6 +109,20 @@ def series_named(name: str) -> Series:
             hint=f"There are {', '.join(f'`{each}`' for each in sorted(BY_NAME))}.",
         )
     return BY_NAME[name]
+
+
+def _step(
+    series: Series, label_sets: int, range: tuple[float, float], asked: int | None, now: float
+) -> tuple[int, Resolution]:
+    start, end = range
+    found = step_for(start=start, end=end, label_sets=label_sets, asked=asked, now=now)
+    if found is None:
+        raise InvalidInput(
+            f"`{series.name}` has {label_sets} label sets there, too many for one answer.",
+            fields=["group_by"],
+            hint="Filter by a model or a deployment, or ask for a shorter range.",
+        )
+    return found
 
 
 def _range_of(start: datetime, end: datetime, now: float) -> tuple[float, float]:
@@ -139,12 +166,13 @@ def _points(
     series: Series, groups: Mapping[int, _Group], resolution: Resolution, times: range
 ) -> dict[_Group, dict[int, Point]]:
     found: dict[_Group, dict[int, Point]] = defaultdict(dict)
-    for labels_id, at, *stored in _rows(series, list(groups), resolution, times):
+    rows = _rows(series, list(groups), resolution, times)
+    for labels_id, at, first, second, third, sketch in rows:
         points = found[groups[labels_id]]
         begin = at - (at - times.start) % times.step
         if begin not in points:
             points[begin] = Point(series)
-        points[begin].take(labels_id, *stored)
+        points[begin].take(labels_id, first, second, third, sketch)
     if not found and not any(groups.values()):
         found[()] = {}
     return found
@@ -154,7 +182,7 @@ def _rows(
     series: Series, label_ids: Sequence[int], resolution: Resolution, times: range
 ) -> list[tuple[int, int, float | None, float | None, float | None, bytes | None]]:
     slots = slots_of(series.source)[series.name]
-    asked = {
+    asked: dict[str, Any] = {
         "sum": slots.sums + 1,
         "sketch": slots.sketch + 1 if series.kind is Kind.DISTRIBUTION else 0,
         "resolution": resolution.seconds,

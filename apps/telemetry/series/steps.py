@@ -7,6 +7,8 @@ from apps.telemetry.series.resolutions import Resolution, resolutions
 MOST_POINTS = 400
 MOST_ROWS = 30_000
 """Of one answer: what PostgreSQL reads well within 100 ms."""
+_ASKED_SECONDS = 60
+"""How long a question may be on its way: partitions outlive what is kept by more."""
 _NICE_SECONDS = (10, 30, 60, 120, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 604_800)
 
 
@@ -19,7 +21,7 @@ def step_for(*, start: float, end: float, label_sets: int, asked: int | None, no
     """
     for step in _candidates(asked):
         resolution = _resolution_of(step)
-        is_kept = start >= now - resolution.kept_seconds
+        is_kept = start >= now - resolution.kept_seconds - _ASKED_SECONDS
         rows = label_sets * (end - start) / resolution.seconds
         if is_kept and (end - start) / step <= MOST_POINTS and rows <= MOST_ROWS:
             return step, resolution
