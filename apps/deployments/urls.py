@@ -7,6 +7,7 @@ from apps.deployments import internal_api, log_views, views
 from apps.deployments.environments import api as environments
 from apps.deployments.metrics import api as metrics
 from apps.deployments.metrics import hosted_api as hosted
+from apps.deployments.metrics import views as metric_views
 from apps.deployments.nodes import api as nodes
 from apps.deployments.nodes import views as node_views
 from apps.deployments.served_models import api as models
@@ -25,7 +26,7 @@ urlpatterns: list[URLPattern] = [
     path("<id:model_id>/call/<name:kind>/<name:name>/<path:route>", try_views.call, name="call"),
     path("<id:model_id>/", model_views.model, name="model"),
     path("<id:model_id>/<id:deployment_id>/", views.deployment, name="deployment"),
-    path("<id:model_id>/<id:deployment_id>/series/", views.series, name="series"),
+    path("<id:model_id>/<id:deployment_id>/series/", metric_views.series, name="series"),
     path("<id:model_id>/<id:deployment_id>/log/", log_views.deployment_log, name="log"),
     path("<id:model_id>/<id:deployment_id>/activate/", views.activate, name="activate"),
     path("<id:model_id>/<id:deployment_id>/deactivate/", views.deactivate, name="deactivate"),

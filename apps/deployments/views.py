@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -20,6 +20,7 @@ from apps.deployments.environments.restrictions import (
 )
 from apps.deployments.environments.services import environment_create
 from apps.deployments.forms import DeployForm
+from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
 from apps.deployments.presentation import (
     DeploymentRow,
@@ -52,7 +53,6 @@ from apps.deployments.services.deployments import (
 )
 from apps.deployments.snippets import snippets_of
 from apps.rest.errors import ApiError, Conflict, NotFound
-from apps.telemetry.last_hour import deployment_series
 from apps.telemetry.traffic import traffic_by_deployment
 from apps.ui.fragments import live_answer
 from apps.ui.listing import asked_in, page_in
@@ -109,6 +109,8 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "promotions": promotions_of(found, environments),
         **engine_of(found, running),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
+        "ranges": RANGES,
+        "default_range": DEFAULT_RANGE,
         "makes_text": asked_route(found) == CHAT_ROUTE,
         "has_drafts": has_drafts(every),
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
@@ -128,16 +130,6 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         page="deployments/deployment.html",
         part="deployments/_deployment.html",
         context=context,
-    )
-
-
-@page
-@require_GET
-def series(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Return the last hour by the minute, as JSON for the charts."""
-    found = _get(person(request).team, model_id, deployment_id)
-    return JsonResponse(
-        deployment_series(deployment_id=found.id), headers={"Cache-Control": "no-store"}
     )
 
 

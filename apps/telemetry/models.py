@@ -1,4 +1,4 @@
-"""What was seen: log chunks, usage by the minute, engine samples. Plain ids, no keys upward."""
+"""What was seen: log chunks, usage by the minute, series. Plain ids, no keys upward."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from apps.telemetry.series.models import SeriesBucket, SeriesDelta, SeriesLabels
 from controlplane.stamps import StampField
 
 __all__ = [
-    "DeviceHour", "EngineSample", "LogChunk", "SeriesBucket", "SeriesDelta", "SeriesLabels",
+    "DeviceHour", "LogChunk", "SeriesBucket", "SeriesDelta", "SeriesLabels",
     "SeriesSource", "UsageJournal", "UsageMinute", "UsageSum",
 ]  # fmt: skip
 
@@ -140,21 +140,3 @@ class UsageJournal(models.Model):
 
     def __str__(self) -> str:
         return str(self.journal)
-
-
-class EngineSample(models.Model):
-    """What one engine reported of itself at one moment, in our metric names."""
-
-    id = models.BigAutoField(primary_key=True)
-    replica_id = models.CharField(max_length=16)
-    deployment_id = models.CharField(max_length=16)
-    sampled_at = models.DateTimeField()
-    values = models.JSONField()
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["deployment_id", "sampled_at"], name="telemetry_engine_samples")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.replica_id} at {self.sampled_at:%H:%M:%S}"

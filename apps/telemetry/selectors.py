@@ -1,12 +1,11 @@
-"""Reads of usage and engine samples: totals that only grow, and what engines said."""
+"""Reads of usage: totals that only grow, and what could not be counted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import QuerySet
 
-from apps.telemetry.models import EngineSample, UsageJournal, UsageSum
+from apps.telemetry.models import UsageJournal, UsageSum
 
 _SUMMED = (
     "deployment_id", "environment", "status_class", "requests", "prompt_tokens",
@@ -36,13 +35,6 @@ def usage_totals(*, deployment_ids: Sequence[str]) -> list[UsageTotal]:
     rows = UsageSum.objects.filter(deployment_id__in=deployment_ids)
     ordered = rows.order_by("deployment_id", "environment", "status_class")
     return [UsageTotal(*row) for row in ordered.values_list(*_SUMMED)]
-
-
-def engine_samples(*, deployment_id: str, start: datetime, end: datetime) -> QuerySet[EngineSample]:
-    """Return what the deployment's engines reported in `[start, end)`, oldest first."""
-    return EngineSample.objects.filter(
-        deployment_id=deployment_id, sampled_at__gte=start, sampled_at__lt=end
-    ).order_by("sampled_at", "id")
 
 
 def journals_with_usage_set_aside() -> QuerySet[UsageJournal]:

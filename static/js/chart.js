@@ -1,4 +1,5 @@
-// Draws one chart: its lines in one hue, the first whole, a second one dashed; zero is in sight.
+// Draws one chart: its lines in one hue, the first whole, others dashed; zero is in sight, and what
+// was not measured is a gap.
 const charts = new Map();
 const colour = (name) => {
   const probe = Object.assign(document.createElement("i"), { className: `colour-${name}` });
@@ -11,25 +12,47 @@ const colour = (name) => {
 const WORDS = {
   "": (value) => value.toFixed(2),
   "%": (value) => `${value.toFixed(0)}\u2009%`,
-  s: (value) => (value < 1 ? `${(value * 1000).toFixed(0)}\u2009ms` : `${value.toFixed(2)}\u2009s`),
+  s: (value) => (value < 1 ? `${(value * 1000).toFixed(value < 0.01 ? 1 : 0)}\u2009ms` : `${value.toFixed(2)}\u2009s`),
 };
-const top = (unit, high) => (unit === "%" ? 100 : Math.max(high * 1.1, 0.1));
+const DASHES = [[], [6, 4], [2, 3]];
+const DAY = 86400;
+const top = (unit, high) => (unit === "%" ? 100 : Math.max(high * 1.1, unit === "s" ? 0.001 : 0.1));
 
-export const draw = (box, times, lines) => {
+// What a screen reader says of a line: its latest and highest value, and how much is missing.
+const spoken = (label, values, unit) => {
+  const known = values.filter((value) => value !== null);
+  if (!known.length) return `${label}: not measured`;
+  const gaps = values.length - known.length;
+  const missing = gaps ? `, ${gaps} of ${values.length} points without a value` : "";
+  return `${label}: latest ${WORDS[unit](known.at(-1))}, highest ${WORDS[unit](Math.max(...known))}${missing}`;
+};
+
+// Lets go of what was drawn, so that the box can say that there is nothing.
+export const clear = (box) => {
+  charts.get(box)?.destroy();
+  charts.delete(box);
+  for (const name of ["role", "aria-label"]) box.removeAttribute(name);
+};
+
+export const draw = (box, data, lines) => {
   const [text, grid, line] = [colour("text"), colour("grid"), colour("line")];
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui" };
   const [labels, unit] = [box.dataset.labels.split(","), box.dataset.unit];
-  charts.get(box)?.destroy();
+  const clock = data.end - data.start > DAY * 1.5 ? "{MMM} {D} {HH}:{mm}" : "{HH}:{mm}";
+  const days = data.end - data.start > DAY * 1.5 ? { values: "{MMM} {D}", incrs: [DAY, 2 * DAY, 7 * DAY] } : { values: "{HH}:{mm}", incrs: [60, 300, 600, 900, 1800, 3600, 3 * 3600, 6 * 3600] };
+  clear(box);
   box.replaceChildren();
   charts.set(box, new uPlot({
     width: box.clientWidth,
     height: 184,
     legend: { live: true },
-    scales: { x: { range: () => [Date.now() / 1000 - 3600, Date.now() / 1000] }, y: { range: (u, low, high) => [0, top(unit, high)] } },
+    scales: { x: { range: () => [data.start, data.end] }, y: { range: (u, low, high) => [0, top(unit, high)] } },
     series: [
-      { label: "Time", value: "{HH}:{mm}" },
-      ...labels.map((label, index) => ({ label, stroke: line, width: 2, dash: index ? [6, 4] : [], value: (u, value) => (value === null ? "–" : WORDS[unit](value)) })),
+      { label: "Time", value: clock },
+      ...labels.map((label, index) => ({ label, stroke: line, width: 2, dash: DASHES[index], value: (u, value) => (value === null ? "–" : WORDS[unit](value)) })),
     ],
-    axes: [{ ...axis, values: "{HH}:{mm}", incrs: [60, 300, 600, 900, 1800, 3600] }, { ...axis, size: 56, ...(unit && { values: (u, marks) => marks.map((mark) => `${mark}\u2009${unit}`) }) }],
-  }, [times, ...lines], box));
+    axes: [{ ...axis, ...days }, { ...axis, size: 56, ...(unit && { values: (u, marks) => marks.map((mark) => (unit === "s" ? WORDS.s(mark) : `${mark}\u2009${unit}`)) }) }],
+  }, [data.times, ...lines], box));
+  box.setAttribute("role", "img");
+  box.setAttribute("aria-label", `${box.dataset.title}, ${data.window}. ${labels.map((label, index) => spoken(label, lines[index], unit)).join(". ")}.`);
 };

@@ -1,29 +1,48 @@
-// Draws the page's charts, and draws them again on new data, another size or theme.
-import { draw } from "./chart.js";
+// Draws the page's charts, and draws them again on new data, another range, size or theme.
+import { clear, draw } from "./chart.js";
 
 let [last, loadedAt] = [null, 0];
+const starts = new Map();
+const boxes = () => document.querySelectorAll("[data-series]");
+const pressed = () => document.querySelector("[data-range][aria-pressed=true]")?.dataset.range ?? "";
+
 const drawAll = () => {
-  if (!last || last.times.length < 2) return;
-  for (const box of document.querySelectorAll("[data-series]")) {
+  if (!last) return;
+  for (const note of document.querySelectorAll("[data-window]")) note.textContent = `, ${last.window}`;
+  for (const box of boxes()) {
+    if (!starts.has(box)) starts.set(box, box.firstElementChild);
     const lines = box.dataset.series.split(",").map((name) => last[name]);
-    // Without a value the box goes on saying when there will be one.
-    if (lines.flat().some((value) => value !== null)) draw(box, last.times, lines);
+    // Without a value the box says when there will be one.
+    if (lines.flat().some((value) => value !== null)) {
+      draw(box, last, lines);
+    } else {
+      clear(box);
+      box.replaceChildren(starts.get(box));
+    }
   }
 };
 
-const load = async () => {
+const load = async (isDue) => {
   const box = document.querySelector("[data-series]");
-  if (!box || Date.now() - loadedAt < 20000) return;
+  if (!box || (!isDue && Date.now() - loadedAt < 20000)) return;
   loadedAt = Date.now();
+  const range = pressed();
   try {
-    const answer = await fetch(box.dataset.url, { headers: { Accept: "application/json" } });
-    if (!answer.ok) return;
+    const answer = await fetch(`${box.dataset.url}?range=${range}`, { headers: { Accept: "application/json" } });
+    if (!answer.ok || range !== pressed()) return;
     last = await answer.json();
     drawAll();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
   }
 };
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-range]");
+  if (!button) return;
+  for (const each of document.querySelectorAll("[data-range]")) each.setAttribute("aria-pressed", String(each === button));
+  load(true);
+});
 
 let width = 0;
 new ResizeObserver(([entry]) => {
@@ -34,5 +53,5 @@ new ResizeObserver(([entry]) => {
 }).observe(document.getElementById("main"));
 document.addEventListener("theme", drawAll);
 // With what the page itself asks, so that an idle tab stays idle.
-document.addEventListener("asked", load);
-load();
+document.addEventListener("asked", () => load(false));
+load(true);

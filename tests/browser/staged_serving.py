@@ -5,14 +5,15 @@ from datetime import timedelta
 from apps.accounts.models import User
 from apps.builds.models import Build
 from apps.configs.models import CheckpointRecord
-from apps.deployments.models import Deployment, Replica
+from apps.deployments.models import Deployment
 from apps.fleet.models import Device, Node
 from apps.telemetry import buckets
-from apps.telemetry.models import EngineSample, UsageMinute
+from apps.telemetry.models import UsageMinute
 from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 from tests import factories
 from tests.browser.staged_checkpoints import SMOLLM
+from tests.browser.staged_series import series_of
 
 _GIB = 1024**3
 
@@ -40,7 +41,7 @@ def serving_deployment(build: Build, node: Node, device: Device, owner: User) ->
     )
     factories.make_lease(device=device, holder=f"replica:{replica.id}", memory_bytes=2 * _GIB)
     _traffic(deployment)
-    _samples(replica)
+    series_of(replica)
     factories.make_deployment(
         model=model,
         build=build,
@@ -100,21 +101,3 @@ def _traffic(deployment: Deployment) -> None:
         )
     )
     UsageMinute.objects.bulk_create(rows)
-
-
-def _samples(replica: Replica) -> None:
-    """Have the engine tell of itself once a minute."""
-    now = clock.now().replace(second=0, microsecond=0)
-    EngineSample.objects.bulk_create(
-        EngineSample(
-            replica_id=replica.id,
-            deployment_id=replica.deployment_id,
-            sampled_at=now - timedelta(minutes=age),
-            values={
-                "kv_cache_used_ratio": 0.1 + (age * 5) % 13 / 100,
-                "draft_tokens_total": (40 - age) * 900,
-                "accepted_draft_tokens_total": (40 - age) * 540 + (age * 11) % 90,
-            },
-        )
-        for age in range(40, 0, -1)
-    )

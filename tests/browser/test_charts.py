@@ -1,12 +1,14 @@
 """The charts of a deployment: drawn from what was measured, or saying when there will be some."""
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
 from apps.deployments.models import Replica
-from apps.telemetry.models import EngineSample
+from apps.telemetry.models import SeriesBucket, SeriesLabels
+from apps.telemetry.series.names import Source
 from tests.browser.conftest import OpenPage
 
 if TYPE_CHECKING:
@@ -19,9 +21,8 @@ def test_each_chart_is_in_its_unit_and_one_without_a_value_says_when_there_is_on
     visit: OpenPage, stage: "Stage"
 ) -> None:
     deployment = stage.deployment
-    EngineSample.objects.filter(deployment_id=deployment.id).update(
-        values={"draft_tokens_total": 3.0, "accepted_draft_tokens_total": 2.0}
-    )
+    of_engines = SeriesLabels.objects.filter(source=Source.ENGINE).values("id")
+    SeriesBucket.objects.filter(labels_id__in=of_engines).delete()
     Replica.objects.filter(deployment=deployment).update(metrics={"draft_tokens_total": 3.0})
     page = visit(f"/models/{deployment.model_id}/{deployment.id}/")
     expect(page.locator("#chart-first-token canvas")).to_be_visible()
@@ -37,7 +38,9 @@ def test_each_chart_is_in_its_unit_and_one_without_a_value_says_when_there_is_on
     expect(legend).to_contain_text("\u2009ms")
 
 
-def test_what_engines_say_of_themselves_is_drawn(visit: OpenPage, stage: "Stage") -> None:
+def test_charts_say_their_range_source_and_gaps_and_another_range_draws_anew(
+    visit: OpenPage, stage: "Stage"
+) -> None:
     deployment = stage.deployment
     Replica.objects.filter(deployment=deployment).update(metrics={"draft_tokens_total": 3.0})
     page = visit(f"/models/{deployment.model_id}/{deployment.id}/")
@@ -45,3 +48,12 @@ def test_what_engines_say_of_themselves_is_drawn(visit: OpenPage, stage: "Stage"
         expect(page.locator(f"#chart-{name} canvas")).to_be_visible()
     page.locator("#chart-kv-used .u-over").hover()
     expect(page.locator("#chart-kv-used .u-legend")).to_contain_text("\u2009%")
+    tokens = page.locator("#chart-first-token")
+    told = re.compile(r"^Time to first token, last hour, by 10 s\. p50: latest .* ms, highest .* "
+                      r"points without a value\. p90: ")  # fmt: skip
+    expect(tokens).to_have_attribute("aria-label", told)
+    page.get_by_role("group", name="Range of the charts").get_by_text("7 days").click()
+    expect(tokens).to_have_attribute(
+        "aria-label", re.compile(r"^Time to first token, last 7 days, by 1 h\.")
+    )
+    expect(page.get_by_role("button", name="7 days")).to_have_attribute("aria-pressed", "true")

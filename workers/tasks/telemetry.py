@@ -7,14 +7,13 @@ from celery import shared_task
 from apps.accounts.routes_version import routes_changes_prune
 from apps.deployments.metrics.sampling import series_sample
 from apps.deployments.nodes.failed_starts import failed_starts_prune
-from apps.deployments.selectors import replicas_measured
 from apps.deployments.services.replicas import replicas_prune
 from apps.deployments.usage.device_time import device_time_record
 from apps.deployments.usage.spend_limits import spend_limits_apply
 from apps.fleet.services.devices import device_leases_prune
 from apps.telemetry.logs import log_prune
 from apps.telemetry.series.services import series_fold, series_prune
-from apps.telemetry.services.engines import Measured, engine_samples_record, telemetry_prune
+from apps.telemetry.services.retention import telemetry_prune
 
 _log = logging.getLogger(__name__)
 
@@ -24,18 +23,6 @@ def sample(*, format: int, **unknown: object) -> None:
     """Keep the latest measurements of engines, GPUs, replicas and gateways."""
     _warn("telemetry.sample", unknown)
     series_sample()
-    engine_samples_record(
-        measured=[
-            Measured(
-                replica_id=replica.id,
-                deployment_id=replica.deployment_id,
-                observed_at=replica.heard_at,
-                values=replica.metrics,
-            )
-            for replica in replicas_measured()
-            if replica.heard_at is not None and replica.metrics is not None
-        ]
-    )
 
 
 @shared_task(name="telemetry.fold")

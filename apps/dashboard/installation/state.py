@@ -25,7 +25,7 @@ from apps.fleet.selectors import gateway_list, node_list, worker_list
 from apps.fleet.services.devices import ENDED_KEPT
 from apps.secrets.models import Secret
 from apps.telemetry.selectors import journals_with_usage_set_aside
-from apps.telemetry.services.engines import ENGINE_SAMPLES_KEPT, USAGE_KEPT
+from apps.telemetry.services.retention import USAGE_KEPT
 from controlplane.artifacts.opening import folder_of
 from controlplane.domain.skew import skew_words
 from controlplane.version import product_version
@@ -267,7 +267,21 @@ def _kept() -> Sequence[Kept]:
     logs_days = settings.LOG_RETENTION_DAYS
     return (
         Kept(what="Logs of builds and engines", days=logs_days, setting="LOG_RETENTION_DAYS"),
-        Kept(what="Measurements of engines", days=ENGINE_SAMPLES_KEPT.days),
+        Kept(
+            what="Series by the minute",
+            days=settings.SERIES_KEPT[60].days,
+            setting="SERIES_MINUTES_DAYS",
+        ),
+        Kept(
+            what="Series by the hour",
+            days=settings.SERIES_KEPT[3600].days,
+            setting="SERIES_HOURS_DAYS",
+        ),
+        Kept(
+            what="Series by the day",
+            days=settings.SERIES_KEPT[86400].days,
+            setting="SERIES_DAYS_DAYS",
+        ),
         Kept(what="Usage and hours of GPUs", days=USAGE_KEPT.days),
         Kept(what="Replicas and claims of GPUs that have ended", days=ENDED_KEPT.days),
         Kept(what="Artifacts that something names, and the audit trail", days=None),

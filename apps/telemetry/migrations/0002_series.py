@@ -22,6 +22,7 @@ class Migration(migrations.Migration):
     dependencies = [("telemetry", "0001_initial")]
 
     operations = [
+        migrations.DeleteModel(name="EngineSample"),
         migrations.CreateModel(
             name="SeriesSource",
             fields=[

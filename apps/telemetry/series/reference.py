@@ -57,7 +57,8 @@ _SOURCES = {
     Source.CONTROL_PLANE: (
         "Control plane",
         "What it knows itself, every 10 seconds. `device_seconds` and `cost` count no time in "
-        "which the control plane was away; [usage](keys_and_usage.md) does, and is what money goes by.",
+        "which the control plane was away; [usage](keys_and_usage.md) does, and is what money goes "
+        "by.",
     ),
 }
 _WORDS = {

@@ -17,6 +17,7 @@ from apps.telemetry.series.rows import moment
 from apps.telemetry.series.steps import step_for
 from controlplane import clock
 
+_DAY_SECONDS = 86_400
 LONGEST_SECONDS = 2 * 366 * 86_400
 _ROWS = """
     SELECT labels_id, extract(epoch FROM at)::bigint,
@@ -69,7 +70,7 @@ def query(
     series = series_named(name)
     present = (now or clock.now()).timestamp()
     begin, until = _range_of(start, end, present)
-    groups = _groups(series, team_id, group_by, filters or {})
+    groups = _groups(series, team_id, group_by, filters or {}, begin)
     step, resolution = _step(series, len(groups), (begin, until), step_seconds, present)
     times = range(int(begin // step) * step, int(until), step)
     if as_one:
@@ -96,8 +97,9 @@ def step_of(
     """Return the step that `query` would choose by itself. Raises InvalidInput."""
     series = series_named(name)
     present = (now or clock.now()).timestamp()
-    groups = _groups(series, team_id, group_by, filters or {})
-    return _step(series, len(groups), _range_of(start, end, present), None, present)[0]
+    asked = _range_of(start, end, present)
+    groups = _groups(series, team_id, group_by, filters or {}, asked[0])
+    return _step(series, len(groups), asked, None, present)[0]
 
 
 def series_named(name: str) -> Series:
@@ -137,7 +139,11 @@ def _range_of(start: datetime, end: datetime, now: float) -> tuple[float, float]
 
 
 def _groups(
-    series: Series, team_id: str, group_by: Sequence[str], filters: Mapping[str, Sequence[str]]
+    series: Series,
+    team_id: str,
+    group_by: Sequence[str],
+    filters: Mapping[str, Sequence[str]],
+    since: float,
 ) -> Mapping[int, _Group]:
     """Return label set -> the line that it belongs to."""
     cut = _cut_with(series, {*group_by, *filters})
@@ -145,6 +151,7 @@ def _groups(
         source=series.source, cut=cut, team_id=team_id,
         **{f"{name}__in": values for name, values in filters.items()},
     )  # fmt: skip
+    rows = rows.filter(last_at__gte=moment(max(0.0, since - _DAY_SECONDS)))
     return {id: tuple(values) for id, *values in rows.values_list("id", *group_by)}
 
 

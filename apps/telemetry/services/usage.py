@@ -22,7 +22,7 @@ from apps.telemetry import buckets
 from apps.telemetry.models import UsageJournal, UsageMinute
 from apps.telemetry.series.requests import request_cells
 from apps.telemetry.series.rows import deltas_write
-from apps.telemetry.services.engines import USAGE_KEPT
+from apps.telemetry.services.retention import USAGE_KEPT
 from apps.telemetry.services.usage_sums import usage_sums_add
 from controlplane import clock
 from controlplane.domain.skew import noticed

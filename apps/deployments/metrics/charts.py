@@ -1,0 +1,152 @@
+"""What the charts of a deployment's page draw: its series over a range, with gaps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from apps.deployments.models import Deployment
+from apps.telemetry.series.selectors import Answer, query, step_of
+from controlplane import clock
+
+DEFAULT_RANGE = "1h"
+_FOLDED = timedelta(seconds=20)
+"""What is younger may not be rolled up yet, and would be drawn as a gap."""
+_PERCENT = 100.0
+_UNITS = ((86_400, "day"), (3600, "h"), (60, "min"), (1, "s"))
+_ERRORS = ("5xx",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    label: str
+    """On its button."""
+    words: str
+    length: timedelta
+
+
+RANGES: Mapping[str, Range] = {
+    "15m": Range(label="15 min", words="last 15 minutes", length=timedelta(minutes=15)),
+    "1h": Range(label="1 h", words="last hour", length=timedelta(hours=1)),
+    "24h": Range(label="24 h", words="last 24 hours", length=timedelta(hours=24)),
+    "7d": Range(label="7 days", words="last 7 days", length=timedelta(days=7)),
+    "30d": Range(label="30 days", words="last 30 days", length=timedelta(days=30)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Line:
+    series: str
+    statistic: str
+    statuses: Sequence[str] = ()
+    """Of these alone, where there are any."""
+    times: float = 1.0
+
+
+_LINES: Mapping[str, _Line] = {
+    **{
+        f"{name}_{each}": _Line(series=series, statistic=each)
+        for name, series in (
+            ("first_token", "time_to_first_token_seconds"),
+            ("inter_token", "inter_token_seconds"),
+            ("end_to_end", "end_to_end_seconds"),
+            ("queue", "queue_seconds"),
+        )
+        for each in ("p50", "p90", "p99")
+    },
+    "requests": _Line(series="requests", statistic="per_second"),
+    "errors": _Line(series="requests", statistic="per_second", statuses=_ERRORS),
+    "tokens": _Line(series="completion_tokens", statistic="per_second"),
+    "running": _Line(series="requests_running", statistic="mean"),
+    "waiting": _Line(series="requests_waiting", statistic="mean"),
+    "kv_used": _Line(series="kv_cache_used_ratio", statistic="max", times=_PERCENT),
+    "drafts": _Line(series="draft_tokens", statistic="sum"),
+    "accepted_drafts": _Line(series="accepted_draft_tokens", statistic="sum"),
+    "gpu_used": _Line(series="device_utilization_ratio", statistic="mean", times=_PERCENT),
+    "ready": _Line(series="replicas_ready", statistic="mean"),
+    "wanted": _Line(series="replicas_wanted", statistic="mean"),
+}
+"""What the page's charts name -> where it comes from."""
+
+
+def deployment_charts(
+    *, deployment: Deployment, range_name: str, now: datetime | None = None
+) -> dict[str, Any]:
+    """Return begin and end, times, and each line's values; None where nothing was measured."""
+    asked = RANGES.get(range_name, RANGES[DEFAULT_RANGE])
+    present = now or clock.now()
+    scope = _Scope(
+        deployment=deployment, start=present - asked.length, end=present - _FOLDED, now=present
+    )
+    step = max(scope.step_of(series) for series in {each.series for each in _LINES.values()})
+    answers = {
+        each: scope.ask(*each, step)
+        for each in {(line.series, line.statuses) for line in _LINES.values()}
+    }
+    times = answers["requests", ()].times
+    drawn = {
+        name: _values(line, answers[line.series, line.statuses], times)
+        for name, line in _LINES.items()
+    }
+    drawn["accepted"] = _share(drawn.pop("accepted_drafts"), drawn.pop("drafts"))
+    step = _step_of(times, step)
+    return {
+        "start": int(scope.start.timestamp()),
+        "end": int(scope.end.timestamp()),
+        "times": list(times),
+        "window": f"{asked.words}, by {_step_words(step)}",
+        **drawn,
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Scope:
+    deployment: Deployment
+    start: datetime
+    end: datetime
+    now: datetime
+
+    def step_of(self, series: str) -> int:
+        return step_of(series, **self._range(), filters=self._filters(()))
+
+    def ask(self, series: str, statuses: Sequence[str], step: int) -> Answer:
+        return query(series, **self._range(), filters=self._filters(statuses), step_seconds=step)
+
+    def _range(self) -> dict[str, Any]:
+        team_id = self.deployment.model.team_id
+        return {"start": self.start, "end": self.end, "now": self.now, "team_id": team_id}
+
+    def _filters(self, statuses: Sequence[str]) -> dict[str, Sequence[str]]:
+        only = {"status_class": statuses} if statuses else {}
+        return {"deployment_id": [self.deployment.id], **only}
+
+
+def _values(line: _Line, answer: Answer, times: Sequence[int]) -> list[float | None]:
+    """Return the values at these times; a series that is kept by longer buckets has fewer."""
+    if not answer.lines:
+        return [None] * len(times)
+    known = dict(zip(answer.times, answer.lines[0].values[line.statistic], strict=True))
+    return [_rounded(known.get(at), line.times) for at in times]
+
+
+def _rounded(value: float | None, times: float) -> float | None:
+    return None if value is None else round(value * times, 6)
+
+
+def _share(
+    parts: Sequence[float | None], wholes: Sequence[float | None]
+) -> list[float | None]:  # fmt: skip
+    return [
+        round(part / whole * _PERCENT, 2) if part is not None and whole else None
+        for part, whole in zip(parts, wholes, strict=True)
+    ]
+
+
+def _step_of(times: Sequence[int], otherwise: int) -> int:
+    return next((late - early for early, late in pairwise(times)), otherwise)
+
+
+def _step_words(seconds: int) -> str:
+    length, unit = next(each for each in _UNITS if seconds % each[0] == 0)
+    return f"{seconds // length} {unit}"
