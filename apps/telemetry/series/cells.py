@@ -33,14 +33,17 @@ class Cell:
         self.sketches: list[Sketch | None] = [None] * sketches
 
     def merge(self, sums: Sequence[float | None], sketches: Sequence[bytes | None]) -> None:
-        """Add a stored cell; one of an earlier release has fewer slots."""
+        """Add a stored cell; one of an earlier release has fewer slots, one of a later one more."""
+        self.sums += [None] * (len(sums) - len(self.sums))
+        self.sketches += [None] * (len(sketches) - len(self.sketches))
         self._merge_sums(sums)
         for slot, content in enumerate(sketches):
             if content is not None:
                 self._sketch(slot).take(content)
 
     def merge_cell(self, other: "Cell") -> None:
-        self._merge_sums(other.sums)
+        self.merge(other.sums, ())
+        self.sketches += [None] * (len(other.sketches) - len(self.sketches))
         for slot, sketch in enumerate(other.sketches):
             if sketch is not None:
                 self._sketch(slot).merge(sketch)

@@ -1,8 +1,10 @@
 """The statements of the store: deltas in by COPY, label sets found, buckets read and written."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -28,6 +30,7 @@ _STORE = """
     DO UPDATE SET sums = EXCLUDED.sums, sketches = EXCLUDED.sketches
 """
 _DAY_SECONDS = 86_400
+_log = logging.getLogger(__name__)
 
 
 def deltas_write(cells: Cells) -> None:
@@ -44,10 +47,20 @@ def deltas_take(most: int) -> tuple[int, Cells]:
     with connection.cursor() as cursor:
         cursor.execute(_TAKE_DELTAS, [most])
         rows = cursor.fetchall()
-    for source, at, labels, sums, sketches in rows:
+    for row in rows:
+        _take_in(cells, *row)
+    return len(rows), cells
+
+
+def _take_in(
+    cells: Cells, source: str, at: float, labels: list[str], sums: Any, sketches: Any
+) -> None:
+    try:
         place = Place(Source(source), "", tuple(labels), int(at))
         cells.of(place).merge(sums, sketches)
-    return len(rows), cells
+    except ValueError as error:
+        # One that a later release wrote must not hold up all others for ever.
+        _log.error("a delta of series is left out: %s", error)
 
 
 def label_ids(places: Iterable[Place]) -> Mapping[tuple[Source, str, tuple[str, ...]], int]:

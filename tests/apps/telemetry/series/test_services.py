@@ -103,6 +103,24 @@ def test_a_late_record_lands_in_its_own_bucket_that_was_rolled_up_long_ago(
     assert sum(counted(86400).values()) == 4
 
 
+def test_what_a_later_release_wrote_is_kept_or_left_out_and_holds_nothing_up(
+    clock: ManualClock,
+) -> None:
+    batch_add(source="g", sequence=1, cells=batch(1))
+    known = SeriesDelta.objects.get()
+    SeriesDelta.objects.create(source="moon", at=NOW, labels=known.labels, sums=[1.0], sketches=[])
+    SeriesDelta.objects.create(
+        source=known.source, at=known.at, labels=known.labels, sketches=known.sketches,
+        sums=[*known.sums, 5.0],
+    )  # fmt: skip
+    assert series_fold(clock=clock) == 3
+    assert series_fold(clock=clock) == 0
+    assert counted(60) == {30: 2}
+    row = SeriesBucket.objects.filter(resolution_seconds=60).first()
+    assert row is not None
+    assert row.sums[-1] == 5.0
+
+
 def test_sketches_of_two_batches_become_one(clock: ManualClock) -> None:
     for source, age in (("g", 1), ("other", 2)):
         batch_add(source=source, sequence=1, cells=batch(age))
