@@ -33,7 +33,12 @@ def usage_sums_add(*, minutes: Iterable[UsageMinute]) -> None:
     changed = [row for row in rows if _place(row) in more]
     for row in changed:
         _add(row, more[_place(row)])
-    UsageSum.objects.bulk_update(changed, [*_WHOLE, *_SECONDS, *_BUCKETED])
+    UsageSum.objects.bulk_create(
+        changed,
+        update_conflicts=True,
+        unique_fields=[*_Place.__dataclass_fields__],
+        update_fields=[*_WHOLE, *_SECONDS, *_BUCKETED],
+    )
 
 
 def _place(row: UsageMinute | UsageSum) -> _Place:

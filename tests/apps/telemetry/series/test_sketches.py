@@ -3,6 +3,9 @@
 import random
 
 import pytest
+from ddsketch import DDSketch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apps.telemetry.series.sketches import RELATIVE_ERROR, Sketch, UnknownFormat
 
@@ -33,6 +36,17 @@ def test_percentiles_of_merged_and_stored_sketches_are_within_the_stated_error(
     for share, told in zip(shares, merged.percentiles(*shares), strict=True):
         assert told == pytest.approx(exact(values, share), rel=RELATIVE_ERROR)
     assert merged.count == len(values)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=40))
+def test_percentiles_are_those_of_the_library(values: list[float]) -> None:
+    ours, theirs = Sketch(), DDSketch(RELATIVE_ERROR)
+    for value in values:
+        ours.add(value)
+        theirs.add(value if value >= 1e-9 else 0.0)
+    shares = (0.0, 0.25, 0.5, 0.9, 0.99, 1.0)
+    told = [theirs.get_quantile_value(share) for share in shares]
+    assert ours.percentiles(*shares) == pytest.approx(told)
 
 
 def test_the_order_of_merging_changes_nothing() -> None:
