@@ -49,7 +49,7 @@ def test_charts_say_their_range_source_and_gaps_and_another_range_draws_anew(
     page.locator("#chart-kv-used .u-over").hover()
     expect(page.locator("#chart-kv-used .u-legend")).to_contain_text("\u2009%")
     tokens = page.locator("#chart-first-token")
-    told = re.compile(r"^Time to first token, last hour, by 10 s\. p50: latest .* ms, highest .* "
+    told = re.compile(r"^Time to first token, last hour, by 10 s\. p50: latest .*ms, highest .* "
                       r"points without a value\. p90: ")  # fmt: skip
     expect(tokens).to_have_attribute("aria-label", told)
     page.get_by_role("group", name="Range of the charts").get_by_text("7 days").click()

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from apps.deployments.models import Deployment
+from apps.telemetry.series.names import BY_NAME
 from apps.telemetry.series.selectors import Answer, query, step_of
 from controlplane import clock
 
@@ -79,7 +80,9 @@ def deployment_charts(
     scope = _Scope(
         deployment=deployment, start=present - asked.length, end=present - _FOLDED, now=present
     )
-    step = max(scope.step_of(series) for series in {each.series for each in _LINES.values()})
+    # Those of one source lie in the same rows, and have the same step.
+    of_source = {BY_NAME[each.series].source: each.series for each in _LINES.values()}
+    step = max(scope.step_of(series) for series in of_source.values())
     answers = {
         each: scope.ask(*each, step)
         for each in {(line.series, line.statuses) for line in _LINES.values()}

@@ -12,6 +12,7 @@ from apps.telemetry.series.resolutions import Resolution, resolutions
 _NAME = re.compile(r"(telemetry_series_\d+)_from_(-?\d+)")
 _AHEAD = 2
 """How many partitions there are after the present one: a sweep that is late finds room."""
+_WAIT = "SET LOCAL lock_timeout = '2s'"
 _CHILDREN = """
     SELECT child.relname FROM pg_inherits
     JOIN pg_class AS child ON child.oid = inhrelid
@@ -20,22 +21,34 @@ _CHILDREN = """
 """
 
 
-def partitions_keep(*, now: float, wanted: Iterable[tuple[Resolution, int]] = ()) -> int:
-    """Return how many partitions were made or dropped: around now, and for `wanted` moments.
+def partitions_make(*, now: float, wanted: Iterable[tuple[Resolution, int]] = ()) -> int:
+    """Return how many partitions were made: around now, and for `wanted` moments.
 
     The caller is in a transaction, and alone.
     """
     every = resolutions()
-    known = _known(every)
     needed = {(each.table, begin): each for each in every for begin in _around(each, now)}
     needed |= {(each.table, _begin(each, at)): each for each, at in wanted}
-    missing = needed.keys() - known
+    missing = needed.keys() - _known(every)
     for table, begin in sorted(missing):
         _make(needed[table, begin], begin)
-    old = [*_past_retention(every, known, now)]
+    return len(missing)
+
+
+def partitions_drop(*, now: float) -> int:
+    """Return how many partitions past retention were dropped. Raises OperationalError.
+
+    That is where a reader holds them for longer than anyone should be kept waiting behind it. The
+    caller is in a transaction of its own, and alone.
+    """
+    every = resolutions()
+    old = [*_past_retention(every, _known(every), now)]
+    if old:
+        with connection.cursor() as cursor:
+            cursor.execute(_WAIT)
     for resolution, begin in old:
         _drop(resolution, begin)
-    return len(missing) + len(old)
+    return len(old)
 
 
 def _past_retention(

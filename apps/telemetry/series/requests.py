@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 STATUS_NAMES = {0: "499", 2: "2xx", 4: "4xx", 5: "5xx"}
 """By the class that usage is counted in; `499` where the client left or the gateway was killed."""
+_TWO_TOKENS = 2
 _COUNTED = {
     "prompt_tokens": "prompt_tokens",
     "cached_prompt_tokens": "cached_tokens",
@@ -21,7 +22,6 @@ _COUNTED = {
 _TIMED = {
     "queue_seconds": "queue_seconds",
     "time_to_first_token_seconds": "first_token_seconds",
-    "inter_token_seconds": "inter_token_seconds",
     "end_to_end_seconds": "duration_seconds",
 }
 """Series -> what it takes of a record."""
@@ -52,3 +52,14 @@ def _count(cell: Cell, record: "UsageRecord") -> None:
     for name, field in _TIMED.items():
         if (seconds := getattr(record, field)) is not None:
             cell.observe(name, seconds)
+    if (seconds := _between_tokens(record)) is not None:
+        cell.observe("inter_token_seconds", seconds)
+
+
+def _between_tokens(record: "UsageRecord") -> float | None:
+    """Return the mean between two tokens of a streamed answer of two tokens at least."""
+    first, last = record.first_token_seconds, record.duration_seconds
+    tokens = record.completion_tokens or 0
+    if first is None or last is None or tokens < _TWO_TOKENS:
+        return None
+    return max(0.0, last - first) / (tokens - 1)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -33,10 +34,10 @@ _DAY_SECONDS = 86_400
 _log = logging.getLogger(__name__)
 
 
-def deltas_write(cells: Cells) -> None:
+def deltas_write(*batches: Cells) -> None:
     """Append what the cells add, within the caller's transaction."""
     with connection.cursor() as cursor, cursor.copy(_COPY_DELTAS) as copy:
-        for place, cell in cells:
+        for place, cell in chain.from_iterable(batches):
             labels = list(place.labels)
             copy.write_row((str(place.source), moment(place.at), labels, *_arrays(cell)))
 

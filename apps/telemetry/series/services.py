@@ -1,16 +1,17 @@
 """Writes of series: a batch counted once, and deltas rolled up into every resolution."""
 
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from apps.telemetry.series.cells import Cell, Cells, Place
 from apps.telemetry.series.models import SeriesLabels, SeriesSource
 from apps.telemetry.series.names import CUTS, LABELS, Source
-from apps.telemetry.series.partitions import partitions_keep
+from apps.telemetry.series.partitions import partitions_drop, partitions_make
 from apps.telemetry.series.resolutions import Resolution, resolutions
 from apps.telemetry.series.rows import (
     buckets_merge_into,
@@ -26,6 +27,7 @@ _ADVISORY_LOCK = 7_020_019
 _DELTAS_A_ROUND = 5_000
 _MOST_ROUNDS = 20
 _SOURCES_KEPT = timedelta(days=7)
+_log = logging.getLogger(__name__)
 _Labelled = Mapping[tuple[Source, str, tuple[str, ...]], int]
 
 
@@ -59,10 +61,11 @@ def batches_add(batches: Sequence[Batch]) -> int:
     locked = SeriesSource.objects.filter(name__in=names).order_by("name").select_for_update()
     rows = {row.name: row for row in locked}
     added = [each for each in batches if _is_new(each, rows[each.source])]
-    for each in added:
-        deltas_write(each.cells)
+    deltas_write(*(each.cells for each in added))
     changed = ["sequence", "clock_ahead_seconds", "counters", "seen_at"]
-    SeriesSource.objects.bulk_update([rows[name] for name in names], changed)
+    SeriesSource.objects.bulk_create(
+        rows.values(), update_conflicts=True, unique_fields=["name"], update_fields=changed
+    )
     return len(added)
 
 
@@ -86,22 +89,36 @@ def series_fold(*, clock: Clock = SYSTEM) -> int:
         folded += taken
         if taken < _DELTAS_A_ROUND:
             break
+    try:
+        _drop_old(clock.now().timestamp())
+    except OperationalError as error:
+        _log.warning("old partitions of series stay until the next round: %s", error)
     return folded
 
 
 @transaction.atomic
+def _drop_old(now: float) -> None:
+    if _is_alone():
+        partitions_drop(now=now)
+
+
+@transaction.atomic
 def _fold_some(now: float) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_ADVISORY_LOCK])
-        if not cursor.fetchone()[0]:
-            return 0
+    if not _is_alone():
+        return 0
     taken, deltas = deltas_take(_DELTAS_A_ROUND)
     by_resolution = _rolled_up(_cut(deltas), now)
     wanted = {(each, at) for each, cells in by_resolution.items() for at in _begins(cells)}
-    partitions_keep(now=now, wanted=wanted)
+    partitions_make(now=now, wanted=wanted)
     for resolution, cells in by_resolution.items():
         _add(resolution, cells)
     return taken
+
+
+def _is_alone() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_ADVISORY_LOCK])
+        return bool(cursor.fetchone()[0])
 
 
 def _cut(deltas: Cells) -> Cells:

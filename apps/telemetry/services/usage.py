@@ -31,7 +31,6 @@ from controlplane.domain.storable import storable
 _BEGUN = ("open", "running")
 """States that say nothing which the closed one does not."""
 CLIENT_LEFT = 499
-_TWO_TOKENS = 2
 _FUTURE_SECONDS = 3600.0
 """How far a gateway's clock may be ahead of the database's."""
 _LARGEST_SUM = 2**63 - 1
@@ -91,15 +90,6 @@ class UsageRecord(BaseModel):
     def first_token_seconds(self) -> float | None:
         """None unless streamed: the first byte of a whole answer waits for the last token."""
         return self.first_byte_seconds if self.stream else None
-
-    @property
-    def inter_token_seconds(self) -> float | None:
-        """The mean between two tokens; None unless streamed, and of two tokens at least."""
-        first, last = self.first_token_seconds, self.duration_seconds
-        tokens = self.completion_tokens or 0
-        if first is None or last is None or tokens < _TWO_TOKENS:
-            return None
-        return max(0.0, last - first) / (tokens - 1)
 
     @property
     def status_class(self) -> int:
