@@ -180,7 +180,7 @@ def _utilization(handle: Any) -> float | None:
 
 def _power_watts(handle: Any) -> float | None:
     try:
-        return round(pynvml.nvmlDeviceGetPowerUsage(handle) / 1000)
+        return round(float(pynvml.nvmlDeviceGetPowerUsage(handle)) / 1000)
     except pynvml.NVMLError:  # a slice has none of its own, and some kinds do not tell
         return None
 
