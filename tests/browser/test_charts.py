@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from apps.deployments.models import Replica
+from apps.deployments.models import Deployment, Replica
 from apps.telemetry.models import SeriesBucket, SeriesLabels
 from apps.telemetry.series.names import Source
 from tests.browser.conftest import OpenPage
@@ -38,7 +38,7 @@ def test_each_chart_is_in_its_unit_and_one_without_a_value_says_when_there_is_on
     expect(legend).to_contain_text("\u2009ms")
 
 
-def test_charts_say_their_range_source_and_gaps_and_another_range_draws_anew(
+def test_charts_say_their_range_source_and_gaps_and_another_range_stays_while_the_page_is_renewed(
     visit: OpenPage, stage: "Stage"
 ) -> None:
     deployment = stage.deployment
@@ -56,4 +56,8 @@ def test_charts_say_their_range_source_and_gaps_and_another_range_draws_anew(
     expect(tokens).to_have_attribute(
         "aria-label", re.compile(r"^Time to first token, last 7 days, by 1 h\.")
     )
+    Deployment.objects.filter(id=deployment.id).update(state="unhealthy")
+    expect(page.locator("[data-live]")).to_contain_text("unhealthy")
     expect(page.get_by_role("button", name="7 days")).to_have_attribute("aria-pressed", "true")
+    expect(tokens).to_have_attribute("aria-label", re.compile("last 7 days"))
+    expect(tokens.locator("canvas")).to_be_visible()
