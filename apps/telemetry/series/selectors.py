@@ -76,7 +76,8 @@ def query(
     if as_one:
         first = int(begin // resolution.seconds) * resolution.seconds
         times = range(first, first + 1, max(1, int(until) - first))
-    points = _points(series, groups, resolution, times)
+    # Without `group_by` there is one line, whether or not anything was measured.
+    points = _points(series, groups, resolution, times) or ({} if group_by else {(): {}})
     covered = _covered(series, resolution, times)
     labelled = [(dict(zip(group_by, each, strict=True)), points[each]) for each in sorted(points)]
     lines = [_line(series, *each, times, covered, present) for each in labelled]
@@ -180,8 +181,6 @@ def _points(
         if begin not in points:
             points[begin] = Point(series)
         points[begin].take(labels_id, first, second, third, sketch)
-    if not found and not any(groups.values()):
-        found[()] = {}
     return found
 
 

@@ -69,6 +69,7 @@ def test_lines_are_grouped_and_filtered_by_labels() -> None:
     assert of_d.lines[0].values["sum"] == [2]
     assert ask("requests", 10, team_id="stranger").lines[0].values["sum"] == [1]
     assert ask("requests", 10, team_id="nobody").lines[0].values["sum"] == [None]
+    assert ask("requests", 10, team_id="nobody", group_by=["key_id"]).lines == []
 
 
 def test_percentiles_over_many_buckets_are_of_all_values() -> None:
