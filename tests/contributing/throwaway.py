@@ -1,4 +1,4 @@
-"""A copy of the tree to follow a page of `contributing/` in, and what became of the copy."""
+"""A copy of the tree to follow the pages of `contributing/` in, and what became of the copy."""
 
 import hashlib
 import os
@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,15 +23,41 @@ _PATIENCE_SECONDS = 540
 """Less than a test has: that it ran out is then told with what was run."""
 _IGNORED = re.compile(r"\.|.*/__pycache__/")
 _PLACEHOLDER = re.compile(r"<[a-z_ ]+>")
+_COMMANDS = """\
+import os, sys
+from django.core.management import execute_from_command_line
+os.environ["DJANGO_SETTINGS_MODULE"] = "controlplane.settings"
+for command in sys.argv[1:]:
+    execute_from_command_line(["manage.py", command])
+"""
+_PYTEST = ("-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", "-m", "not long")
+_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s:]+)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a page says, done for something that nobody needs."""
+
+    page: str
+    of: str
+    follow: "Callable[[Copy], None]"
+    tests: tuple[str, ...]
+    """What the page says proves it, in the copy."""
+    commands: tuple[str, ...] = ()
+    """Of `manage.py`, which write what is generated."""
+    test_of_its_own: tuple[str, str] | None = None
+    """A file that no page names, and its text."""
+    most_files: int | None = None
+    """Beside those that commands write."""
+
+
+@dataclass
 class Copy:
-    """The tree as it is, with a change of which nothing stays."""
+    """The tree as it is, with changes of which nothing stays."""
 
     root: Path
     before: dict[str, str]
-    """The digest of each file as it was copied."""
+    """The digest of each file before the change that is being made."""
 
     def write(self, path: str, text: str) -> None:
         """Write a file that is not there yet."""
@@ -46,9 +73,9 @@ class Copy:
         assert whole.count(anchor) == 1, f"{path} has {anchor!r} {whole.count(anchor)} times"
         file.write_text(whole.replace(anchor, f"{after}{text}{before}"))
 
-    def run(self, *arguments: str) -> None:
-        """Run this Python in the copy; what it prints is told where it fails."""
-        ran = subprocess.run(
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Return how this Python ran in the copy."""
+        return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
             env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
@@ -57,20 +84,57 @@ class Copy:
             timeout=_PATIENCE_SECONDS,
             check=False,
         )
-        assert ran.returncode == 0, f"{arguments}\n{ran.stdout[-6000:]}\n{ran.stderr[-3000:]}"
 
-    def manage(self, *arguments: str) -> None:
-        """Run a command of `manage.py` that needs no server."""
-        self.run("manage.py", *arguments)
-
-    def test(self, *arguments: str) -> None:
-        """Run tests of the copy."""
-        self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long", *arguments)
+    def manage(self, *commands: str) -> None:
+        """Run commands of `manage.py` that need no server, all in one process."""
+        ran = self.run("-c", _COMMANDS, *commands)
+        assert ran.returncode == 0, f"{commands}\n{ran.stdout[-6000:]}\n{ran.stderr[-3000:]}"
 
     def changed(self) -> set[str]:
         """Return the paths of what differs from what was copied, or is new."""
         return {path for path, digest in _digests(self.root).items()
                 if self.before.get(path) != digest}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Followed:
+    """What became of a copy in which all changes were made, one upon the other."""
+
+    changed: dict[str, set[str]]
+    """By what each change was of."""
+    changed_by_hand: dict[str, set[str]]
+    said: str
+    """By the one run of all tests that pages name."""
+    status: int
+
+    def failed(self, change: Change) -> list[str]:
+        """Return the files that failed of those that are to prove the change; all without a run."""
+        if self.status not in (0, 1):
+            return [*_proofs(change)]
+        failed = set(_FAILED.findall(self.said))
+        return sorted(each for each in failed if each.startswith(_proofs(change)))
+
+
+def follow(changes: Sequence[Change], to: Path) -> Followed:
+    """Return what came of all changes in one copy: each stands on those before, all are tested."""
+    copy = copy_tree(to)
+    changed, changed_by_hand = {}, {}
+    for change in changes:
+        copy.before = _digests(to)
+        change.follow(copy)
+        changed_by_hand[change.of] = copy.changed()
+        if change.commands:
+            copy.manage(*change.commands)
+        changed[change.of] = copy.changed()
+        if change.test_of_its_own:
+            copy.write(*change.test_of_its_own)
+    ran = copy.run(*_PYTEST, *sorted({path for each in changes for path in _proofs(each)}))
+    return Followed(
+        changed=changed,
+        changed_by_hand=changed_by_hand,
+        said=f"{ran.stdout[-6000:]}\n{ran.stderr[-3000:]}",
+        status=ran.returncode,
+    )
 
 
 def copy_tree(to: Path) -> Copy:
@@ -81,7 +145,7 @@ def copy_tree(to: Path) -> Copy:
         if file.is_file() and not file.name.startswith("."):
             shutil.copy(file, to / file.name)
     migrated_postgres.copy_kept(to)
-    return Copy(to, _digests(to))
+    return Copy(to, {})
 
 
 def listed(page: str) -> list[str]:
@@ -96,6 +160,10 @@ def not_as_listed(page: str, changed: set[str]) -> list[str]:
                 if not any(each.fullmatch(path) for each in patterns.values())]  # fmt: skip
     untouched = [name for name, each in patterns.items() if not any(map(each.fullmatch, changed))]
     return sorted([*unlisted, *untouched])
+
+
+def _proofs(change: Change) -> tuple[str, ...]:
+    return (*change.tests, *(change.test_of_its_own or ())[:1])
 
 
 def _pattern(path: str) -> re.Pattern[str]:

@@ -1,10 +1,7 @@
-"""`contributing/adding_a_rest_field.md`, followed in a copy of the tree."""
+"""What `contributing/adding_a_rest_field.md` says of a field about nothing."""
 
-from pathlib import Path
+from tests.contributing.throwaway import Change, Copy
 
-from tests.contributing.throwaway import copy_tree, not_as_listed
-
-PAGE = "adding_a_rest_field"
 FIELD = (
     '    is_throwaway = serializers.SerializerMethodField(help_text="Whether it has no address.")\n'
 )
@@ -20,8 +17,7 @@ def test_a_node_says_whether_it_is_a_throwaway(client: Client) -> None:
 """
 
 
-def test_a_rest_field_takes_the_files_of_its_page_and_is_described(tmp_path: Path) -> None:
-    copy = copy_tree(tmp_path)
+def _follow(copy: Copy) -> None:
     serializers = "apps/fleet/serializers.py"
     copy.put(serializers, FIELD, before="    clock_ahead_seconds = serializers.IntegerField(")
     copy.put(
@@ -36,5 +32,13 @@ def test_a_rest_field_takes_the_files_of_its_page_and_is_described(tmp_path: Pat
     )
     copy.put("tests/apps/fleet/test_api.py", TEST, before="\ndef _get(client")
     copy.put("CHANGELOG.md", "- A field about nothing.\n", after="### REST\n\n")
-    assert not_as_listed(PAGE, copy.changed()) == []
-    copy.test("tests/contracts/test_rest_examples.py", "tests/apps/fleet/test_api.py")
+
+
+CHANGES = (
+    Change(
+        page="adding_a_rest_field",
+        of="a REST field",
+        follow=_follow,
+        tests=("tests/contracts/test_rest_examples.py", "tests/apps/fleet/test_api.py"),
+    ),
+)

@@ -1,13 +1,7 @@
-"""`contributing/adding_a_quantization_type.md`, followed in a copy of the tree."""
+"""What `contributing/adding_a_quantization_type.md` says of a type, and of a number, for nobody."""
 
-from pathlib import Path
+from tests.contributing.throwaway import Change, Copy
 
-from tests.contributing.throwaway import copy_tree, not_as_listed
-
-PAGE = "adding_a_quantization_type"
-MOST_FILES = 4
-WRITTEN = {"docs/config.md", "docs/config.schema.json"}
-"""By a command."""
 NAME = "fp8_kv_mlp_only"
 ROW = f"""            Precision(
                 name="{NAME}",
@@ -61,8 +55,7 @@ CONTRACTS = (
 )
 
 
-def test_a_quantization_type_takes_the_files_of_its_page_and_is_planned(tmp_path: Path) -> None:
-    copy = copy_tree(tmp_path)
+def _follow_for_a_type(copy: Copy) -> None:
     copy.put(
         "controlplane/domain/spec/choices.py",
         f'    FP8_KV_MLP_ONLY = "{NAME}"\n',
@@ -79,14 +72,9 @@ def test_a_quantization_type_takes_the_files_of_its_page_and_is_planned(tmp_path
         before="| `fp4` | NVFP4",
     )
     copy.put("CHANGELOG.md", "- A type for nobody.\n", after="### Builds\n\n")
-    copy.manage("write_config_reference")
-    assert not_as_listed(PAGE, copy.changed()) == []
-    assert len(copy.changed() - WRITTEN) <= MOST_FILES
-    copy.test(*CONTRACTS)
 
 
-def test_a_new_number_is_a_row_too_and_is_told_as_untested(tmp_path: Path) -> None:
-    copy = copy_tree(tmp_path)
+def _follow_for_a_number(copy: Copy) -> None:
     table = "controlplane/domain/facts/quantization.py"
     copy.put("controlplane/domain/spec/choices.py", '    MXFP8 = "mxfp8"\n',
              after='    FP4_MLP_ONLY = "fp4_mlp_only"\n')  # fmt: skip
@@ -95,7 +83,23 @@ def test_a_new_number_is_a_row_too_and_is_told_as_untested(tmp_path: Path) -> No
     copy.put("docs/quantization.md", "| `mxfp8` | MXFP8, blocks of 32 | 16-bit | its own |\n",
              before="| `fp4` | NVFP4")  # fmt: skip
     copy.put("CHANGELOG.md", "- A number for nobody.\n", after="### Builds\n\n")
-    copy.manage("write_config_reference")
-    assert not_as_listed(PAGE, copy.changed()) == []
-    copy.write("tests/domain/test_throwaway.py", HONEST)
-    copy.test("tests/domain/test_throwaway.py", *CONTRACTS)
+
+
+CHANGES = (
+    Change(
+        page="adding_a_quantization_type",
+        of="a quantization type",
+        follow=_follow_for_a_type,
+        commands=("write_config_reference",),
+        tests=CONTRACTS,
+        most_files=4,
+    ),
+    Change(
+        page="adding_a_quantization_type",
+        of="a number",
+        follow=_follow_for_a_number,
+        commands=("write_config_reference",),
+        test_of_its_own=("tests/domain/test_throwaway.py", HONEST),
+        tests=CONTRACTS,
+    ),
+)
