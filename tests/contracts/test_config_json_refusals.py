@@ -150,7 +150,9 @@ def test_a_stored_quantization_that_the_native_engine_refuses_is_refused_by_a_ru
 
 
 def test_the_list_of_transformers_classes_has_all_of_the_installed_version() -> None:
-    installed = [name for name in classes() if hasattr(transformers, name)]
+    # By its list of names: to ask for one of them would import the model behind it.
+    installed = classes().keys() & {*dir(transformers)}
+    assert len(installed) > 1000
     assert [name for name in installed if not has_class(name)] == []
 
 

@@ -1,6 +1,7 @@
 """Rows are locked in the one order of `contributing/leases_and_locks.md`, by every transaction."""
 
 import re
+from functools import cache
 
 from tests.contracts.lock_calls import ROOT, Function, functions, locks_of
 
@@ -9,7 +10,6 @@ ORDER = {row: int(place) for place, row in re.findall(r"^\| (\d+) \| `(\w+)` \|"
 NOT_ONE_AFTER_THE_OTHER = {
     "apps/deployments/services/deployments.py:deployment_retry": "routes are in a branch that ends",
 }
-KNOWN = functions()
 
 
 def test_every_transaction_locks_in_the_order_of_the_page() -> None:
@@ -44,12 +44,18 @@ def test_a_wrong_order_would_be_noticed() -> None:
 
 
 def _transactions() -> list[Function]:
-    return [each for named in KNOWN.values() for each in named if each.is_atomic]
+    return [each for named in _known().values() for each in named if each.is_atomic]
 
 
 def _all(function: Function) -> list[str]:
     """Return what a transaction locks, each at its first time."""
-    return list(dict.fromkeys(locks_of(function, KNOWN)))
+    return list(dict.fromkeys(locks_of(function, _known())))
+
+
+@cache
+def _known() -> dict[str, list[Function]]:
+    # Not at import: every process of the tests imports this file, and one runs it.
+    return functions()
 
 
 def _is_ordered(locks: list[str]) -> bool:

@@ -23,11 +23,13 @@ PADDED = {"DebertaV2", "Gemma2", "MPNet"} & FAMILIES.keys()
 PACKED = sorted(FAMILIES.keys() - PADDED)
 LENGTHS = (5, 40, 1, 40, 17, 64, 100, 3)
 HEADS = ("Model", "ForSequenceClassification", "ForTokenClassification")
+_NAMES = {*dir(transformers)}
+"""By which a class is looked for, since to ask for it would import its model."""
 CASES = [
     (family, head)
     for family in PACKED
     for head in HEADS
-    if hasattr(transformers, f"{family}{head}")
+    if f"{family}{head}" in _NAMES
     and (family, head) != ("Albert", "ForSequenceClassification")  # its pooler is in parts
 ]
 
