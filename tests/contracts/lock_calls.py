@@ -96,11 +96,15 @@ def _function(place: str, node: ast.FunctionDef, compiled: dict[str, str]) -> Fu
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Call) and ast.unparse(child.func).endswith("on_commit"):
+        if isinstance(child, ast.Call) and _last_word(child.func).endswith("on_commit"):
             continue  # after the transaction
         if isinstance(child, ast.Call):
             yield child
         yield from _calls(child)
+
+
+def _last_word(function: ast.expr) -> str:
+    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def _origins(node: ast.FunctionDef) -> dict[str, str]:
