@@ -82,12 +82,10 @@ class Serving:
 
     def _is_true(self) -> bool:
         shown = self.here.get(f"models/{self.model_id}/deployments/production")
-        return (
-            shown["status"] == "ACTIVE"
-            and shown["active_replica_count"] == REPLICAS
-            and len(self.engines()) == REPLICAS
-            and all(self.here.pids(kind) for kind in _ALWAYS_THERE)
-        )
+        if (shown["status"], shown["active_replica_count"]) != ("ACTIVE", REPLICAS):
+            return False
+        found = self.here.pids_by_kind()
+        return len(found.get("engine", [])) == REPLICAS and found.keys() >= {*_ALWAYS_THERE}
 
     def _begun(self) -> Iterator[tuple[int, int]]:
         """Return the question and the process of each beginning."""

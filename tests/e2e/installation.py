@@ -144,7 +144,14 @@ class Installation:
 
     def pids(self, kind: str) -> list[int]:
         """Return the processes of one kind that work on this folder, oldest first."""
-        return [each.pid for each in self._processes() if _kind(each) == kind]
+        return self.pids_by_kind().get(kind, [])
+
+    def pids_by_kind(self) -> dict[str, list[int]]:
+        """Return them of every kind, by one look: each reads what all of the machine's say."""
+        found: dict[str, list[int]] = {}
+        for each in self._processes():
+            found.setdefault(_kind(each) or "", []).append(each.pid)
+        return found
 
     def pid(self, kind: str) -> int:
         """Return the one process of a kind; a worker's own parent where it forks."""
