@@ -48,6 +48,8 @@ _OBJECTS_BEFORE_A_LOOK = 7000
 # Before torch is loaded, of whose threads one that waits for the others would spin: beside two more
 # processes of tests, ten seconds of training for one of work. Steps and engines have it from us.
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+# What models of tests compute is smaller than what two threads take to share it.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def _broker_url() -> str:
