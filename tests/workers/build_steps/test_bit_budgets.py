@@ -3,6 +3,7 @@
 import gc
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.tiny_families import make_family
 from tests.workers.build_steps.gated import TRAINED, Quantized
 from tests.workers.build_steps.quantizing import (
     CALIBRATION,
+    SAMPLES,
     inspected,
     quantized_spec,
     read_json,
@@ -44,11 +46,14 @@ from workers.engine.scheme_reader import read_scheme
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
 BITS_OF = {"torch.uint8": 4.5, "torch.float8_e4m3fn": 8.0}
+FEW = 2
+"""Samples, each of which a search goes through forwards and backwards; enough where the model is a
+random one, of which any choice is as good."""
 
 
-def budget(bits: float, *excluded: str) -> dict[str, Any]:
+def budget(bits: float, *excluded: str, samples: int = FEW) -> dict[str, Any]:
     config = {**CALIBRATION, "effective_bits": bits, "exclude_modules": list(excluded)}
-    return {"quantization_config": config}
+    return {"quantization_config": config, "samples": samples}
 
 
 def stored_bits(quantized: Quantized) -> dict[str, tuple[float, int]]:
@@ -65,7 +70,8 @@ def average(stored: dict[str, tuple[float, int]]) -> float:
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Quantized:
-    return Quantized(TRAINED, "fp4_kv", tmp_path_factory.mktemp("mixed"), **budget(6.5))
+    folder = tmp_path_factory.mktemp("mixed")
+    return Quantized(TRAINED, "fp4_kv", folder, **budget(6.5, samples=SAMPLES))
 
 
 def test_files_keep_to_the_budget_and_say_what_each_layer_is(mixed: Quantized) -> None:
@@ -98,7 +104,7 @@ def test_the_budget_costs_less_than_fp4_and_more_than_fp8(mixed: Quantized, tmp_
 
 
 def test_the_native_engine_answers_as_the_gate_measured_it(tmp_path: Path) -> None:
-    made = Quantized("llama", "fp4_kv", tmp_path, **budget(6.5))
+    made = Quantized("llama", "fp4_kv", tmp_path, **budget(6.5, samples=SAMPLES))
     scheme = read_scheme(made.model, read_json(made.model / "config.json"))
     assert scheme is not None
     assert scheme.number is Number.MIXED
@@ -111,8 +117,11 @@ def test_the_native_engine_answers_as_the_gate_measured_it(tmp_path: Path) -> No
         assert torch.allclose(engine_logits(made.model), wanted, atol=2e-4)
 
 
-def test_a_mixture_is_packaged_says_what_it_is_and_answers(tmp_path: Path) -> None:
-    made = Quantized("llama", "fp4", tmp_path / "made", **budget(6.5))
+def test_a_mixture_is_packaged_says_what_it_is_and_answers(
+    mixed: Quantized, tmp_path: Path
+) -> None:
+    made = mixed.copied(tmp_path / "made")
+    shutil.rmtree(made.root / "gates", ignore_errors=True)
     made.gate()
     facts = folder_facts(made.original, commit="c1", name="tiny").model_dump(mode="json")
     steps = {
