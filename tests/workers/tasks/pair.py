@@ -15,6 +15,11 @@ class Pair:
         self._workers: dict[int, CeleryWorker] = {}
         self._gone: list[CeleryWorker] = []
 
+    @property
+    def pids(self) -> list[int]:
+        """Those that were not taken."""
+        return [*self._workers]
+
     def fill(self) -> None:
         """Start what is missing; it becomes ready by itself."""
         while len(self._workers) < self._count:

@@ -1,7 +1,9 @@
 """A real control worker reads the facts of a checkpoint that a check asked for."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,20 @@ pytestmark = [
 ]
 
 
-def test_a_check_gets_its_facts_from_the_control_worker(data_dir: Path) -> None:
+@pytest.fixture(scope="module")
+def worker(broker: str, django_db_setup: None, django_db_blocker: Any) -> Iterator[CeleryWorker]:
+    """A control worker that serves all these tests, in a database that is there by then."""
+    with (
+        django_db_blocker.unblock(),
+        Gates() as gates,
+        CeleryWorker(CONTROL_QUEUE, gates=gates) as started,
+    ):
+        yield started.wait_until_ready()
+
+
+def test_a_check_gets_its_facts_from_the_control_worker(
+    data_dir: Path, worker: CeleryWorker
+) -> None:
     make_device()
     team = make_team()
     folder = make_tiny_checkpoint(data_dir / "checkpoints" / "tiny-for-worker")
@@ -35,16 +50,14 @@ def test_a_check_gets_its_facts_from_the_control_worker(data_dir: Path) -> None:
         record.refresh_from_db()
         return record.state
 
-    with Gates() as gates, CeleryWorker(CONTROL_QUEUE, gates=gates) as worker:
-        wait_for(lambda: state() != FactsState.WAITING, what=worker.log.read_text)
-        log = worker.log.read_text()
-    assert record.state == FactsState.READY, log
+    wait_for(lambda: state() != FactsState.WAITING, what=worker.log.read_text)
+    assert record.state == FactsState.READY, worker.log.read_text()
     assert not examine_text(team=team, text=config_text(str(folder))).blocks_build
     assert leases_sweep(FACTS).sent == 0
 
 
 def test_a_class_that_the_tables_do_not_count_says_its_parameters_after_the_facts(
-    data_dir: Path,
+    data_dir: Path, worker: CeleryWorker
 ) -> None:
     make_device()
     team = make_team()
@@ -63,7 +76,6 @@ def test_a_class_that_the_tables_do_not_count_says_its_parameters_after_the_fact
         record.refresh_from_db()
         return int(((record.facts or {}).get("counts") or {}).get("tables", 0))
 
-    with Gates() as gates, CeleryWorker(CONTROL_QUEUE, gates=gates) as worker:
-        wait_for(lambda: tables() > 0, what=worker.log.read_text)
+    wait_for(lambda: tables() > 0, what=worker.log.read_text)
     assert record.state == FactsState.READY
     assert tables() == 2 * 1000 * 128
