@@ -1,6 +1,7 @@
 """Every operation of the OpenAPI document, asked by people who may not: none slips through."""
 
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ OPEN = {"/v1/version"}
 ERROR = {"code", "message", "fields", "hint", "source"}
 
 
+@cache
 def operations() -> list[tuple[str, str]]:
     document = SchemaGenerator().get_schema(request=None, public=True)
     return [
