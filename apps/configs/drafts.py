@@ -22,7 +22,8 @@ from apps.rest.numbers import whole_number
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.rules.trials import MOST_TRIED
-from controlplane.domain.spec import ParseResult, UneditableTextError, edit_yaml
+from controlplane.domain.spec import ParseResult
+from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 from controlplane.domain.text_merge import Clash, merge_texts
 

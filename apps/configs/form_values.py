@@ -6,8 +6,8 @@ from typing import Any
 
 from apps.configs.form_fields import GROUPS, Field, Kind
 from controlplane.domain.json_text import read_json
-from controlplane.domain.spec import edit_yaml
 from controlplane.domain.spec.document import Document
+from controlplane.domain.spec.edit import edit_yaml
 from controlplane.domain.spec.text import read_text
 
 _ON = "on"

@@ -21,8 +21,9 @@ from controlplane.domain.memory import FitRow, GpuOffer
 from controlplane.domain.presets import PRESETS, Preset
 from controlplane.domain.proposal import Named, Proposal, best_rows, propose
 from controlplane.domain.runtimes.importing import import_command
-from controlplane.domain.spec import CheckpointRepository, UneditableTextError, edit_yaml
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.checkpoint_repository import is_hub_id
+from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
 
 _LONGEST_REPO = 512
 _OURS = frozenset(

@@ -13,7 +13,7 @@ from controlplane.domain.documented_configs import (
     SMALL_DECODER,
 )
 from controlplane.domain.presets import Preset
-from controlplane.domain.spec import edit_yaml
+from controlplane.domain.spec.edit import edit_yaml
 
 _BUILD = "trt_llm.build"
 _WEIGHTS = "SmolLM2-135M-Instruct, its own, in place of the model that the page names"

@@ -6,15 +6,9 @@ from typing import Any
 
 from controlplane.domain.commands.report import ConfigExport
 from controlplane.domain.runtimes import RUNTIMES
-from controlplane.domain.spec import (
-    Spec,
-    SpecError,
-    UneditableTextError,
-    edit_yaml,
-    parse_text,
-    write_yaml,
-)
+from controlplane.domain.spec import Spec, SpecError, parse_text, write_yaml
 from controlplane.domain.spec.document import Document, Unreadable
+from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
 from controlplane.domain.spec.text import read_text
 
 FILE_NAME = "config.yaml"

@@ -5,9 +5,10 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample
+if TYPE_CHECKING:
+    from prometheus_client.samples import Sample
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 _PARTS = ("count", "sum", "bucket")
@@ -43,7 +44,7 @@ def _add(metrics: dict[str, float], name: str, value: float) -> None:
     metrics[name] = metrics.get(name, 0.0) + value
 
 
-def _samples(text: str, names: Collection[str]) -> Iterator[Sample]:
+def _samples(text: str, names: Collection[str]) -> "Iterator[Sample]":
     # Of an engine's page some hundreds of lines are of metrics that nothing here reads.
     named = (line for line in text.splitlines() if _name(line) in names)
     samples = chain.from_iterable(map(_samples_of, named))
@@ -54,8 +55,11 @@ def _name(line: str) -> str:
     return "".join(line.partition("{")[0].split(maxsplit=1)[:1])
 
 
-def _samples_of(line: str) -> list[Sample]:
+def _samples_of(line: str) -> "list[Sample]":
     """Return the line's sample; none where it is malformed, which costs the page no other."""
+    # Every process asks a runtime something, and few of them what its page says.
+    from prometheus_client.parser import text_string_to_metric_families
+
     try:
         families = list(text_string_to_metric_families(line))
     except ValueError:
@@ -63,7 +67,7 @@ def _samples_of(line: str) -> list[Sample]:
     return [sample for family in families for sample in family.samples if _has_its_edge(sample)]
 
 
-def _has_its_edge(sample: Sample) -> bool:
+def _has_its_edge(sample: "Sample") -> bool:
     return not sample.name.endswith("_bucket") or _is_number(sample.labels.get("le", ""))
 
 

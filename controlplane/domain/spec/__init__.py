@@ -1,7 +1,9 @@
-"""`config.yaml`: read, written and edited as text, and as one frozen value in between."""
+"""`config.yaml`: read and written as text, and as one frozen value in between.
+
+Who edits texts asks `edit.py`, which loads a second library of YAML.
+"""
 
 from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
-from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
 from controlplane.domain.spec.errors import Problem, SpecError
 from controlplane.domain.spec.parse import ParseResult, parse_mapping, parse_text
 from controlplane.domain.spec.resources import Accelerator
@@ -15,8 +17,6 @@ __all__ = [
     "Problem",
     "Spec",
     "SpecError",
-    "UneditableTextError",
-    "edit_yaml",
     "parse_mapping",
     "parse_text",
     "write_yaml",

@@ -19,7 +19,8 @@ from controlplane.domain.rules.examples import LLAMA_70B
 from controlplane.domain.rules.rule import Severity
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.runtimes.serving_memory import memory_by_choice
-from controlplane.domain.spec import Spec, edit_yaml, parse_mapping, parse_text
+from controlplane.domain.spec import Spec, parse_mapping, parse_text
+from controlplane.domain.spec.edit import edit_yaml
 from controlplane.domain.spec.patch import patched
 from tests.apps.pages import signed_in
 from tests.factories import Cast, make_cast, make_checkpoint_record, make_device, make_node

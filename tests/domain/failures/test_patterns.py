@@ -15,7 +15,8 @@ from controlplane.domain.failures.explain import explain
 from controlplane.domain.failures.pattern import Pattern
 from controlplane.domain.failures.patterns.table import FAMILIES, PATTERNS
 from controlplane.domain.failures.registry.build import CRASHED
-from controlplane.domain.spec import edit_yaml, parse_text
+from controlplane.domain.spec import parse_text
+from controlplane.domain.spec.edit import edit_yaml
 
 CONFIG = """\
 model_name: tiny

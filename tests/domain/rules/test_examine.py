@@ -23,7 +23,8 @@ from controlplane.domain.rules.examples import (
 )
 from controlplane.domain.rules.reference import write_reference
 from controlplane.domain.runtimes import RUNTIMES
-from controlplane.domain.spec import edit_yaml, parse_mapping, parse_text
+from controlplane.domain.spec import parse_mapping, parse_text
+from controlplane.domain.spec.edit import edit_yaml
 from controlplane.management.commands.write_rule_reference import REFERENCE
 from tests.domain.configs import configs
 from tests.examples import examples

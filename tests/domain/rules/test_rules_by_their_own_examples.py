@@ -5,7 +5,7 @@ import yaml
 
 from controlplane.domain.rules import ALL_RULES, FAMILIES, Examination, Known, Rule, examine
 from controlplane.domain.rules.examples import Example
-from controlplane.domain.spec import edit_yaml
+from controlplane.domain.spec.edit import edit_yaml
 
 
 def _examine(example: Example, text: str | None = None) -> Examination:

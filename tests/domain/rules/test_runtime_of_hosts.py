@@ -6,7 +6,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.pooling import Pooling
 from controlplane.domain.rules import Finding, Known, examine
 from controlplane.domain.rules.examples import BERT, EVERY_KIND, SMOLLM2_135M, Example, facts
-from controlplane.domain.spec import edit_yaml
+from controlplane.domain.spec.edit import edit_yaml
 
 RANKER = facts(architectures=["Qwen3ForCausalLM"], model_type="qwen3").model_copy(
     update={

@@ -7,8 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.domain.spec import Spec, UneditableTextError, edit_yaml, parse_text, write_yaml
+from controlplane.domain.spec import Spec, parse_text, write_yaml
 from controlplane.domain.spec.document import Document
+from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
 from controlplane.domain.spec.patch import patched
 from controlplane.domain.spec.text import read_text
 from tests.domain.configs import configs

@@ -18,7 +18,8 @@ from apps.deployments.models import Deployment, Replica
 from apps.deployments.served_models.services import model_create
 from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import Device
-from controlplane.domain.spec import edit_yaml, parse_text
+from controlplane.domain.spec import parse_text
+from controlplane.domain.spec.edit import edit_yaml
 from tests.factories import config_text, make_config, make_revision
 from tests.factories_serving import make_servable_build
 from tests.waiting import DEADLINE_SECONDS, wait_for

@@ -22,7 +22,8 @@ from apps.telemetry.logs import log_lines
 from controlplane import clock
 from controlplane.domain.device_users import DeviceUser
 from controlplane.domain.failures import Blame, Failure
-from controlplane.domain.spec import Spec, edit_yaml, parse_text
+from controlplane.domain.spec import Spec, parse_text
+from controlplane.domain.spec.edit import edit_yaml
 from controlplane.sources import folder_facts
 from tests import factories
 from tests.factories_serving import listened
