@@ -71,7 +71,7 @@ def test_a_wrong_setting_stops_the_start_and_names_the_variable(
     assert "Traceback" not in answer.stderr
 
 
-def test_with_servers_elsewhere_it_starts_none_of_its_own(
+def test_with_servers_elsewhere_it_starts_none_of_its_own_and_confides_in_few(
     tmp_path: Path, postgres_server: str, broker: str
 ) -> None:
     database_url = _own_database(postgres_server)
@@ -82,6 +82,7 @@ def test_with_servers_elsewhere_it_starts_none_of_its_own(
         "DATA_DIR": str(tmp_path),
         "DATABASE_URL": database_url,
         "BROKER_URL": broker_url,
+        "SECRET_KEY": "s" * 40,
     }
     with (tmp_path / "up.log").open("wb") as log:
         process = subprocess.Popen(
@@ -98,6 +99,7 @@ def test_with_servers_elsewhere_it_starts_none_of_its_own(
         assert not [each for each in children if each.name() in {"postgres", "valkey-server"}]
         assert not (tmp_path / "postgres").exists()
         assert not (tmp_path / "valkey").exists()
+        assert_gateway_and_agent_have_no_database_and_no_secret_key(process.pid)
         with engine_on(tmp_path) as engine:
             process.terminate()
             assert process.wait(DEADLINE_SECONDS) == 0
@@ -144,7 +146,8 @@ def test_a_signal_in_the_middle_of_the_start_ends_the_start(tmp_path: Path) -> N
     assert process.wait(DEADLINE_SECONDS) == 0
 
 
-def test_gateway_and_agent_get_no_database_and_no_secret_key(tmp_path: Path) -> None:
+@pytest.mark.long
+def test_gateway_and_agent_get_nothing_of_its_own_database_either(tmp_path: Path) -> None:
     kept = {name: value for name, value in os.environ.items() if name not in _OURS}
     given = {"DATA_DIR": str(tmp_path), "SECRET_KEY": "s" * 40}
     process = subprocess.Popen(
@@ -155,15 +158,17 @@ def test_gateway_and_agent_get_no_database_and_no_secret_key(tmp_path: Path) -> 
         stderr=subprocess.DEVNULL,
     )
     try:
-        for name in ("workers.gateway", "workers.agent"):
-            found = wait_for(
-                lambda name=name: _environment_of(process.pid, name), what=f"a process of {name}"
-            )
-            assert "CONTROL_PLANE_URL" in found
-            assert not found.keys() & {"DATABASE_URL", "SECRET_KEY"}
+        assert_gateway_and_agent_have_no_database_and_no_secret_key(process.pid)
     finally:
         process.terminate()
         assert process.wait(DEADLINE_SECONDS) == 0
+
+
+def assert_gateway_and_agent_have_no_database_and_no_secret_key(pid: int) -> None:
+    for name in ("workers.gateway", "workers.agent"):
+        found = wait_for(lambda name=name: _environment_of(pid, name), what=f"a process of {name}")
+        assert "CONTROL_PLANE_URL" in found
+        assert not found.keys() & {"DATABASE_URL", "SECRET_KEY"}
 
 
 def _environment_of(pid: int, module: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,7 @@ class _Web:
         """Return the answer, which is waited for far longer than it may take."""
         method, path, headers = _ASKED[what]
         body = b" " * int(headers.get("Content-Length", 0))
-        return httpx.request(
-            method, f"{self.url}{path}", headers=headers, content=body, timeout=DEADLINE_SECONDS
-        )
+        return _client().request(method, f"{self.url}{path}", headers=headers, content=body)
 
     def signal_database(self, number: signal.Signals) -> None:
         """Signal the server and each process of its connections: they are sessions of their own."""
@@ -71,10 +70,24 @@ class _Web:
         with psycopg.connect(_database_url(self.relay.port)) as connection:
             connection.execute(f"UPDATE fleet_listening SET last_beat_at = {older}")
 
+    def heal(self) -> None:
+        """Let everything go on that was held, and wait until the web process has its database."""
+        self.relay.speak()
+        self.signal_database(signal.SIGCONT)
+        self.process.send_signal(signal.SIGCONT)
+        wait_for(self.is_ready, what="the web process to find its database again")
+
     def is_ready(self) -> bool:
         with suppress(httpx.TransportError):
             return self.answer("readyz").status_code == httpx.codes.OK
         return False
+
+
+@cache
+def _client() -> httpx.Client:
+    """Return the one client, for the certificates of each; it keeps no connection."""
+    limits = httpx.Limits(max_keepalive_connections=0)
+    return httpx.Client(limits=limits, timeout=DEADLINE_SECONDS, trust_env=False)
 
 
 class _Relay:
@@ -140,10 +153,34 @@ def web_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def web(web_folder: Path) -> Iterator[_Web]:
+@pytest.fixture(scope="module")
+def running_web(web_folder: Path) -> Iterator[_Web]:
     """A web process on a PostgreSQL of its own, which it reaches through a relay."""
-    folder = _cluster()
+    with _started(web_folder, "alone") as started:
+        yield started
+
+
+@pytest.fixture
+def web(running_web: _Web) -> Iterator[_Web]:
+    """That web process, which has its database again afterwards."""
+    # So that there are connections that must be found dead.
+    assert running_web.answer("REST").status_code == httpx.codes.UNAUTHORIZED
+    yield running_web
+    running_web.heal()
+
+
+@pytest.fixture
+def web_of_its_own(web_folder: Path) -> Iterator[_Web]:
+    """One whose database may end."""
+    with _started(web_folder, "ended") as started:
+        assert started.answer("REST").status_code == httpx.codes.UNAUTHORIZED
+        yield started
+
+
+@contextmanager
+def _started(web_folder: Path, cluster: str) -> Iterator[_Web]:
+    folder = Path(os.environ["DATA_DIR"]) / cluster
+    template(postgres_command(folder).user).lay_out(folder, pytest.fail)
     with ExitStack() as stack:
         database = stack.enter_context(_database(folder))
         relay = _Relay(folder)
@@ -151,16 +188,7 @@ def web(web_folder: Path) -> Iterator[_Web]:
         url, process = stack.enter_context(_web_process(web_folder, relay.port))
         started = _Web(url, process, database, relay)
         wait_for(started.is_ready, what="the web process")
-        # So that there are connections that must be found dead.
-        assert started.answer("REST").status_code == httpx.codes.UNAUTHORIZED
         yield started
-
-
-def _cluster() -> Path:
-    folder = Path(os.environ["DATA_DIR"]) / "alone"
-    if not folder.exists():
-        template(postgres_command(folder).user).lay_out(folder, pytest.fail)
-    return folder
 
 
 @contextmanager
@@ -221,27 +249,25 @@ def _refuses_everybody(web: _Web) -> None:
     for what, answer in zip(_ASKED, answers, strict=True):
         assert (what, answer.status_code) == (what, httpx.codes.SERVICE_UNAVAILABLE)
         assert (what, answer.headers["Retry-After"]) == (what, "2")
-    assert httpx.get(f"{web.url}/livez").json() == {"status": "alive"}
+    assert _client().get(f"{web.url}/livez").json() == {"status": "alive"}
 
 
 def test_a_database_that_was_stopped_is_told_to_everybody_who_asks(web: _Web) -> None:
     web.signal_database(signal.SIGSTOP)
     _refuses_everybody(web)
-    web.signal_database(signal.SIGCONT)
-    wait_for(web.is_ready, what="the web process to find its database again")
+    web.heal()
 
 
 def test_a_database_that_takes_connections_and_never_answers_is_told_likewise(web: _Web) -> None:
     web.relay.fall_silent()
     _refuses_everybody(web)
-    web.relay.speak()
-    wait_for(web.is_ready, what="the web process to find its database again")
+    web.heal()
 
 
-def test_a_database_that_has_ended_is_told_likewise(web: _Web) -> None:
-    web.database.send_signal(signal.SIGINT)
-    web.database.wait(DEADLINE_SECONDS)
-    _refuses_everybody(web)
+def test_a_database_that_has_ended_is_told_likewise(web_of_its_own: _Web) -> None:
+    web_of_its_own.database.send_signal(signal.SIGINT)
+    web_of_its_own.database.wait(DEADLINE_SECONDS)
+    _refuses_everybody(web_of_its_own)
 
 
 def test_it_says_all_the_while_that_it_listens_and_begins_anew_after_it_was_stopped(
@@ -262,7 +288,6 @@ def test_it_goes_on_to_say_so_after_its_database_was_away(web: _Web) -> None:
     wait_for(lambda: web.listens()[0], what="its word")
     web.signal_database(signal.SIGSTOP)
     assert web.answer("readyz").status_code == httpx.codes.SERVICE_UNAVAILABLE
-    web.signal_database(signal.SIGCONT)
-    wait_for(web.is_ready, what="the web process to find its database again")
+    web.heal()
     last = web.listens()[1]
     wait_for(lambda: web.listens()[1] > last, what="its word")
