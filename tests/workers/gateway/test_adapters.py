@@ -8,9 +8,9 @@ from openai import OpenAI
 from tests.tiny_adapter import make_tiny_adapter
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.gateway.stage.routes import KEY
-from tests.workers.runtimes.native.server import EngineServer
+from tests.workers.runtimes.native.engine_here import EngineHere
 
-pytestmark = [pytest.mark.engine, pytest.mark.process]
+pytestmark = pytest.mark.engine
 ADAPTERS = ("legal", "polite")
 
 
@@ -21,7 +21,7 @@ def test_only_the_name_of_an_adapter_changes_who_answers(house, tmp_path: Path) 
         for seed, name in enumerate(ADAPTERS)
         for word in ("--adapter", f"{name}={make_tiny_adapter(tmp_path / name, seed=seed)}")
     ]
-    with EngineServer(folder, log=tmp_path / "engine.log", options=options) as server:
+    with EngineHere(folder, options=options) as server:
         house.publish(server, served_model_name="tiny", adapters=[*ADAPTERS])
         base = f"{house.gateway().url}/m/modelaaa/environments/production/sync/v1"
         with OpenAI(base_url=base, api_key=KEY, max_retries=0) as client:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer
 
+from tests.workers.runtimes.native.engine_here import EngineHere
 from tests.workers.runtimes.native.server import EngineServer
 from tests.workers.runtimes.native.tool_checkpoint import make_tool_checkpoint
 
-pytestmark = [pytest.mark.process, pytest.mark.engine]
+pytestmark = pytest.mark.engine
 
 CHAT = "/v1/chat/completions"
 MESSAGES = [{"role": "user", "content": "What is the weather in Boston?"}]
@@ -64,8 +65,8 @@ def tool_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tools(tool_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServer]:
-    with EngineServer(tool_folder, log=tmp_path_factory.mktemp("log") / "engine.log") as server:
+def tools(tool_folder: Path) -> Iterator[EngineHere]:
+    with EngineHere(tool_folder) as server:
         yield server
 
 
