@@ -1,4 +1,4 @@
-"""An engine for scripts that ask: a real process whose answers come to an end by themselves.
+"""A real engine for scripts that ask, whose answers come to an end by themselves.
 
 Imports wait for who asks for it: most of these tests load no client and no weights.
 """
@@ -22,18 +22,17 @@ def indifferent(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[EngineSer
     from safetensors.numpy import load_file, save_file
 
     from tests.tiny_checkpoint import make_tiny_checkpoint
-    from tests.workers.runtimes.native.server import EngineServer
+    from tests.workers.runtimes.native.engine_here import EngineHere
 
     folder = make_tiny_checkpoint(tmp_path_factory.mktemp("seeds") / "tiny")
     weights = load_file(folder / "model.safetensors")
     weights["lm_head.weight"] = np.zeros_like(weights["lm_head.weight"])
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    log = tmp_path_factory.mktemp("log") / "engine.log"
     options = (
         "--generic-tools", "--max-batch-size", "20", "--kv-cache-bytes", "16777216",
         "--lookahead-ngram-size", "8",
     )  # fmt: skip
-    with EngineServer(folder, log=log, options=options) as server:
+    with EngineHere(folder, options=options) as server:
         yield server
 
 
