@@ -6,6 +6,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from apps.accounts.models import Team, User
+from apps.alerts.models import AlertChannel
 from apps.builds.models import Artifact, ArtifactPush, Build, BuildStep
 from apps.configs.models import Config, Revision
 from apps.configs.services.configs import config_create
@@ -13,6 +14,7 @@ from apps.deployments.models import Deployment, Environment, FailedStarts, Repli
 from apps.fleet.models import Device, DeviceLease, Gateway, Node, Worker
 from apps.telemetry import buckets
 from apps.telemetry.models import LogChunk, UsageMinute
+from benchmarks.many_alerts import alerts_and_channels
 from benchmarks.many_others import made, people_secrets_and_sets
 from controlplane.domain.lifecycle import (
     BuildState,
@@ -81,6 +83,7 @@ class Filled:
     deployment: Deployment
     node: Node
     team: Team
+    channel: AlertChannel
 
 
 def fill(team: Team, user: User, amounts: Amounts) -> Filled:
@@ -92,10 +95,16 @@ def fill(team: Team, user: User, amounts: Amounts) -> Filled:
     deployments = _deployments(team, builds, nodes, amounts)
     _pushes(team, user, deployments[0], amounts.others)
     people_secrets_and_sets(team, user, amounts.others)
+    channel = alerts_and_channels(team, user, amounts.others)
     _traffic(deployments, amounts.minutes)
     _log(builds[0])
     return Filled(
-        config=first, build=builds[0], deployment=deployments[0], node=nodes[0], team=team
+        config=first,
+        build=builds[0],
+        deployment=deployments[0],
+        node=nodes[0],
+        team=team,
+        channel=channel,
     )
 
 

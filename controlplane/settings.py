@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from apps.alerts.kinds import AlertKindName
 from controlplane.database_url import database
 from controlplane.domain.facts.engines import Engine
 from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
@@ -47,13 +48,8 @@ CALIBRATION_MAX_BYTES = _given.calibration_max_bytes
 LOG_LEVEL = _given.log_level
 LOG_RETENTION_DAYS = _given.log_retention_days
 LOG_MAX_BYTES = _given.log_max_bytes
-# By the seconds of a bucket.
-SERIES_KEPT = {
-    10: timedelta(hours=_given.series_ten_seconds_hours),
-    60: timedelta(days=_given.series_minutes_days),
-    3600: timedelta(days=_given.series_hours_days),
-    86400: timedelta(days=_given.series_days_days),
-}
+EMAIL_URL = _given.email_url or ""
+EMAIL_FROM = _given.email_from
 KEY_RING_FILE = _given.key_ring_file
 
 
@@ -104,6 +100,7 @@ INSTALLED_APPS = [
     "apps.builds",
     "apps.deployments",
     "apps.routes",
+    "apps.alerts",
     "apps.dashboard",
 ]
 
@@ -114,6 +111,7 @@ LEASE_KINDS = [
     "apps.configs.calibration_sets.leasing.PREVIEW",
     "apps.builds.leasing.BUILD",
     "apps.builds.pushes.leasing.PUSH",
+    "apps.alerts.deliveries.leasing.DELIVERY",
 ]
 LEASES_JUDGED_WHILE = "apps.fleet.selectors.listened_for"
 
@@ -289,6 +287,8 @@ SPECTACULAR_SETTINGS = {
         "Presence": ["live", "silent"],
         "ConditionType": ["DEGRADED"],
         "TypeEnum": "apps.accounts.models.ApiKeyType",
+        "AlertKind": [each.value for each in AlertKindName],
+        "AlertSeverity": ["critical", "warning"],
         "AutoscalingChange": ["ACCEPTED", "QUEUED", "UNCHANGED"],
         "BuilderVerdict": ["fits", "too_few_devices"],
         "CancelledStatus": ["CANCELED", "RAMPING_DOWN"],
@@ -301,7 +301,8 @@ SPECTACULAR_SETTINGS = {
         "PromotionStatus": ["RELEASING", "FAILED", "CANCELED"],
         "ReplicaState": [each.value for each in ReplicaState],
         "ReuseState": ["same", "lost", "differs", "incomparable", "first"],
-        "SecretUse": ["config", "build", "deployment"],
+        "SeverityEnum": ["error", "warning", "hint"],
+        "SecretUse": ["config", "build", "push", "deployment", "alert_channel"],
         "TestState": ["waiting", "running", "finished", "failed"],
     },
 }

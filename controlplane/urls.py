@@ -3,6 +3,7 @@
 from django.urls import URLPattern, include, path
 
 from apps.accounts import urls as accounts
+from apps.alerts import urls as alerts
 from apps.builds import urls as builds
 from apps.configs import urls as configs
 from apps.configs.calibration_sets import urls as calibration_sets
@@ -28,6 +29,7 @@ _APPS = (
     deployments,
     remote_code,
     routes,
+    alerts,
     dashboard,
 )
 
@@ -42,6 +44,7 @@ urlpatterns = [
     path("", include("apps.accounts.urls")),
     path("sign-in/", include("allauth.socialaccount.providers.openid_connect.urls")),
     path("secrets/", include("apps.secrets.urls")),
+    path("alerts/", include("apps.alerts.urls")),
     path("nodes/", include("apps.fleet.urls")),
     path("configs/", include("apps.configs.urls")),
     path("calibration-sets/", include("apps.configs.calibration_sets.urls")),

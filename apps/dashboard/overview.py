@@ -10,11 +10,12 @@ from django.db.models import Q, Sum
 from django.urls import reverse
 
 from apps.accounts.models import Team, User
+from apps.alerts.conditions.troubles import troubles
+from apps.alerts.selectors import alerts_firing
 from apps.builds.models import Build
 from apps.builds.presentation import BuildRow
 from apps.builds.selectors import build_list, build_rows, store_check
 from apps.dashboard.first_steps import Newcomer, first_steps
-from apps.dashboard.troubles import troubles
 from apps.deployments.models import Deployment, ServedModel
 from apps.deployments.selectors import deployment_states
 from apps.fleet.models import Device
@@ -68,6 +69,7 @@ def overview_context(user: User) -> dict[str, Any]:
         "devices": devices,
         "failures": failures(team),
         "troubles": troubles(),
+        "alert_count": alerts_firing(team=team).count(),
         "store": store_check(),
         "ending": ending_secrets(team),
         "first_steps": first_steps(

@@ -8,8 +8,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.own_account.services import first_steps_hide
 from apps.accounts.pages import page, person
+from apps.alerts.conditions.troubles import troubles_here
 from apps.dashboard.overview import overview_context
-from apps.dashboard.troubles import troubles_here
 from apps.ui.fragments import live_answer
 
 

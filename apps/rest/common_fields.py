@@ -30,7 +30,9 @@ COMMON_FIELDS: Mapping[str, str] = {
 """Of bodies, by name."""
 
 PATH_PARAMETERS: Mapping[str, str] = {
+    "alert_id": "Id of the alert.",
     "artifact_id": "Id of the artifact.",
+    "channel_id": "Id of the channel.",
     "build_id": "Id of the build.",
     "push_id": "Id of the push.",
     "config_id": "Id of the config.",

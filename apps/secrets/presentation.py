@@ -18,8 +18,14 @@ _KINDS = (
     ("build", "Last builds"),
     ("push", "Last pushes"),
     ("deployment", "Deployments"),
+    ("alert_channel", "Alert channels"),
 )
-_PLURALS = {"build": "builds", "push": "pushes", "deployment": "deployments"}
+_PLURALS = {
+    "build": "builds",
+    "push": "pushes",
+    "deployment": "deployments",
+    "alert_channel": "alert channels",
+}
 _OPEN = ("waiting", "running")
 
 
@@ -39,7 +45,9 @@ class SecretRow:
     def others(self) -> str:
         """How many builds, pushes and deployments use it, in words."""
         counts = [(sum(use.kind == kind for use in self.uses), kind) for kind in _PLURALS]
-        return ", ".join(f"{n} {kind if n == 1 else _PLURALS[kind]}" for n, kind in counts if n)
+        return ", ".join(
+            f"{n} {kind.replace('_', ' ') if n == 1 else _PLURALS[kind]}" for n, kind in counts if n
+        )
 
     @property
     def expiry(self) -> str:

@@ -14,14 +14,10 @@ from controlplane.domain.facts.secret_expiries import SecretExpiry
 from controlplane.domain.rules.checkpoint.secret_expiry import WARNING_DAYS
 
 
-def secret_list(*, team: Team) -> QuerySet[Secret]:
-    """Return the team's secrets by name, without their sealed values."""
-    return (
-        Secret.objects.filter(team=team)
-        .select_related("team", "updated_by")
-        .defer("nonce", "ciphertext")
-        .order_by("name")
-    )
+def secret_list(*, team: Team | None = None) -> QuerySet[Secret]:
+    """Return the secrets of a team, or of all, by name, without their sealed values."""
+    rows = Secret.objects.all() if team is None else Secret.objects.filter(team=team)
+    return rows.select_related("team", "updated_by").defer("nonce", "ciphertext").order_by("name")
 
 
 def secret_names(*, team: Team) -> frozenset[str]:
@@ -66,8 +62,8 @@ def secret_expiries(*, team: Team, names: Iterable[str]) -> tuple[SecretExpiry, 
     )
 
 
-def secrets_ending(*, team: Team) -> QuerySet[Secret]:
-    """Return the team's secrets that have ended or will within the days of warning."""
+def secrets_ending(*, team: Team | None = None) -> QuerySet[Secret]:
+    """Return the secrets of a team, or of all, that ended or will within the days of warning."""
     horizon = clock.now() + timedelta(days=WARNING_DAYS + 1)
     return secret_list(team=team).filter(expires_at__lt=horizon).order_by("expires_at")
 

@@ -17,7 +17,8 @@ from controlplane.domain.secret_tests import ProbeKind
 
 class UseObject(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(
-        choices=["config", "build", "push", "deployment"], help_text="What uses it."
+        choices=["config", "build", "push", "deployment", "alert_channel"],
+        help_text="What uses it.",
     )
     id = serializers.CharField(help_text="Its id.")
     name = serializers.CharField()

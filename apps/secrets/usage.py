@@ -12,7 +12,7 @@ class Use:
     """Something that names a secret."""
 
     kind: str
-    """`config`, `build`, `push` or `deployment`."""
+    """`config`, `build`, `push`, `deployment` or `alert_channel`."""
     id: str
     name: str
     url: str

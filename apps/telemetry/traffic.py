@@ -81,6 +81,13 @@ def traffic_by_deployment(
     return found
 
 
+def traffic_within(window: timedelta, *, now: datetime) -> Mapping[str, Traffic]:
+    """Return the traffic of every deployment that was asked within the last `window`."""
+    rows = UsageMinute.objects.filter(minute__gt=now - window, minute__lte=now)
+    sums = rows.order_by().values("deployment_id").annotate(**_SUMS)
+    return {each["deployment_id"]: _traffic(each, now) for each in sums}
+
+
 def traffic_sum(*, model_ids: Collection[str], now: datetime | None = None) -> Traffic:
     """Return the last hour's traffic of all these models together."""
     until = now or clock.now()

@@ -21,6 +21,7 @@ _PLACES = (
     ("Builds", "builds:list"),
     ("Models", "deployments:list"),
     ("Nodes", "fleet:list"),
+    ("Alerts", "alerts:list"),
     ("Runtimes", "dashboard:runtimes"),
     ("Config fields", "dashboard:config_reference"),
     ("Rules", "dashboard:rules"),

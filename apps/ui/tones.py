@@ -52,6 +52,7 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         DeploymentState.ACTIVE,
         ReplicaState.READY,
         "live",
+        "resolved",
         Support.NATIVE,
     ),
     Tone.RUNNING: (
@@ -88,6 +89,7 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         DeploymentState.DEPLOY_FAILED,
         ReplicaState.LOST,
         "silent",
+        "critical",
         "error",
         Support.REFUSED,
     ),

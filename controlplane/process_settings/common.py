@@ -12,8 +12,9 @@ PLACES = "Where things are"
 INSTALLATION = "Secrets of this installation"
 CHECKPOINTS_AND_BUILDS = "Checkpoints and builds"
 HOSTS = "Hosts that serve"
+ALERTS = "Alerts"
 LOGS = "Logs"
-GROUPS = (PLACES, INSTALLATION, CHECKPOINTS_AND_BUILDS, HOSTS, LOGS)
+GROUPS = (PLACES, INSTALLATION, CHECKPOINTS_AND_BUILDS, HOSTS, ALERTS, LOGS)
 
 
 class CommonSettings(ProcessSettings):

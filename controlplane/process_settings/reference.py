@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from controlplane.domain.field_docstrings import own_docstrings
 from controlplane.process_settings.addresses import AddressSettings
 from controlplane.process_settings.agent import AgentVariables
+from controlplane.process_settings.alerts import AlertSettings
 from controlplane.process_settings.base import ProcessSettings, extra_of, is_secret
 from controlplane.process_settings.builds import BuildSettings
 from controlplane.process_settings.common import (
@@ -27,7 +28,7 @@ from controlplane.process_settings.store import StoreSettings
 DECLARING: tuple[type[ProcessSettings], ...] = (
     CommonSettings, AddressSettings, StoreSettings, UpSettings, SignInSettings, BuildSettings,
     NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables, RuntimeSettings,
-    EngineHostSettings, LogSettings, SeriesSettings,
+    EngineHostSettings, AlertSettings, LogSettings,
 )  # fmt: skip
 """Every class that declares variables, in the order in which they are told."""
 

@@ -15,7 +15,8 @@ from controlplane.artifacts.digests import hash_file
 from controlplane.artifacts.durable import means_disk_full, write_atomically
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.repository_forms import unsigned
-from controlplane.sources.archive_http import HTTP_ERRORS, explain, is_passing, opened
+from controlplane.sources.address_http import HTTP_ERRORS
+from controlplane.sources.archive_http import explain, is_passing, opened
 from controlplane.sources.cache import archive_folder
 from controlplane.sources.download import alone
 from controlplane.sources.failures import disk_full

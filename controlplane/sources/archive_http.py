@@ -1,21 +1,16 @@
 """Requests for an archive: redirects followed by hand, each hop checked, failures in words."""
 
-import os
-import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import cache
 from urllib.parse import urljoin
 
 import httpx2
 
 from controlplane.domain.spec.repository_forms import archive_url
 from controlplane.sources import archive_failures as failures
-from controlplane.sources.addresses import Target, targets
+from controlplane.sources.address_http import NOT_CONNECTED, send_one_way
+from controlplane.sources.addresses import targets
 from controlplane.sources.options import SourceOptions
-
-HTTP_ERRORS: tuple[type[Exception], ...] = (httpx2.RequestError, httpx2.HTTPStatusError)
-"""What a request may raise, beside the failures of our own."""
 
 _MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -88,46 +83,17 @@ def _sent(
     ways = targets(url, allow_private=options.allow_private_addresses)
     for number, way in enumerate(ways, 1):
         try:
-            return _sent_one_way(stack, way, headers, options)
-        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            return send_one_way(
+                stack,
+                way,
+                # The archive itself: packing on the way would hide where it broke off.
+                headers={"accept-encoding": "identity", **headers},
+                timeout_seconds=options.timeout_seconds,
+            )
+        except NOT_CONNECTED:
             if number == len(ways):
                 raise
     raise failures.offline(url, "it has no address")
-
-
-def _sent_one_way(
-    stack: ExitStack, way: Target, headers: Mapping[str, str], options: SourceOptions
-) -> httpx2.Response:
-    client = stack.enter_context(
-        httpx2.Client(
-            verify=_trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
-            proxy=way.proxy,
-            trust_env=False,
-            timeout=options.timeout_seconds,
-        )
-    )
-    request = client.build_request(
-        "GET",
-        way.url,
-        headers={
-            "user-agent": "enginehouse",
-            "accept": "*/*",
-            # The archive itself: packing on the way would hide where it broke off.
-            "accept-encoding": "identity",
-            "host": way.host,
-            **headers,
-        },
-        extensions={"sni_hostname": way.server_name} if way.server_name else {},
-    )
-    response = client.send(request, stream=True)
-    stack.callback(response.close)
-    return response
-
-
-@cache
-def _trusted(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Return what certificates are held against: the machine's, or those that its settings name."""
-    return httpx2.create_ssl_context()
 
 
 def _next(url: str, location: str) -> str:

@@ -11,6 +11,7 @@ import httpx2
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.repository_forms import shown
+from controlplane.sources.address_http import HTTP_ERRORS
 from controlplane.sources.archive_download import Version
 from controlplane.sources.archive_failures import late_config
 from controlplane.sources.archive_files import (
@@ -22,7 +23,7 @@ from controlplane.sources.archive_files import (
     limits_of,
     top_folder,
 )
-from controlplane.sources.archive_http import HTTP_ERRORS, explain, opened
+from controlplane.sources.archive_http import explain, opened
 from controlplane.sources.facts import facts_of
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.selection import select

@@ -7,6 +7,7 @@ from controlplane.domain.secret_tests import ProbeAnswer, ProbeKind
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources import archive_http
+from controlplane.sources.address_http import HTTP_ERRORS
 from controlplane.sources.bearer import NO_TOKEN, bearer
 from controlplane.sources.bucket import LISTED_AT_ONCE, Bucket
 from controlplane.sources.failures import SourceFailure
@@ -102,7 +103,7 @@ def _url(
         with archive_http.answered(target, headers=headers, options=options) as answer:
             status = answer.status_code
             location = answer.headers.get("location", "")
-    except archive_http.HTTP_ERRORS as error:
+    except HTTP_ERRORS as error:
         raise archive_http.explain(error, target) from None
     return _of_status(status, location, urlsplit(target).hostname or target, secret_name)
 

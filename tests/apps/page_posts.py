@@ -167,7 +167,20 @@ def _grant_revoked(world: World) -> tuple[str, Form]:
     return f"/remote-code/{made.id}/revoke/", {"reason": "not needed"}
 
 
+def _channel(world: World, action: str, **form: str) -> tuple[str, Form]:
+    made = factories.make_alert_channel(team=world.admin.team, name="on call")
+    return f"/alerts/channels/{made.id}/{action}", form
+
+
+_CHANNEL = {"name": "mine", "form": "webhook", "target": "https://example.com/other"}
+
+
 POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
+    "alerts:limits": lambda w: ("/alerts/limits/", {"error_share_percent": "9"}),
+    "alerts:channels": lambda w: ("/alerts/channels/", _CHANNEL),
+    "alerts:channel": lambda w: _channel(w, "", **_CHANNEL),
+    "alerts:test_channel": lambda w: _channel(w, "test/"),
+    "alerts:delete_channel": lambda w: _channel(w, "delete/", name="on call"),
     "dashboard:hide_first_steps": lambda w: ("/first-steps/hide/", {}),
     "accounts:sign_out": lambda w: ("/sign-out/", {}),
     "accounts:change_password": lambda w: (

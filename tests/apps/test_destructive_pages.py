@@ -7,6 +7,7 @@ from apps.deployments.models import Deployment
 from apps.secrets.models import Secret
 from tests.apps.pages import signed_in
 from tests.factories import (
+    make_alert_channel,
     make_api_key,
     make_artifact,
     make_calibration_version,
@@ -33,12 +34,14 @@ def test_nothing_is_taken_away_without_its_name() -> None:
     calibration = make_calibration_version(team=cast.team).set
     deployment = make_deployment(model=make_model(team=cast.team))
     artifact = make_artifact(team=cast.team)
+    channel = make_alert_channel(team=cast.team)
     doors = {
         f"/keys/{key.id}/revoke/": {},
         f"/secrets/{secret.id}/delete/": {},
         f"/teams/{spare.id}/delete/": {},
         f"/calibration-sets/{calibration.id}/delete/": {},
         f"/artifacts/{artifact.id}/delete/": {},
+        f"/alerts/channels/{channel.id}/delete/": {},
         f"/people/{cast.member.id}/remove/": {},
         f"/people/{cast.member.id}/status/": {"status": "deactivated"},
         f"/models/{deployment.model_id}/{deployment.id}/deactivate/": {},
@@ -52,6 +55,7 @@ def test_nothing_is_taken_away_without_its_name() -> None:
     assert Team.objects.filter(id=spare.id).exists()
     calibration.refresh_from_db()
     artifact.refresh_from_db()
+    channel.refresh_from_db()
     assert Membership.objects.filter(team=cast.team, user=cast.member).exists()
     cast.member.refresh_from_db()
     assert cast.member.is_active

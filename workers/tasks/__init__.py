@@ -1,6 +1,7 @@
 """Celery finds every task through this package: each module here is named below."""
 
 from workers.tasks import (
+    alerts,
     build,
     deployments,
     facts,
@@ -15,6 +16,7 @@ from workers.tasks import (
 )
 
 __all__ = [
+    "alerts",
     "build",
     "deployments",
     "facts",

@@ -44,6 +44,8 @@ def known_ids(cast: Cast) -> dict[str, str]:
         "env_name": "production",
         "environment": "production",
         "team_id": cast.team.id,
+        "alert_id": factories.make_alert(team=cast.team).id,
+        "channel_id": factories.make_alert_channel(team=cast.team).id,
         "user_id": cast.member.id,
         "prefix": ApiKey.objects.get(team=cast.team, owner=None).prefix,
         "set_id": version.set_id if hasattr(version, "set_id") else version.id,

@@ -1,7 +1,7 @@
 """No text of a team's chooses whom our processes call.
 
 Addresses of checkpoints: tests/sources/test_addresses.py. Targets of the test of a secret:
-tests/apps/secrets/test_trials.py. Webhooks do not exist.
+tests/apps/secrets/test_trials.py. Webhooks: tests/workers/notifications/test_sending.py.
 """
 
 import pytest

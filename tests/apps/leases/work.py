@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from apps.alerts.models import AlertDelivery
 from apps.configs.models import CalibrationPreview
 from apps.leases.kinds import LeaseKind, lease_kinds
 from apps.leases.lease import Lease
@@ -12,7 +13,7 @@ from apps.secrets.models import Secret, SecretTest
 from controlplane import clock
 from tests import factories
 
-KINDS = ("build", "facts", "preview", "push", "secret_test")
+KINDS = ("alert_delivery", "build", "facts", "preview", "push", "secret_test")
 
 
 def _preview() -> CalibrationPreview:
@@ -29,7 +30,12 @@ def _secret_test() -> SecretTest:
     return SecretTest.objects.create(secret=secret, kind="hub", target="org/gated")
 
 
+def _delivery() -> AlertDelivery:
+    return AlertDelivery.objects.create(channel=factories.make_alert_channel(), event="test")
+
+
 _ROWS: Mapping[str, Callable[[], Any]] = {
+    "alert_delivery": _delivery,
     "build": factories.make_build,
     "facts": factories.make_checkpoint_record,
     "preview": _preview,

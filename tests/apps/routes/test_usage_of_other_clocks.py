@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import ApiKey
-from apps.dashboard.troubles import troubles
+from apps.alerts.conditions.troubles import troubles
 from apps.fleet.credentials import hash_of
 from apps.fleet.models import Gateway
 from apps.telemetry.models import UsageJournal, UsageMinute

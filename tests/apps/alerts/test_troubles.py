@@ -9,9 +9,9 @@ import pytest
 from django.db import OperationalError, connection
 from django.test import Client, RequestFactory
 
-from apps.dashboard import troubles as module
-from apps.dashboard.room import Room
-from apps.dashboard.troubles import LOW_BYTES, troubles
+from apps.alerts.conditions import troubles as module
+from apps.alerts.conditions.room import Room
+from apps.alerts.conditions.troubles import LOW_BYTES, troubles
 from apps.rest.error_answers import as_api_error
 from apps.rest.internal import internal_view
 from apps.ui.server_error import server_error

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
-from apps.dashboard.room import Room
+from apps.alerts.conditions.room import Room
 from apps.fleet.selectors import clocks_apart, disks_below
 from apps.ui.formats import size
 from controlplane import full_database
@@ -23,6 +23,8 @@ class Trouble:
     """One of them, in a sentence or two."""
 
     code: str
+    subject: str
+    """What of it: `node:gpu-1`."""
     sentence: str
 
 
@@ -40,7 +42,7 @@ def troubles_here() -> Sequence[Trouble]:
 def _of_database() -> Iterator[Trouble]:
     if FULL_DATABASE.was_met_lately:
         words = f"{full_database.SENTENCE} What is served goes on. {full_database.HINT}"
-        yield Trouble(code="database_full", sentence=words)
+        yield Trouble(code="database_full", subject="database", sentence=words)
 
 
 def _of_folders() -> Iterator[Trouble]:
@@ -50,7 +52,9 @@ def _of_folders() -> Iterator[Trouble]:
         if free is not None and free < LOW_BYTES and disk not in seen:
             seen.add(disk)
             yield Trouble(
-                code="disk_full", sentence=f"{words.format(_left(free))} Free space on it."
+                code="disk_full",
+                subject=f"disk:{disk}",
+                sentence=f"{words.format(_left(free))} Free space on it.",
             )
 
 
@@ -70,7 +74,7 @@ def _of_disk(kind: str, name: str, free_bytes: int) -> Trouble:
         f"The disk of {kind} `{name}` has {_left(free_bytes)} left. {_WITHOUT_ROOM[kind]} "
         "Free space on it."
     )
-    return Trouble(code="disk_full", sentence=sentence)
+    return Trouble(code="disk_full", subject=f"{kind}:{name}", sentence=sentence)
 
 
 _WITHOUT_ROOM = {
@@ -88,7 +92,7 @@ def _of_clock(kind: str, name: str, ahead_seconds: int) -> Trouble:
         f"The clock of {kind} `{name}` is {skew_words(ahead_seconds)}{' of' * (ahead_seconds > 0)} "
         f"the database's. {_IN_SPITE[kind]}Set the clock of that host (NTP)."
     )
-    return Trouble(code="clock_apart", sentence=sentence)
+    return Trouble(code="clock_apart", subject=f"{kind}:{name}", sentence=sentence)
 
 
 _IN_SPITE = {"gateway": "Usage is counted in its right minutes all the same. ", "node": ""}

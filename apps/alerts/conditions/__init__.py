@@ -1,0 +1,1 @@
+"""What is wrong now, each family by itself; an alert fires while its condition holds."""

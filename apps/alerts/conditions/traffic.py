@@ -1,0 +1,68 @@
+"""Deployments whose requests fail, or wait too long, by the limits of their teams."""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+
+from django.urls import reverse
+
+from apps.alerts.conditions.condition import Condition
+from apps.alerts.kinds import AlertKindName
+from apps.alerts.limits import Limits, limits_by_team
+from apps.alerts.models import Severity
+from apps.deployments.models import Deployment
+from apps.telemetry.traffic import Traffic, traffic_within
+from controlplane.clock import Clock
+
+WINDOW = timedelta(minutes=5)
+FEWEST_REQUESTS = 20
+
+
+def traffic_conditions(clock: Clock) -> Iterator[Condition]:
+    """Give the deployments whose last minutes are beyond a limit."""
+    busy = _busy(clock)
+    limits = limits_by_team()
+    rows = Deployment.objects.filter(id__in=busy).select_related("model").only("model", "name")
+    for deployment in rows.order_by("id"):
+        told = limits.get(deployment.model.team_id, Limits())
+        yield from _beyond(deployment, busy[deployment.id], told)
+
+
+def _busy(clock: Clock) -> Mapping[str, Traffic]:
+    """Return what was asked, of those that were asked often enough to say something of them."""
+    found = traffic_within(WINDOW, now=clock.now())
+    return {each: told for each, told in found.items() if told.requests >= FEWEST_REQUESTS}
+
+
+def _beyond(deployment: Deployment, told: Traffic, limits: Limits) -> Iterator[Condition]:
+    percent, first = 100 * (told.error_share or 0), told.first_byte_p90_seconds
+    most, slowest = limits.error_share_percent, limits.first_token_seconds
+    if most is not None and percent > most:
+        sentence = (
+            f"{percent:.1f} % of the last {told.requests:,} requests to {_named(deployment)} were "
+            f"answered 5xx; the limit is {most:g} %."
+        )
+        yield _condition(AlertKindName.ERROR_SHARE, deployment, sentence, Severity.CRITICAL)
+    if slowest is not None and first is not None and first > slowest:
+        sentence = (
+            f"The first token of {_named(deployment)} takes {first:.2f} s (p90 of the last "
+            f"{told.requests:,} requests); the limit is {slowest:g} s."
+        )
+        yield _condition(AlertKindName.FIRST_TOKEN, deployment, sentence, Severity.WARNING)
+
+
+def _condition(
+    kind: AlertKindName, deployment: Deployment, sentence: str, severity: Severity
+) -> Condition:
+    return Condition(
+        kind=kind,
+        subject=deployment.id,
+        team_id=deployment.model.team_id,
+        severity=severity,
+        sentence=sentence,
+        hint="Look at the deployment's failures and at its engine's log.",
+        path=reverse("deployments:deployment", args=[deployment.model_id, deployment.id]),
+    )
+
+
+def _named(deployment: Deployment) -> str:
+    return f"`{deployment.model.name}`, `{deployment.name}`"

@@ -1,0 +1,151 @@
+"""Each kind of alert fires for what it is about, and for nothing beside it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from apps.accounts.models import ApiKey
+from apps.alerts.conditions.condition import Condition
+from apps.alerts.conditions.finding import conditions_now
+from apps.alerts.kinds import AlertKindName
+from apps.alerts.limits import limits_set
+from apps.builds.models import Build
+from apps.fleet.models import Node
+from apps.secrets.models import Secret
+from apps.telemetry import buckets
+from apps.telemetry.models import UsageMinute
+from controlplane.clock import SYSTEM, now
+from tests.factories import (
+    Cast,
+    make_api_key,
+    make_build,
+    make_cast,
+    make_deployment,
+    make_device,
+    make_model,
+)
+from tests.factories_serving import listened, make_serving_node
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return make_cast()
+
+
+def found() -> dict[str, Condition]:
+    return {each.kind: each for each in conditions_now(SYSTEM).values()}
+
+
+def _down(cast: Cast) -> None:
+    make_deployment(model=make_model(team=cast.team), state="deploy_failed")
+
+
+def _short(cast: Cast) -> None:
+    make_deployment(
+        model=make_model(team=cast.team), state="active", wanted_replicas=2, degraded_since=now()
+    )
+
+
+def _busy(cast: Cast, **changes: Any) -> None:
+    deployment = make_deployment(model=make_model(team=cast.team), state="active")
+    values: dict[str, Any] = {
+        "minute": now().replace(second=0, microsecond=0),
+        "model_id": deployment.model_id,
+        "deployment_id": deployment.id,
+        "key_id": "k",
+        "first_byte_buckets": buckets.empty(),
+        "duration_buckets": buckets.empty(),
+    }
+    UsageMinute.objects.create(**values, requests=38, status_class=2)
+    UsageMinute.objects.create(**{**values, "requests": 2, "status_class": 5} | changes)
+
+
+def _slow(cast: Cast) -> None:
+    limits_set(team=cast.team, error_share_percent=None, first_token_seconds=0.5)
+    counts = buckets.empty()
+    counts[-2] = 40
+    _busy(cast, first_byte_buckets=counts)
+
+
+def _failed_build(cast: Cast) -> None:
+    make_build(team=cast.team, state="failed", finished_at=now())
+
+
+def _waiting_build(cast: Cast) -> None:
+    build = make_build(team=cast.team)
+    Build.objects.filter(id=build.id).update(created_at=now() - timedelta(minutes=6))
+
+
+def _ending_secret(cast: Cast) -> None:
+    Secret.objects.create(
+        team=cast.team, name="t", nonce=b"", ciphertext=b"", expires_at=now() - timedelta(days=1)
+    )
+
+
+def _spent_key(cast: Cast) -> None:
+    make_api_key(team=cast.team, monthly_spend=5)
+    ApiKey.objects.update(spent_until=now() + timedelta(days=3))
+
+
+def _silent_node(cast: Cast) -> None:
+    make_serving_node(name="gpu-1")
+    Node.objects.update(last_heartbeat_at=now() - timedelta(minutes=5))
+    listened()
+
+
+def _foreign_process(cast: Cast) -> None:
+    node = make_serving_node(name="gpu-1")
+    make_device(node=node, kind="H100", used_bytes=20 * 1024**3)
+
+
+CASES: dict[AlertKindName, Callable[[Cast], None]] = {
+    AlertKindName.DEPLOYMENT_DOWN: _down,
+    AlertKindName.DEPLOYMENT_SHORT: _short,
+    AlertKindName.ERROR_SHARE: lambda cast: _busy(cast, requests=3),
+    AlertKindName.FIRST_TOKEN: _slow,
+    AlertKindName.BUILD_FAILED: _failed_build,
+    AlertKindName.BUILD_WAITING: _waiting_build,
+    AlertKindName.SECRET_EXPIRY: _ending_secret,
+    AlertKindName.SPEND_LIMIT: _spent_key,
+    AlertKindName.NODE_SILENT: _silent_node,
+    AlertKindName.DEVICE_MEMORY: _foreign_process,
+}
+IN_TEST_TROUBLES = {
+    AlertKindName.DISK_FULL,
+    AlertKindName.DATABASE_FULL,
+    AlertKindName.CLOCK_APART,
+}
+
+
+def test_every_kind_has_a_case() -> None:
+    assert {*CASES} | IN_TEST_TROUBLES == {*AlertKindName}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_kind_fires_for_what_it_is_about(cast: Cast, kind: AlertKindName) -> None:
+    assert found() == {}
+    CASES[kind](cast)
+    conditions = found()
+    assert {*conditions} == {kind}
+    assert conditions[kind].sentence[-1] in ".!"
+    assert conditions[kind].path.startswith("/")
+
+
+def test_an_error_share_at_its_limit_or_of_few_requests_is_none(cast: Cast) -> None:
+    _busy(cast)
+    assert found() == {}
+    UsageMinute.objects.all().delete()
+    _busy(cast, requests=9)
+    UsageMinute.objects.filter(status_class=2).update(requests=10)
+    assert found() == {}
+
+
+def test_a_failed_build_is_over_with_the_next_one_of_its_config(cast: Cast) -> None:
+    _failed_build(cast)
+    failed = Build.objects.get()
+    make_build(team=cast.team, revision=failed.revision, number=failed.number + 1)
+    assert found() == {}

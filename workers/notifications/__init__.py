@@ -1,0 +1,1 @@
+"""Messages on their way out: to a webhook, to Slack, to mailboxes."""
