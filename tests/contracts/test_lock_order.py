@@ -24,7 +24,7 @@ def test_every_row_that_is_locked_beside_another_has_a_place() -> None:
 
 
 def test_what_a_compiled_query_locks_is_seen() -> None:
-    (reconcile,) = KNOWN["deployment_reconcile"]
+    (reconcile,) = _known()["deployment_reconcile"]
     assert _all(reconcile)[:2] == ["Deployment", "Replica"]
 
 

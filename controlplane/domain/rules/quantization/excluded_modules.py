@@ -138,7 +138,7 @@ def _with_all_experts(c: Context) -> Patch:
 
 
 ONE_EXPERT = Rule(
-    code="EH250",
+    code="EH253",
     name="excluded-experts-by-their-number",
     severity=Severity.ERROR,
     fields=at(_EXCLUDED),
