@@ -7,8 +7,8 @@ ALERT = {
     "kind": "deployment_short",
     "severity": "warning",
     "state": "firing",
-    "sentence": "`qwen3-8b`, `deployment-3` is active: 1 of 2 replicas ready. The engine ran out "
-    "of GPU memory while it started.",
+    "sentence": "`qwen3-8b`, `deployment-3` is short of replicas: 1 of 2 replicas ready. "
+    "The engine ran out of GPU memory while it started.",
     "hint": "Use a GPU with more memory, or a shorter `max_seq_len`.",
     "url": "/models/2jt7a4ax/q9w4d2ek/",
     "of_installation": False,

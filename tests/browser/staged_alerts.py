@@ -15,7 +15,7 @@ def make_alerts(team: Team) -> None:
         team=team,
         kind="deployment_down",
         severity="critical",
-        sentence="`smollm2`, `deployment-2` is deploy failed: 0 of 1 replicas ready. No node has "
+        sentence="`smollm2`, `deployment-2` failed to deploy: 0 of 1 replicas ready. No node has "
         "a free H100.",
         hint="Free a GPU, or add one to the pool `default`.",
         path="/models/",

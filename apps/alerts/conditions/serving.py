@@ -80,6 +80,13 @@ def _condition(row: Mapping[str, Any], *, caused_by: str) -> Condition:
 def _sentence(row: Mapping[str, Any]) -> str:
     cause = (row["failure"] or {}).get("sentence", "")
     name = f"`{row['model__name']}`, `{row['name']}`"
-    state = str(row["state"]).replace("_", " ")
     counts = f"{row['ready']} of {row['wanted_replicas']} replicas ready"
-    return f"{name} is {state}: {counts}. {cause}".strip()
+    return f"{name} {_WORDS[row['state']]}: {counts}. {cause}".strip()
+
+
+_WORDS = {
+    DeploymentState.UNHEALTHY: "is unhealthy",
+    DeploymentState.DEPLOY_FAILED: "failed to deploy",
+    DeploymentState.FAILED: "failed",
+    DeploymentState.ACTIVE: "is short of replicas",
+}
