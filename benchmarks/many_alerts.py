@@ -5,9 +5,9 @@ from datetime import timedelta
 from django.utils import timezone
 
 from apps.accounts.models import Team, User
-from apps.alerts.kinds import AlertKindName
 from apps.alerts.models import Alert, AlertChannel, AlertDelivery, Severity
 from benchmarks.many_others import made
+from controlplane.domain.alert_kinds import AlertKindName
 
 
 def alerts_and_channels(team: Team, user: User, count: int) -> AlertChannel:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from apps.alerts.kinds import AlertKindName
 from controlplane.database_url import database
+from controlplane.domain.alert_kinds import AlertKindName
 from controlplane.domain.facts.engines import Engine
 from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
 from controlplane.domain.runtimes.capability import Feature, Support

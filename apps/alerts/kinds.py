@@ -1,23 +1,8 @@
 """What can be wrong: every kind of alert, with the words that pages, docs and messages use."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class AlertKindName(StrEnum):
-    DEPLOYMENT_DOWN = "deployment_down"
-    DEPLOYMENT_SHORT = "deployment_short"
-    ERROR_SHARE = "error_share"
-    FIRST_TOKEN = "first_token"
-    BUILD_FAILED = "build_failed"
-    BUILD_WAITING = "build_waiting"
-    SECRET_EXPIRY = "secret_expiry"
-    SPEND_LIMIT = "spend_limit"
-    NODE_SILENT = "node_silent"
-    DEVICE_MEMORY = "device_memory"
-    DISK_FULL = "disk_full"
-    DATABASE_FULL = "database_full"
-    CLOCK_APART = "clock_apart"
+from controlplane.domain.alert_kinds import AlertKindName
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ PASSED_TO_LAUNCHERS = (
     "workers/runtimes/container/docker_engine.py",
     "workers/runtimes/container/image.py",
     "workers/runtimes/container/launch.py",
+    "workers/runtimes/engine_cache.py",
     *(f"workers/runtimes/{name}/launcher.py" for name in RUNTIMES),
 )
 READ = re.compile(r"environ(?:ment)?\.get\(\s*\"([A-Z][A-Z0-9_]+)\"")

@@ -32,6 +32,7 @@ WHOLE: dict[str, tuple[CheckpointFacts, set[str]]] = {
         {
             "EH230",
             "EH402",
+            "EH421",
             "EH430",
             "EH433",
             "EH434",
@@ -41,7 +42,7 @@ WHOLE: dict[str, tuple[CheckpointFacts, set[str]]] = {
     ),
     "engine-builder-llm-overview-4": (LLAMA_3B, {"EH206", "EH220", "EH659"}),
     "lookahead-decoding-1": (QWEN2_7B, {"EH402", "EH501"}),
-    "lookahead-decoding-9": (QWEN2_7B, {"EH206", "EH431", "EH433"}),
+    "lookahead-decoding-9": (QWEN2_7B, {"EH206", "EH421", "EH431", "EH433"}),
 }
 _NO_ENGINE = {"trt_llm", "speculator"}
 _NO_CHECKPOINT = {"trt_llm.build.checkpoint_repository"}

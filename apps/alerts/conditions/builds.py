@@ -7,10 +7,10 @@ from django.db.models import Exists, F, OuterRef
 from django.urls import reverse
 
 from apps.alerts.conditions.condition import Condition
-from apps.alerts.kinds import AlertKindName
 from apps.builds.models import Build
 from apps.fleet.selectors import builder_is_there
 from controlplane.clock import Clock
+from controlplane.domain.alert_kinds import AlertKindName
 from controlplane.domain.lifecycle import BuildState
 
 REMEMBERED = timedelta(days=30)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from apps.alerts.kinds import AlertKindName
 from apps.alerts.models import Severity
+from controlplane.domain.alert_kinds import AlertKindName
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,11 +6,11 @@ from django.urls import reverse
 
 from apps.accounts.models import ApiKey
 from apps.alerts.conditions.condition import Condition
-from apps.alerts.kinds import AlertKindName
 from apps.alerts.models import Severity
 from apps.secrets.models import Secret
 from apps.secrets.selectors import days_until, secrets_ending
 from controlplane.clock import Clock
+from controlplane.domain.alert_kinds import AlertKindName
 
 
 def credential_conditions(clock: Clock) -> Iterator[Condition]:

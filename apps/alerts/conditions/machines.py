@@ -6,11 +6,11 @@ from django.urls import reverse
 
 from apps.alerts.conditions.condition import Condition
 from apps.alerts.conditions.troubles import troubles
-from apps.alerts.kinds import AlertKindName
 from apps.alerts.models import Severity
 from apps.fleet.models import Device, DeviceLease, Node
 from apps.fleet.selectors import nodes_alive, nodes_silent
 from controlplane.clock import Clock
+from controlplane.domain.alert_kinds import AlertKindName
 
 
 def machine_conditions(_clock: Clock) -> Iterator[Condition]:

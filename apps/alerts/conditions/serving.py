@@ -7,11 +7,11 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
 
 from apps.alerts.conditions.condition import Condition
-from apps.alerts.kinds import AlertKindName
 from apps.alerts.models import Severity
 from apps.deployments.models import Deployment, Environment, Replica
 from apps.fleet.selectors import nodes_silent
 from controlplane.clock import Clock
+from controlplane.domain.alert_kinds import AlertKindName
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 
 _DOWN = (DeploymentState.UNHEALTHY, DeploymentState.DEPLOY_FAILED, DeploymentState.FAILED)

@@ -6,12 +6,12 @@ from datetime import timedelta
 from django.urls import reverse
 
 from apps.alerts.conditions.condition import Condition
-from apps.alerts.kinds import AlertKindName
 from apps.alerts.limits import Limits, limits_by_team
 from apps.alerts.models import Severity
 from apps.deployments.models import Deployment
 from apps.telemetry.traffic import Traffic, traffic_within
 from controlplane.clock import Clock
+from controlplane.domain.alert_kinds import AlertKindName
 
 WINDOW = timedelta(minutes=5)
 FEWEST_REQUESTS = 20

@@ -56,6 +56,11 @@ def nvmlDeviceGetUUID(handle: int) -> str:
     return "GPU-rehearsal"
 
 
+def nvmlDeviceGetPowerUsage(handle: int) -> int:
+    """Return milliwatts."""
+    return 70_000
+
+
 def nvmlDeviceGetUtilizationRates(handle: int) -> Any:
     return SimpleNamespace(gpu=0)
 

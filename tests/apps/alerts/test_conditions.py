@@ -9,7 +9,6 @@ import pytest
 from apps.accounts.models import ApiKey
 from apps.alerts.conditions.condition import Condition
 from apps.alerts.conditions.finding import conditions_now
-from apps.alerts.kinds import AlertKindName
 from apps.alerts.limits import limits_set
 from apps.builds.models import Build
 from apps.fleet.models import Node
@@ -17,6 +16,7 @@ from apps.secrets.models import Secret
 from apps.telemetry import buckets
 from apps.telemetry.models import UsageMinute
 from controlplane.clock import SYSTEM, now
+from controlplane.domain.alert_kinds import AlertKindName
 from tests.factories import (
     Cast,
     make_api_key,

@@ -104,6 +104,14 @@ def _build(world: World, action: str, **changes: Any) -> str:
     return f"/v1/builds/{factories.make_build(team=world.admin.team, **changes).id}/{action}"
 
 
+_CHANNEL = {"name": "mine", "form": "webhook", "target": "https://example.com/other"}
+
+
+def _channel(world: World) -> str:
+    made = factories.make_alert_channel(team=world.admin.team)
+    return f"/v1/alert_channels/{made.id}"
+
+
 def _push(world: World, action: str, **changes: Any) -> str:
     made = factories.make_push(team=world.admin.team, **changes)
     return f"/v1/artifacts/{made.artifact_id}/pushes/{made.id}/{action}"
@@ -255,6 +263,11 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
         {"expires_at": "2999-01-01T00:00:00Z"},
     ),
     "delete /v1/teams/{team_id}/secrets/{name}": lambda w: (_secret(w, w.team), None),
+    "patch /v1/alert_limits": lambda w: ("/v1/alert_limits", {"error_share_percent": 9}),
+    "post /v1/alert_channels": lambda w: ("/v1/alert_channels", _CHANNEL),
+    "patch /v1/alert_channels/{channel_id}": lambda w: (_channel(w), {"is_paused": True}),
+    "delete /v1/alert_channels/{channel_id}": lambda w: (_channel(w), None),
+    "post /v1/alert_channels/{channel_id}/test": lambda w: (f"{_channel(w)}/test", {}),
     "post /v1/teams": lambda w: ("/v1/teams", {"name": "another"}),
     "patch /v1/teams/{team_id}": lambda w: (w.team, {"name": "renamed"}),
     "delete /v1/teams/{team_id}": lambda w: (f"/v1/teams/{factories.make_team().id}", None),

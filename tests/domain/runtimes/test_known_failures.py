@@ -10,7 +10,8 @@ import pytest
 from controlplane.domain.runtimes import RUNTIMES
 
 KEPT_LOGS = Path(__file__).resolve().parents[3] / "benchmarks" / "results" / "raw"
-_WITH_A_FAILURE = ("out_of_memory", "vllm-alone")
+_WITH_A_FAILURE = ("out_of_memory", "vllm-alone", "formats")
+"""The last: engines that answered and were then ended, both processes of each at once."""
 HEADS = "ValueError: Total number of attention heads ({}) must be divisible by tensor parallel size"
 COMPONENT = (
     "Executor creation failed due to insufficient GPU memory.\n\nThe following component could not "

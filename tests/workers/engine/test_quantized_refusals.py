@@ -117,7 +117,7 @@ def test_an_export_of_another_kind_is_refused(
     ({"quant_method": "gptq", "bits": 4}, "GPTQ's packed integers"),
     ({"quant_method": "awq", "bits": 4}, "AWQ's packed integers"),
     ({"quant_method": "bitsandbytes"}, "bitsandbytes' blocks"),
-    ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "a scale per block"),
+    ({"quant_method": "fp8", "weight_block_size": [64, 64]}, "weight_block_size `[64, 64]`"),
     ({"quant_method": "compressed-tensors"}, "more than one group"),
     ({"quant_method": "compressed-tensors", "config_groups": {"group_0": {
         "targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "strategy": "group"},

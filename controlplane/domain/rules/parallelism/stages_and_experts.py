@@ -49,7 +49,8 @@ def _expert_ranks(c: Context) -> int:
 
 
 def _one_device(c: Context) -> Patch:
-    return {_ACCELERATOR: c.gpu.kind, c.spec.tensor_parallel_path: 1}
+    one_stage = {_stages_path(c): 1} if _stages(c) > 1 else {}
+    return {_ACCELERATOR: c.gpu.kind, c.spec.tensor_parallel_path: 1, **one_stage}
 
 
 def _drafts_in_stages(c: Context) -> Capability:

@@ -116,7 +116,8 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-DRAFTER-MISSING", _MACHINE,
-        r"Cannot import module 'workers\.lookahead[^\n]*custom proposer '[^']*': (?P<why>[^\n]+)",
+        r"Cannot import module 'workers\.lookahead[^\n]*custom proposer '[^']*': "
+        r"(?!No module named '(?:numba|llvmlite))(?P<why>[^\n]+)",
         "vLLM's Python does not find our drafter: {why}.",
         "Let whoever starts engines here write below ENGINE_CACHE_DIR, where it puts the drafter.",
         text="ImportError: Cannot import module 'workers.lookahead.vllm_proposer' for custom "

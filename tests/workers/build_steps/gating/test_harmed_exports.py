@@ -158,7 +158,6 @@ def test_scales_of_another_shape_are_refused(kv: Quantized) -> None:
         ("hf_quant_config.json", "quantization.quant_algo", "NVFP4"),
         ("hf_quant_config.json", "quantization.exclude_modules", []),
         ("config.json", "quantization_config", ABSENT),
-        ("config.json", "quantization_config.quant_method", "fp8"),
         ("config.json", "quantization_config.quant_algo", "NVFP4"),
         ("config.json", "quantization_config.kv_cache_scheme", ABSENT),
         ("config.json", "quantization_config.ignore", []),
@@ -174,6 +173,13 @@ def test_a_declaration_that_the_files_deny_is_refused(
     assert failure.code == "EHG-DECLARATION"
     last = path.rpartition(".")[2]
     assert last in failure.sentence or last == "exclude_modules"
+
+
+def test_a_declaration_of_blocks_misses_their_scales(kv: Quantized) -> None:
+    declare(kv.model / "config.json", "quantization_config", "quant_method", value="fp8")
+    failure = refused(kv)
+    assert failure.code == "EHG-SCALE-MISSING"
+    assert "weight_scale_inv" in failure.sentence
 
 
 def exclude(kv: Quantized, modules: list[str]) -> None:
