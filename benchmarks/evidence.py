@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import evidence_encoder_speed as encoder_speed
 from benchmarks import evidence_encoders as encoders
 from benchmarks import evidence_faults as faults
+from benchmarks import evidence_formats as formats
 from benchmarks import evidence_lookahead as lookahead
 from benchmarks import evidence_media as media
 from benchmarks import evidence_memory as memory

@@ -48,6 +48,13 @@ CALIBRATION_MAX_BYTES = _given.calibration_max_bytes
 LOG_LEVEL = _given.log_level
 LOG_RETENTION_DAYS = _given.log_retention_days
 LOG_MAX_BYTES = _given.log_max_bytes
+# By the seconds of a bucket.
+SERIES_KEPT = {
+    10: timedelta(hours=_given.series_ten_seconds_hours),
+    60: timedelta(days=_given.series_minutes_days),
+    3600: timedelta(days=_given.series_hours_days),
+    86400: timedelta(days=_given.series_days_days),
+}
 EMAIL_URL = _given.email_url or ""
 EMAIL_FROM = _given.email_from
 KEY_RING_FILE = _given.key_ring_file

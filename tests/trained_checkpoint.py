@@ -7,6 +7,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,34 +25,38 @@ _KEPT = migrated_postgres.KEPT.parent / "trained"
 _MADE_OF = (__file__, tiny_checkpoint.__file__, tiny_families.__file__, _TEXTS)
 
 
-def make_trained(folder: Path) -> Path:
-    """Fill `folder` with a Llama that has read the shipped texts twelve times, and give it back."""
-    kept = _KEPT / _digest()
+def make_trained(folder: Path, **changes: Any) -> Path:
+    """Fill `folder` with a Llama that has read the shipped texts twelve times, and give it back.
+
+    Its config is changed as asked.
+    """
+    kept = _KEPT / _digest(changes)
     if not kept.is_dir():
-        _keep(kept)
+        _keep(kept, changes)
     shutil.copytree(kept, folder, dirs_exist_ok=True)
     return folder
 
 
-def _digest() -> str:
+def _digest(changes: Mapping[str, Any]) -> str:
     content = b"".join(Path(each).read_bytes() for each in _MADE_OF)
+    content += json.dumps(changes, sort_keys=True).encode()
     versions = f"{version('torch')} {version('transformers')}".encode()
     return hashlib.sha256(versions + content).hexdigest()[:16]
 
 
-def _keep(kept: Path) -> None:
+def _keep(kept: Path, changes: Mapping[str, Any]) -> None:
     """Train beside the others and take the place at once: who came first has made the same."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=kept.parent))
     made.chmod(0o755)
-    _train(made)
+    _train(made, changes)
     try:
         made.rename(kept)
     except OSError:
         shutil.rmtree(made)
 
 
-def _train(folder: Path) -> None:
+def _train(folder: Path, changes: Mapping[str, Any]) -> None:
     write_tokenizer(folder)
     rows = _rows(folder)
     torch.manual_seed(0)

@@ -36,6 +36,8 @@ WANTED: Mapping[str, str] = {
     "large_take_down": "its deployment deactivated, and the GPU's memory given back",
     "large_fp8_kv": "the memory plan of that shape in FP8 with FP8 KV",
     "large_no_quant": "the memory plan of that shape in bfloat16",
+    "formats": "what builds write in each precision, loaded and asked by vLLM beside the native "
+    "engine: `gpu/formats.sh`",
     "lookahead": "lookahead under vLLM with our drafter, beside vLLM's own n-gram and no drafts",
     "native_verify": "the native engine in FP8 on an H100, verifying 64 tokens of one row of the "
     "shape of Qwen3-8B, in 4.5 ms; its fused decoder is later work",

@@ -24,8 +24,27 @@ class LogSettings(CommonSettings):
     """`1` for development only: error pages show code and values."""
 
 
+class SeriesSettings(CommonSettings):
+    """Of series: how long each resolution is kept."""
+
+    group = LOGS
+    read_by = "web, workers"
+
+    series_ten_seconds_hours: int = variable("SERIES_TEN_SECONDS_HOURS", 1, ge=1)
+    """How many hours measurements are kept by 10 seconds."""
+
+    series_minutes_days: int = variable("SERIES_MINUTES_DAYS", 2, ge=1)
+    """How many days they are kept by the minute."""
+
+    series_hours_days: int = variable("SERIES_HOURS_DAYS", 60, ge=1)
+    """How many days they are kept by the hour."""
+
+    series_days_days: int = variable("SERIES_DAYS_DAYS", 730, ge=1)
+    """How many days they are kept by the day."""
+
+
 class ControlPlaneSettings(
-    AddressSettings, SignInSettings, BuildSettings, AlertSettings, LogSettings
+    AddressSettings, SignInSettings, BuildSettings, AlertSettings, LogSettings, SeriesSettings
 ):
     """All that `controlplane/settings.py` hands to Django."""
 

@@ -28,7 +28,7 @@ from controlplane.process_settings.store import StoreSettings
 DECLARING: tuple[type[ProcessSettings], ...] = (
     CommonSettings, AddressSettings, StoreSettings, UpSettings, SignInSettings, BuildSettings,
     NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables, RuntimeSettings,
-    EngineHostSettings, AlertSettings, LogSettings,
+    EngineHostSettings, AlertSettings, LogSettings, SeriesSettings,
 )  # fmt: skip
 """Every class that declares variables, in the order in which they are told."""
 

@@ -15,7 +15,12 @@ from apps.fleet.services.workers import worker_arrived
 from apps.secrets.services.values import secret_set
 from tests import factories
 from tests.browser.staged_alerts import make_alerts
-from tests.browser.staged_builds import built_build, failed_build, running_build
+from tests.browser.staged_builds import (
+    built_build,
+    failed_build,
+    running_build,
+    staged_pushes,
+)
 from tests.browser.staged_checkpoints import (
     LLAMA_70B,
     LLAMA_CONFIG,
@@ -114,16 +119,7 @@ def make_stage() -> Stage:
     revision = small.revisions.get()
     built = built_build(revision, owner)
     deployment = serving_deployment(built, node, device, owner)
-    factories.make_push(team=team, artifact=built.artifact, created_by=owner)
-    refused = pushes.DENIED.failure(
-        place="https://huggingface.co",
-        secret="hf_write",
-        destination="hf://acme/smollm2-fp8",
-        reason="HTTP 403",
-    )
-    factories.make_push(
-        team=team, artifact=built.artifact, state="failed", failure=refused.to_json()
-    )
+    staged_pushes(built, owner)
     make_alerts(team)
     return Stage(
         team=team,

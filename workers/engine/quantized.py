@@ -56,8 +56,9 @@ def dequantize(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> PlainCheckp
                 plain.weights[f"{module}.weight"] = dequantize_integers(tensor, scale).to(dtype)
             case "weight" if tensor.dtype in (torch.float8_e4m3fn, torch.uint8):
                 plain.weights[name] = _weight(tensors, module, tensor).to(dtype)
-                if tensor.dtype is torch.float8_e4m3fn:
-                    plain.fp8_scales[module] = tensors[f"{name}_scale"]
+                one_scale = tensors.get(f"{name}_scale")  # blocks of 128 have one each
+                if tensor.dtype is torch.float8_e4m3fn and one_scale is not None:
+                    plain.fp8_scales[module] = one_scale
             case _:
                 plain.weights[name] = tensor.to(dtype) if tensor.is_floating_point() else tensor
     return plain

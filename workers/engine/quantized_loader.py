@@ -20,7 +20,12 @@ from workers.engine.checkpoint_folder import refusing_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
-from workers.engine.rounding import FixedRounding, round_rows_to_fp8
+from workers.engine.rounding import (
+    FixedRounding,
+    Rounding,
+    round_blocks_to_fp8,
+    round_rows_to_fp8,
+)
 from workers.engine.scales import Torn, check_scales
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors

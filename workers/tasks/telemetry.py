@@ -6,6 +6,7 @@ from celery import shared_task
 
 from apps.accounts.routes_version import routes_changes_prune
 from apps.alerts.pruning import alerts_prune
+from apps.deployments.metrics.sampling import series_sample
 from apps.deployments.nodes.failed_starts import failed_starts_prune
 from apps.deployments.services.replicas import replicas_prune
 from apps.deployments.usage.device_time import device_time_record
@@ -46,7 +47,7 @@ def prune(*, format: int, **unknown: object) -> None:
     """Forget logs, samples, usage, ended replicas and ended claims past their retention."""
     _warn("telemetry.prune", unknown)
     others = telemetry_prune() + replicas_prune() + failed_starts_prune() + device_leases_prune()
-    others += routes_changes_prune() + alerts_prune()
+    others += routes_changes_prune() + series_prune() + alerts_prune()
     _log.info("pruned %s log chunks, %s other rows", log_prune(), others)
 
 

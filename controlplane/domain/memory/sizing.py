@@ -6,6 +6,7 @@ from math import ceil
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.rank_shares import divides_heads, divides_whole
 from controlplane.domain.memory.bit_search import bit_search_bytes
+from controlplane.domain.memory.parallelism import keeps_experts_whole
 from controlplane.domain.memory.plan import Device, MemoryPlan, UnplannableError, plan
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES

@@ -24,7 +24,12 @@ from workers.build_steps.gating import failures
 from workers.build_steps.gating.declaration import check_layers, read_declared
 from workers.build_steps.gating.experts import emulate_experts
 from workers.build_steps.quantization.checkpoint import Checkpoint
-from workers.build_steps.quantization.exported import headers, packed_modules
+from workers.build_steps.quantization.exported import (
+    BLOCK_SCALE,
+    PACKED_WEIGHT,
+    headers,
+    modules_with,
+)
 from workers.build_steps.quantization.loading import Device, load_model
 from workers.build_steps.quantization.renaming import class_names
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
@@ -76,8 +81,8 @@ def _with_inputs(plain: PlainCheckpoint, folder: Path) -> PlainCheckpoint:
     """Return the checkpoint with the inputs whose scales engines find while they serve."""
     if (found := _WHILE_SERVING.get(read_declared(folder).inputs)) is None:
         return plain
-    modules = packed_modules(folder)
-    return replace(plain, roundings=dict.fromkeys(modules, round_rows_to_fp8))
+    tensor, rounding = found
+    return replace(plain, roundings=dict.fromkeys(modules_with(folder, tensor), rounding))
 
 
 def _load(original: Checkpoint, **choices: Any) -> nn.Module:
