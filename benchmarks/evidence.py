@@ -169,6 +169,7 @@ _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "speed": serving.speed,
     "large_speed": serving.speed,
     "formats": formats.loaded,
+    "lookahead_longer": lookahead.measured,
     "take_down": serving.taken_down,
     "large_take_down": serving.taken_down,
     "trtllm": trtllm.asked,
