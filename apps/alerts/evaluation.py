@@ -31,12 +31,17 @@ class Evaluated:
     resolved: int = 0
 
 
-@transaction.atomic
 def alerts_evaluate(*, clock: Clock = SYSTEM) -> Evaluated:
     """Return what changed; nothing where another process is at it."""
+    # Outside the transaction: disks are looked at too, and one of a server that is gone is slow.
+    found, now = conditions_now(clock), clock.now()
+    return _store(found, now)
+
+
+@transaction.atomic
+def _store(found: Mapping[str, Condition], now: datetime) -> Evaluated:
     if not _is_alone():
         return Evaluated()
-    found, now = conditions_now(clock), clock.now()
     firing = {each.key: each for each in Alert.objects.filter(resolved_at=None)}
     fired = _fire([found[key] for key in found.keys() - firing.keys()], now)
     _follow(firing, found, now)
