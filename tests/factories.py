@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.accounts.models import ApiKey, ApiKeyType, Membership, Team, TeamRole, User
-from apps.alerts.models import Alert, AlertChannel
 from apps.builds.models import Artifact, ArtifactPush, Build, BuildStep
 from apps.configs.models import (
     CalibrationSet,
@@ -341,33 +340,6 @@ def make_environment(**changes: Any) -> Environment:
     """A place of a model, empty unless `current` fills it."""
     model = changes.pop("model", None) or make_model()
     return Environment.objects.create(**{"model": model, "name": "staging"} | changes)
-
-
-def make_alert(**changes: Any) -> Alert:
-    """A failed build that fires; of a team of its own unless `team` says otherwise."""
-    now = clock.now()
-    defaults = {
-        "kind": "build_failed",
-        "subject": new_id(),
-        "severity": "warning",
-        "sentence": "Build 4 of `tiny` failed.",
-        "path": "/builds/4/",
-        "began_at": now,
-        "fired_at": now,
-    }
-    if "team" not in changes:
-        changes["team"] = make_team()
-    return Alert.objects.create(**defaults | changes)
-
-
-def make_alert_channel(**changes: Any) -> AlertChannel:
-    """A webhook that hears of everything."""
-    defaults = {
-        "name": f"channel-{new_id()}", "form": "webhook", "target": "https://example.com/hook",
-    }  # fmt: skip
-    if "team" not in changes:
-        changes["team"] = make_team()
-    return AlertChannel.objects.create(**defaults | changes)
 
 
 def make_failed_starts(**changes: Any) -> FailedStarts:

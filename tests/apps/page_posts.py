@@ -23,7 +23,7 @@ from apps.configs.remote_code.services import remote_code_grant
 from apps.deployments.models import Deployment
 from apps.secrets.services.values import secret_set
 from controlplane import clock
-from tests import factories
+from tests import factories, factories_alerts
 from tests.apps.accounts.signing_in.test_two_steps import PASSWORD, code_of
 
 Form = Mapping[str, Any]
@@ -168,7 +168,7 @@ def _grant_revoked(world: World) -> tuple[str, Form]:
 
 
 def _channel(world: World, action: str, **form: str) -> tuple[str, Form]:
-    made = factories.make_alert_channel(team=world.admin.team, name="on call")
+    made = factories_alerts.make_alert_channel(team=world.admin.team, name="on call")
     return f"/alerts/channels/{made.id}/{action}", form
 
 

@@ -7,7 +7,6 @@ from apps.deployments.models import Deployment
 from apps.secrets.models import Secret
 from tests.apps.pages import signed_in
 from tests.factories import (
-    make_alert_channel,
     make_api_key,
     make_artifact,
     make_calibration_version,
@@ -16,6 +15,7 @@ from tests.factories import (
     make_model,
     make_team,
 )
+from tests.factories_alerts import make_alert_channel
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 

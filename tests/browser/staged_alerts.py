@@ -5,13 +5,13 @@ from datetime import timedelta
 from apps.accounts.models import Team
 from apps.alerts.models import AlertDelivery
 from controlplane import clock
-from tests import factories
+from tests import factories_alerts
 
 
 def make_alerts(team: Team) -> None:
     """Make them."""
     now = clock.now()
-    down = factories.make_alert(
+    down = factories_alerts.make_alert(
         team=team,
         kind="deployment_down",
         severity="critical",
@@ -21,8 +21,8 @@ def make_alerts(team: Team) -> None:
         path="/models/",
         began_at=now - timedelta(minutes=12),
     )
-    factories.make_alert(team=team, began_at=now - timedelta(hours=3))
-    factories.make_alert(
+    factories_alerts.make_alert(team=team, began_at=now - timedelta(hours=3))
+    factories_alerts.make_alert(
         team=None,
         kind="node_silent",
         severity="critical",
@@ -32,7 +32,7 @@ def make_alerts(team: Team) -> None:
         announced_at=now - timedelta(days=1),
         resolved_at=now - timedelta(hours=22),
     )
-    channel = factories.make_alert_channel(team=team, name="on call")
+    channel = factories_alerts.make_alert_channel(team=team, name="on call")
     for state, sentence in (("finished", ""), ("failed", "`example.com` answered 404.")):
         delivery = AlertDelivery.objects.create(
             channel=channel, event="firing", state=state, attempts=1, sentence=sentence

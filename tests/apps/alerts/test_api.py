@@ -6,7 +6,8 @@ import pytest
 
 from controlplane.clock import now
 from tests.apps.rest_client import client_of
-from tests.factories import make_alert, make_cast
+from tests.factories import make_cast
+from tests.factories_alerts import make_alert
 
 pytestmark = pytest.mark.django_db
 

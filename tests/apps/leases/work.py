@@ -11,7 +11,7 @@ from apps.leases.lease import Lease
 from apps.leases.services import lease_claim
 from apps.secrets.models import Secret, SecretTest
 from controlplane import clock
-from tests import factories
+from tests import factories, factories_alerts
 
 KINDS = ("alert_delivery", "build", "facts", "preview", "push", "secret_test")
 
@@ -31,7 +31,7 @@ def _secret_test() -> SecretTest:
 
 
 def _delivery() -> AlertDelivery:
-    return AlertDelivery.objects.create(channel=factories.make_alert_channel(), event="test")
+    return AlertDelivery.objects.create(channel=factories_alerts.make_alert_channel(), event="test")
 
 
 _ROWS: Mapping[str, Callable[[], Any]] = {

@@ -11,7 +11,7 @@ from apps.accounts.people.invitations import invitation_create
 from apps.deployments.models import Deployment
 from apps.rest.specification import document
 from controlplane import clock
-from tests import factories
+from tests import factories, factories_alerts
 from tests.apps.breadth import each_of
 from tests.apps.rest_client import RestClient, client_of
 
@@ -108,7 +108,7 @@ _CHANNEL = {"name": "mine", "form": "webhook", "target": "https://example.com/ot
 
 
 def _channel(world: World) -> str:
-    made = factories.make_alert_channel(team=world.admin.team)
+    made = factories_alerts.make_alert_channel(team=world.admin.team)
     return f"/v1/alert_channels/{made.id}"
 
 
