@@ -165,7 +165,7 @@ def _assert_confined(container: dict[str, Any], host: Host) -> None:
     writable = {each["Destination"] for each in container["Mounts"] if each["RW"]}
     assert writable == {"/enginehouse/cache"}
     seen = {each["Destination"].split("/")[2] for each in container["Mounts"]}
-    assert seen <= {"cache", "files", "models"}, "and never the socket"
+    assert seen <= {"cache", "files", "imports", "models"}, "and never the socket"
     status = Path(f"/proc/{container['State']['Pid']}/status").read_text()
     assert "CapEff:\t0000000000000000" in status
     assert "NoNewPrivs:\t1" in status
