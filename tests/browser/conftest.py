@@ -80,6 +80,14 @@ def stage(transactional_db: None, broker: str) -> "Stage":
 
 
 @pytest.fixture
+def measured(stage: "Stage") -> None:
+    """Series for the stage's charts: half a CPU second, for tests that look at them."""
+    from tests.browser.staged_series import series_of
+
+    series_of(stage.deployment.replicas.get(state="ready"))
+
+
+@pytest.fixture
 def visit(chromium: Browser, live_server: Any, stage: "Stage") -> Iterator[OpenPage]:
     """Opens a page as the stage's owner; console errors and CSP violations fail the test."""
     complaints: list[str] = []

@@ -16,7 +16,11 @@ from tests.browser.conftest import OpenPage
 from tests.browser.stage import Stage
 from tests.factories import make_user
 
-pytestmark = [pytest.mark.screenshots, pytest.mark.browser]
+pytestmark = [
+    pytest.mark.screenshots,
+    pytest.mark.browser,
+    pytest.mark.usefixtures("measured"),
+]
 FOLDER = Path(os.environ.get("SCREENSHOTS_DIR", "docs/screenshots"))
 PAGES = frozenset(filter(None, os.environ.get("PAGES", "").split(",")))
 """All of them where it is empty."""

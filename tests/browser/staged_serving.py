@@ -13,7 +13,6 @@ from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 from tests import factories
 from tests.browser.staged_checkpoints import SMOLLM
-from tests.browser.staged_series import series_of
 
 _GIB = 1024**3
 
@@ -41,7 +40,6 @@ def serving_deployment(build: Build, node: Node, device: Device, owner: User) ->
     )
     factories.make_lease(device=device, holder=f"replica:{replica.id}", memory_bytes=2 * _GIB)
     _traffic(deployment)
-    series_of(replica)
     factories.make_deployment(
         model=model,
         build=build,

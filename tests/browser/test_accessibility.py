@@ -21,6 +21,7 @@ CONTRAST_ONLY = {"runOnly": ["color-contrast"]}
 """All that a theme changes."""
 
 
+@pytest.mark.usefixtures("measured")
 def test_no_page_has_a_serious_violation_in_either_theme(visit: OpenPage, stage: "Stage") -> None:
     paths = pages_of(stage)
     page = visit(paths.pop("overview"), color_scheme="light")

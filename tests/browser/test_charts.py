@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.usefixtures("measured")
 def test_each_chart_is_in_its_unit_and_one_without_a_value_says_when_there_is_one(
     visit: OpenPage, stage: "Stage"
 ) -> None:
@@ -38,6 +39,7 @@ def test_each_chart_is_in_its_unit_and_one_without_a_value_says_when_there_is_on
     expect(legend).to_contain_text("\u2009ms")
 
 
+@pytest.mark.usefixtures("measured")
 def test_charts_say_their_range_source_and_gaps_and_another_range_stays_while_the_page_is_renewed(
     visit: OpenPage, stage: "Stage"
 ) -> None:

@@ -104,6 +104,7 @@ def paths(stage: "Stage") -> list[str]:
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("measured")
 def test_no_text_of_anybody_runs_in_the_browser(visit: Callable[..., Page], stage: "Stage") -> None:
     poison(stage)
     shown = 0

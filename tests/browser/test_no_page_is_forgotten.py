@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from django.test import Client
 from django.urls import URLPattern, get_resolver, resolve
 
@@ -42,6 +43,7 @@ def test_no_page_is_forgotten(stage: "Stage") -> None:
     assert shown - walked == NOT_PAGES.keys()
 
 
+@pytest.mark.usefixtures("measured")
 def test_every_page_that_is_walked_is_there(stage: "Stage") -> None:
     for user, paths in ((stage.owner, pages_of(stage)), (stage.admin, pages_of_admins())):
         client = Client()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.usefixtures("measured")
 def test_no_page_scrolls_sideways_at_320_px_in_either_theme(
     visit: OpenPage, stage: "Stage"
 ) -> None:
@@ -62,6 +63,7 @@ def test_an_identifier_is_copied_and_it_is_said(visit: OpenPage, stage: "Stage")
     assert copied.endswith(f"/m/{deployment.model_id}/environments/production/sync/v1")
 
 
+@pytest.mark.usefixtures("measured")
 def test_charts_are_drawn_from_counted_traffic(visit: OpenPage, stage: "Stage") -> None:
     deployment = stage.deployment
     page = visit(f"/models/{deployment.model_id}/{deployment.id}/")
