@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -37,16 +38,19 @@ def gates() -> Iterator[Gates]:
         yield found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def reranker(gates: Gates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServer]:
-    """Busy with two requests."""
-    base = tmp_path_factory.mktemp("reranker")
+    """Busy with two requests; nobody ends it."""
+    with _reranking(tmp_path_factory.mktemp("reranker"), gates) as server:
+        yield server
+
+
+def _reranking(base: Path, gates: Gates) -> EngineServer:
     folder = make_encoder("Bert", base / "model", head="ForSequenceClassification", num_labels=1)
-    with EngineServer(
+    return EngineServer(
         folder, log=base / "engine.log", environment=gates.environment,
         options=("--task", "pool", "--max-concurrent-requests", "2"),
-    ) as server:  # fmt: skip
-        yield server
+    )  # fmt: skip
 
 
 def preference(**how: Any) -> RequestProcessingPreference:
@@ -164,24 +168,25 @@ def test_the_performance_client_reranks_and_classifies_through_a_busy_engine(
 
 
 def test_a_full_engine_answers_429_and_a_drained_one_has_answered_everybody(
-    reranker: EngineServer, gates: Gates
+    gates: Gates, tmp_path: Path
 ) -> None:
-    def ask(text: str) -> httpx.Response:
-        return reranker.post("/predict", inputs=[[text]])
+    with _reranking(tmp_path, gates) as server, ThreadPoolExecutor(2) as pool:
 
-    with ThreadPoolExecutor(2) as pool:
+        def ask(text: str) -> httpx.Response:
+            return server.post("/predict", inputs=[[text]])
+
         with Steps(gates):
             waiting = [pool.submit(ask, text) for text in ("one", "two " * 40)]
-            wait_for(lambda: reranker.requests() == 2, what="both to be let in")
+            wait_for(lambda: server.requests() == 2, what="both to be let in")
             refused = ask("three")
-            reranker.process.send_signal(signal.SIGTERM)
-            wait_for(lambda: not reranker.listens(), what="the drain to begin")
+            server.process.send_signal(signal.SIGTERM)
+            wait_for(lambda: not server.listens(), what="the drain to begin")
         answers = [each.result() for each in waiting]
-    assert refused.status_code == 429
-    assert refused.headers["retry-after"] == "1"
-    assert refused.json()["error_type"] == "rate_limit_error"
-    assert [answer.status_code for answer in answers] == [200, 200]
-    assert reranker.process.wait(DEADLINE_SECONDS) == 0
+        assert refused.status_code == 429
+        assert refused.headers["retry-after"] == "1"
+        assert refused.json()["error_type"] == "rate_limit_error"
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert server.process.wait(DEADLINE_SECONDS) == 0
 
 
 class Middle(ThreadingHTTPServer):
