@@ -26,6 +26,7 @@ FILE = settings.__file__
         ("DEBUG", "maybe", "`maybe` is neither true nor false"),
         ("ENGINE_CPU_THREADS", "-2", "`-2` is below 0"),
         ("SECRET_KEY_FILE", "/does/not/exist", "cannot be read"),
+        ("SECRET_KEY", "short", "shorter than 32 characters"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_value(

@@ -54,6 +54,7 @@ def test_no_name_of_the_compiler_is_kept_that_does_nothing(engine: dict[str, lis
     assert engine["kept"] == []
 
 
+@pytest.mark.long  # steps that calibrate and gate import so, and would fail without
 def test_several_devices_get_what_spreads_a_model() -> None:
     several = f"{_BEFORE}import_transformers(spreads_over_devices=True)\n"
     said = _said(
@@ -116,6 +117,7 @@ def test_what_was_spared_is_there_for_who_asks_later(engine: dict[str, list[Any]
     assert engine["later"] == ["torch._dynamo.utils", True, [2.0, 2.0]]
 
 
+@pytest.mark.long  # no process of the product imports it before
 def test_what_is_imported_already_is_left_as_it_is() -> None:
     said = _said(
         f"import accelerate, torch._dynamo as compiler\n{_IMPORTED}"

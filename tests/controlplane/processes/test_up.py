@@ -57,7 +57,7 @@ def test_a_second_start_on_the_same_folder_is_refused(tmp_path: Path) -> None:
         pytest.param("DEBUG", "maybe", "`maybe` is neither true nor false", marks=_LONG),
         pytest.param("ENGINE_CPU_THREADS", "-2", "`-2` is below 0", marks=_LONG),
         pytest.param("SECRET_KEY_FILE", "/does/not/exist", "cannot be read", marks=_LONG),
-        ("SECRET_KEY", "short", "shorter than 32 characters"),
+        pytest.param("SECRET_KEY", "short", "shorter than 32 characters", marks=_LONG),
     ],
 )
 def test_a_wrong_setting_stops_the_start_and_names_the_variable(

@@ -136,6 +136,7 @@ def test_an_adapter_of_the_hub_is_read_with_its_own_token(
         assert fetching.run(place).kind is OutcomeKind.FINISHED
 
 
+@pytest.mark.long  # of a checkpoint, test_fetch_sources.py and test_steps.py say it
 def test_a_fetch_that_was_cancelled_in_an_adapter_goes_on_there_and_is_packaged(
     fetching: Fetching, bucket: BucketServer, adapter: Path
 ) -> None:
