@@ -22,6 +22,7 @@ from controlplane.domain.rules.trials import with_tried_fixes
 from tests.domain.cases import as_config_json, as_config_yaml, lines
 from tests.domain.configs import configs
 from tests.domain.rules.fix_search import broken_promises, pressed_to_the_end, shown, state_of
+from tests.examples import examples
 
 CONFIGS = lines("truss_configs.jsonl")
 CHECKPOINTS = lines("hf_configs.jsonl")
@@ -83,7 +84,7 @@ def _check(config: dict[str, Any], known: Known, number: int) -> None:
         pressed_to_the_end(state, lambda fixable: fixable[number % len(fixable)])
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(any_config, any_known, st.integers(0, 100))
 def test_every_shown_fix_keeps_its_promise_and_pressing_comes_to_an_end(
     config: dict[str, Any], known: Known, number: int

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.rules import ALL_RULES, Known, examine
@@ -52,7 +53,12 @@ def _said(known: Known, content: object) -> Iterator[str]:
     yield from (f"{each.path}: {each.message}" for each in found.errors)
 
 
-def _of_every_case() -> Iterator[str]:
+@cache
+def _of_every_case() -> frozenset[str]:
+    return frozenset(_each_said())
+
+
+def _each_said() -> Iterator[str]:
     for example in _examples():
         yield from _said(example.known, example.content)
     for case in lines("truss_configs.jsonl"):

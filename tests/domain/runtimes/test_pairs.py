@@ -1,6 +1,7 @@
 """What a table says of two features, the checks say of a config that asks for both."""
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -94,6 +95,7 @@ class Examined:
     findings: tuple[Finding, ...]
 
 
+@cache
 def examined(runtime: str, kind: str, version: str, features: tuple[Feature, ...]) -> Examined:
     example = example_of(runtime, kind, version, features)
     found = examine(example.content, example.known)
