@@ -106,6 +106,7 @@ def test_a_killed_engine_and_a_killed_runner_are_reported_at_once_and_replaced(
     _wait_for_replica(deployment, "ready")
 
 
+@pytest.mark.long  # test_replica.py ends what an engine left
 def test_a_replica_that_is_forgotten_leaves_no_process_behind(
     agent: AgentProcess, settings: Any, tmp_path: Path
 ) -> None:
@@ -156,9 +157,8 @@ def test_sigterm_leaves_engines_unless_told_and_sigint_ends_them(serving: Servin
     assert Replica.objects.get(id=again.id).state == "stopped"
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)]
-)
+@pytest.mark.long  # of an agent that has started it is said above
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_agent_that_is_ended_while_it_starts_ends_the_engines_of_the_one_before(
     serving: Serving, gates: Gates, number: signal.Signals
 ) -> None:
@@ -226,6 +226,7 @@ def test_a_missing_artifact_is_a_failure_of_its_own(agent: AgentProcess, artifac
     assert failed.failure["code"] == "EHA-MISSING"
 
 
+@pytest.mark.long  # test_supervision.py says it in one process
 def test_losing_the_control_plane_and_the_broker_stops_nothing(
     serving: Serving,
 ) -> None:
@@ -324,6 +325,7 @@ def test_a_credential_that_was_replaced_is_renewed_with_a_fresh_token(serving: S
     assert deployment.replicas.get().state == "ready"
 
 
+@pytest.mark.long  # tests/controlplane/processes/test_engines_left.py
 def test_an_engine_that_was_left_ends_when_its_runner_is_asked_to(serving: Serving) -> None:
     agent, deployment = serving
     replica = deployment.replicas.get()
@@ -335,6 +337,7 @@ def test_an_engine_that_was_left_ends_when_its_runner_is_asked_to(serving: Servi
     wait_for(lambda: not engines_left(agent.data_dir), what="the end of its runner")
 
 
+@pytest.mark.long  # test_supervision.py and test_control_plane.py
 def test_the_agent_of_a_removed_node_ends_what_it_runs_and_comes_back_with_a_new_token(
     serving: Serving,
 ) -> None:

@@ -50,9 +50,15 @@ def tiny(settings: Any, tmp_path: Path) -> Deployment:
     return model_create(team=artifact.team, name="tiny", build=build)[1]
 
 
-def test_the_native_engine_serves_dies_comes_back_and_drains(
-    agent: AgentProcess, tiny: Deployment
-) -> None:
+@pytest.mark.parametrize(
+    "is_killed",
+    [
+        pytest.param(False, id="drains"),
+        # test_agent.py kills an engine that starts in less
+        pytest.param(True, id="dies, comes back and drains", marks=pytest.mark.long),
+    ],
+)
+def test_the_native_engine_serves(agent: AgentProcess, tiny: Deployment, is_killed: bool) -> None:
     agent.environment["ENGINE_PYTHON"] = sys.executable
     agent.start()
     wait_for_state(tiny, "active")
@@ -69,17 +75,21 @@ def test_the_native_engine_serves_dies_comes_back_and_drains(
     )
     assert "completion_tokens_total" in measured
 
+    last = _replaced(tiny, first) if is_killed else first
+    assert _answer(last)["usage"]["completion_tokens"] == 4
+    deployment_deactivate(deployment=tiny)
+    wait_for_state(tiny, "inactive")
+    assert Replica.objects.get(id=last.id).state == "stopped"
+    assert agent.processes(last.id) == []
+
+
+def _replaced(deployment: Deployment, first: Replica) -> Replica:
+    """Kill the engine of a replica, and return the replica that comes in its place."""
     assert first.pid is not None
     os.kill(first.pid, signal.SIGKILL)
     wait_for(lambda: Replica.objects.get(id=first.id).state == "failed", what="its end to be told")
-    wait_for(tiny.replicas.filter(state="ready").exists, what="its replacement")
-    second = tiny.replicas.get(state="ready")
-    assert _answer(second)["usage"]["completion_tokens"] == 4
-
-    deployment_deactivate(deployment=tiny)
-    wait_for_state(tiny, "inactive")
-    assert Replica.objects.get(id=second.id).state == "stopped"
-    assert agent.processes(second.id) == []
+    wait_for(deployment.replicas.filter(state="ready").exists, what="its replacement")
+    return deployment.replicas.get(state="ready")
 
 
 def _answer(replica: Replica) -> dict[str, Any]:

@@ -58,7 +58,9 @@ def offer(kind: str) -> dict[str, Any]:
     return {"kind": device.kind, "count": device.count, "memory_bytes": device.memory_bytes}
 
 
-@pytest.mark.parametrize("name", SEEDS)
+@pytest.mark.parametrize(
+    "name", [SEEDS[0], *(pytest.param(each, marks=pytest.mark.long) for each in SEEDS[1:])]
+)
 def test_a_seed_config_passes_the_builds_own_checks_and_answers_unedited(
     name: str, supervisor: Supervisor, packaged: Packaged, tiny: Path, tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ def quantizing(supervisor: Supervisor) -> Supervisor:
     return supervisor
 
 
+@pytest.mark.long  # tests/workers/tasks/test_quantized.py has a build's real children do it
 def test_a_checkpoint_is_calibrated_gated_and_packaged_by_real_children(
     quantizing: Supervisor, tiny: Path
 ) -> None:

@@ -99,7 +99,10 @@ def refused(inspect: Callable[..., StepResult], change: Change, **build: Any) ->
 
 @pytest.mark.parametrize(
     ("inspecting", "quantization_type"),
-    [("inspect", "no_quant"), ("inspect_in_a_child", "fp8")],
+    [
+        ("inspect", "no_quant"),
+        pytest.param("inspect_in_a_child", "fp8", marks=pytest.mark.long),
+    ],
 )
 def test_a_tensor_that_is_not_there_ends_the_build_by_name_whatever_the_precision(
     request: pytest.FixtureRequest, inspecting: str, quantization_type: str
@@ -198,6 +201,7 @@ def test_an_answer_is_kept_for_checkpoints_of_the_same_config_and_shapes(
     assert [each.stat().st_ino for each in cache.rglob("comparison.json")] == [first]
 
 
+@pytest.mark.long  # in this process the same is said of five configs
 def test_a_process_says_of_which_config_its_class_cannot_be_made(
     inspect_in_a_child: Callable[..., StepResult],
 ) -> None:

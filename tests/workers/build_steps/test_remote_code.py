@@ -216,7 +216,7 @@ def vllm_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.process
-def test_with_a_grant_the_code_runs_in_the_steps_processes_and_stays_in_the_artifact(
+def test_with_a_grant_the_code_runs_in_the_steps_process_alone(
     vllm_host: None, tmp_path: Path
 ) -> None:
     made = make_remote_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
@@ -224,25 +224,24 @@ def test_with_a_grant_the_code_runs_in_the_steps_processes_and_stays_in_the_arti
     commit = str(outputs.read(mine.fetch("commit")).values["commit"])
     supervisor = Supervisor(folder=tmp_path, roots=(str(made.parent),))
     supervisor.options = mine.options(live=[grant(commit)])
-    folders = {"fetch": mine.fetch("fetch", live=[grant(commit)])}
-    for step in ("inspect", "calibrate"):
-        folders[step] = finished(supervisor, step, mine.spec(), **folders)
+    fetch = mine.fetch("fetch", live=[grant(commit)])
+    inspected = finished(supervisor, "inspect", mine.spec(), fetch=fetch)
     ran = set(ran_in(mine.marker))
-    assert len(ran) == 2, "once by each of the two processes, however often it was imported"
+    assert len(ran) == 1, "once, however often it was imported"
     assert os.getpid() not in ran
-    exported = folders["calibrate"] / "model"
-    assert {each.name for each in exported.iterdir()} >= CODE
-    told = outputs.read(folders["inspect"]).values["remote_code"]
+    told = outputs.read(inspected).values["remote_code"]
     assert told["runs"]
     assert told["grant"]["by"] == "ada@example.com"
     assert {each["path"] for each in told["files"]} == CODE
-    findings = outputs.read(folders["inspect"]).values["examination"]["findings"]
+    findings = outputs.read(inspected).values["examination"]["findings"]
     assert "EH832" in {each["code"] for each in findings}
 
 
 @pytest.mark.long
 @pytest.mark.process
-def test_the_gate_runs_it_too_and_the_passport_says_so(vllm_host: None, tmp_path: Path) -> None:
+def test_calibration_and_gate_run_it_too_and_the_passport_says_so(
+    vllm_host: None, tmp_path: Path
+) -> None:
     made = make_remote_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
     mine = Own(folder=made, marker=tmp_path / "marker", root=tmp_path)
     commit = str(outputs.read(mine.fetch("commit")).values["commit"])
@@ -251,7 +250,11 @@ def test_the_gate_runs_it_too_and_the_passport_says_so(vllm_host: None, tmp_path
     folders: dict[str, Path] = {}
     for step in ("fetch", "inspect", "calibrate", "gate", "package"):
         folders[step] = finished(supervisor, step, mine.spec(), **folders)
-    assert len(set(ran_in(mine.marker))) == 3
+    ran = set(ran_in(mine.marker))
+    assert len(ran) == 3, "once by each of the three processes, however often it was imported"
+    assert os.getpid() not in ran
+    exported = folders["calibrate"] / "model"
+    assert {each.name for each in exported.iterdir()} >= CODE
     values = outputs.read(folders["package"]).values
     assert values["passport"]["remote_code"]["grant"] == grant(commit)
     assert {each["path"] for each in values["passport"]["remote_code"]["files"]} == CODE

@@ -27,7 +27,7 @@ ONE_OF_A_KIND = ("llama", "qwen3", "gemma3", "phi3-window")
 MORE = [
     each if each in ONE_OF_A_KIND else pytest.param(each, marks=pytest.mark.long) for each in SHAPES
 ]
-"""For what the other shapes say no differently than those: alone, in pieces, with adapters."""
+"""One of each kind of attention and rope; the others are asked in `make test-long`."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def shape(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return make_shape(request.param, tmp_path_factory.mktemp(request.param))
 
 
-@pytest.mark.parametrize("shape", SHAPES, indirect=True)
+@pytest.mark.parametrize("shape", MORE, indirect=True)
 def test_batched_greedy_equals_generate(shape: Path) -> None:
     prompts = _prompts()
     engine = start_engine(shape)

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.tiny_adapter import make_tiny_adapter
 from tests.workers.engine.asking import Asked, start_engine
 from tests.workers.engine.reading_metrics import metric
@@ -42,8 +43,8 @@ def tight_engine(
     engine.stop()
 
 
+@examples(40)
 @given(requests=st.lists(REQUESTS, min_size=1, max_size=10))
-@settings(max_examples=40)
 def test_every_row_ends_and_the_cache_is_empty_again(tight_engine: Engine, requests: list) -> None:
     counted = metric(tight_engine, "engine_completion_tokens_total")
     asked, everyone = [], []

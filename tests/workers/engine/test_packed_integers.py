@@ -1,6 +1,7 @@
 """Packed integers in the native engine, against ModelOpt's own simulation of them."""
 
 import json
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -38,13 +39,15 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_original(tmp_path_factory.mktemp("llama") / "original")
 
 
-@pytest.fixture(params=[INT4_AWQ, INT4_AWQ_FP8], ids=["int4_awq", "w4a8_awq"])
-def made(request: pytest.FixtureRequest, original: Path, tmp_path: Path) -> tuple[Path, Any]:
+@pytest.fixture(scope="module", params=[INT4_AWQ, INT4_AWQ_FP8], ids=["int4_awq", "w4a8_awq"])
+def made(
+    request: pytest.FixtureRequest, original: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Any]:
     """A folder of packed integers in float32, and ModelOpt's simulation of the same."""
     number, simulated = request.param, _calibrated(original)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        folder = tmp_path / "packed"
+        folder = tmp_path_factory.mktemp("packed") / "packed"
         export_hf_checkpoint(_calibrated(original), dtype=torch.float32, export_dir=folder)
     write_packed(folder, number.modelopt_name, torch.float32)
     write_tokenizer(folder)
@@ -89,8 +92,9 @@ def _refusal(folder: Path) -> str:
 
 
 @pytest.fixture
-def folder(made: tuple[Path, Any]) -> Path:
-    return made[0]
+def folder(made: tuple[Path, Any], tmp_path: Path) -> Path:
+    """A copy of it, to be harmed."""
+    return shutil.copytree(made[0], tmp_path / "packed")
 
 
 def _weights(**changes: Any) -> Any:

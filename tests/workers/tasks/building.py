@@ -4,10 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from apps.builds.models import Build
 from apps.configs.models import Revision
+from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import parse_text
 from tests import factories
+from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, run_step
 
 MakeBuild = Callable[..., Build]
 QUANTIZED_STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test")
@@ -40,3 +44,15 @@ def make_quantized(
 def steps(build: Build) -> dict[str, str]:
     """Step -> state."""
     return dict(build.steps.values_list("name", "state"))
+
+
+def breaking(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    """Let that step end with a failure before it begins."""
+
+    def run_or_break(command: StepCommand, **hooks: Any) -> StepOutcome:
+        if command.step != broken:
+            return run_step(command, **hooks)
+        failure = Failure(code="EHB-BROKEN", blame=Blame.MACHINE, sentence="Broken here.")
+        return StepOutcome(kind=OutcomeKind.FAILED, failure=failure)
+
+    monkeypatch.setattr("workers.tasks.building.run.run_step", run_or_break)

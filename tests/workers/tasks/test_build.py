@@ -19,7 +19,7 @@ from apps.telemetry.logs import log_lines
 from controlplane.artifacts import ArtifactStore
 from controlplane.domain.failures import Blame, Failure
 from tests.remote_code_checkpoint import make_remote_code_checkpoint
-from tests.workers.tasks.building import MakeBuild, make_buildable, steps
+from tests.workers.tasks.building import MakeBuild, breaking, make_buildable, steps
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, run_step
 from workers.tasks.build import build_run
 
@@ -121,18 +121,6 @@ def test_once_the_code_of_a_checkpoint_is_granted_a_retry_makes_every_step_again
     breaking(monkeypatch, "package")
     run(build_retry(build=build))
     assert (steps(build)["fetch"], steps(build)["inspect"]) == ("reused", "finished")
-
-
-def breaking(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
-    """Let that step end with a failure before it begins."""
-
-    def run_or_break(command: StepCommand, **hooks: Any) -> StepOutcome:
-        if command.step != broken:
-            return run_step(command, **hooks)
-        failure = Failure(code="EHB-BROKEN", blame=Blame.MACHINE, sentence="Broken here.")
-        return StepOutcome(kind=OutcomeKind.FAILED, failure=failure)
-
-    monkeypatch.setattr("workers.tasks.building.run.run_step", run_or_break)
 
 
 def test_a_checkpoint_that_is_not_there_fails_with_the_field_to_change(

@@ -13,7 +13,7 @@ from controlplane.artifacts import input_digest
 from controlplane.domain.forecast.outcome import StepTaken, compare
 from controlplane.sources import folder_facts
 from tests import factories
-from tests.workers.tasks.building import MakeBuild, make_buildable
+from tests.workers.tasks.building import MakeBuild, breaking, make_buildable
 from workers.build_steps import inputs
 from workers.build_steps.versions import tool_versions
 from workers.tasks.build import build_run
@@ -56,7 +56,11 @@ def test_a_build_is_measured_and_the_next_ones_say_why_they_could_not_take_its_a
     newer = tool_versions() | {"torch": "99.0"}
     monkeypatch.setattr(inputs, "tool_versions", lambda: newer)
     changed = make_buildable(checkpoint, team=first.team, added=SHORTER)
-    other = run(make_build(revision=changed))
+    breaking(monkeypatch, "smoke_test")
+    other = make_build(revision=changed)
+    build_run(build_id=other.id, format=1)
+    other.refresh_from_db()
+    assert other.failure["code"] == "EHB-BROKEN"
     assert other.reuse["state"] == "differs"
     found = differences(other)
     assert found.pop("torch version") == (tool_versions()["torch"], "99.0")
