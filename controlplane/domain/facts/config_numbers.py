@@ -63,7 +63,8 @@ def text_part(config: Config) -> Config:
     """Return the block that describes the language model: the file itself or one inside it."""
     for name in _TEXT_BLOCKS:
         inner = config.get(name)
-        if isinstance(inner, Mapping) and _describes_layers(inner):
+        # Asked of each key of each layer: whether nothing is a mapping takes most of the reading.
+        if inner is not None and isinstance(inner, Mapping) and _describes_layers(inner):
             return text_part(inner)
     return config
 
