@@ -59,7 +59,7 @@ def replica(cast: Cast) -> Replica:
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("state", ["ready", "failed"])
+@pytest.mark.parametrize("state", ["ready", pytest.param("failed", marks=pytest.mark.long)])
 def test_no_word_of_a_node_takes_a_page_or_an_answer_away(
     client: Client, cast: Cast, replica: Replica, state: str
 ) -> None:

@@ -25,6 +25,7 @@ from controlplane.domain.spec.patch import patched
 from tests.apps.pages import signed_in
 from tests.factories import Cast, make_cast, make_checkpoint_record, make_device, make_node
 from tests.folded import folded
+from tests.in_turn import each_in_turn
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 GIB = 1024**3
@@ -197,8 +198,7 @@ def blocked_cells(
     return {row.offer.kind for row in rows}, blocked
 
 
-@pytest.mark.parametrize("runtime", ["vllm", "trtllm", "auto"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "runtime"), each_in_turn(MODELS, ("vllm", "trtllm", "auto")))
 def test_no_cell_offers_what_a_check_then_blocks(name: str, runtime: str) -> None:
     kinds, blocked = blocked_cells(MODELS[name], runtime)
     assert {"H100", "H200", "B200", "L40S"} <= kinds
