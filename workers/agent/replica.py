@@ -14,6 +14,7 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.engine_log import guess_log
 from workers.agent import failures
 from workers.agent.capped_log import tail
 from workers.agent.containers import Removal
@@ -202,8 +203,9 @@ class Replica:
         text = tail(self.folder.log, _TAIL_BYTES)
         runtime = RUNTIMES.get(str(self.wanted.get("runtime")))
         # A signal from outside leaves no trace in the log: older lines would mislead.
-        explain = runtime.failures.explain if runtime and not record["signal"] else None
-        known = explain(text, self.wanted.get("spec")) if explain else None
+        spec, known = self.wanted.get("spec"), None
+        if runtime and not record["signal"]:
+            known = runtime.failures.explain(text, spec) or guess_log(text, spec)
         lines = text.strip().splitlines()
         found: Failure = known or failures.of_exit(record, lines[-1][:300] if lines else "")
         return found

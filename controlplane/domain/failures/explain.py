@@ -1,10 +1,11 @@
-"""Evidence -> failure: the pattern that speaks last, else how it ended, else that nobody knows."""
+"""Evidence -> failure: the pattern that speaks last, else how it ended, else a guess, else none."""
 
 import re
 import signal
 
 from controlplane.domain.failures.crash_evidence import CrashEvidence
 from controlplane.domain.failures.failure import Failure
+from controlplane.domain.failures.guesses import guessed
 from controlplane.domain.failures.matching import LOOKS_SECRET, failure_of, last_found
 from controlplane.domain.failures.patterns.table import PATTERNS
 from controlplane.domain.failures.registry.build import CRASHED
@@ -24,6 +25,7 @@ def explain(evidence: CrashEvidence) -> Failure:
        exceptions the last one ended the process, and what was printed earlier was survived.
     2. Some libraries print the reason ahead of an exception that says little.
     3. Where no words are known, the signal or the kernel's count may tell.
+    4. The last exception's place and the settings that it names are a guess, and said to be one.
     """
     text = evidence.log_tail
     start = _last_traceback(text)
@@ -34,7 +36,7 @@ def explain(evidence: CrashEvidence) -> Failure:
     for pattern in PATTERNS:
         if pattern.ending and pattern.ending(evidence):
             return failure_of(pattern, evidence, {}, _last_lines(text))
-    return _unknown(evidence)
+    return guessed(evidence) or _unknown(evidence)
 
 
 def _last_traceback(text: str) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.failures.crash_evidence import CrashEvidence
+from controlplane.domain.failures.guesses import guessed
 from controlplane.domain.failures.matching import last_found
 from controlplane.domain.failures.pattern import Example, Fix, Pattern
 from controlplane.domain.runtimes.log_lines import bare
@@ -24,10 +25,19 @@ def explain_log(
     patterns: Sequence[Pattern], log_tail: str, spec: Mapping[str, Any] | None
 ) -> Failure | None:
     """Return what the words that stand last mean, or None where none are known."""
-    tail = bare(log_tail[-_TAIL_CHARACTERS:])
-    found = last_found(patterns, tail)
-    seen = CrashEvidence(subject="The engine", exit_code=1, log_tail=tail, spec=spec or {})
+    seen = _evidence(log_tail, spec)
+    found = last_found(patterns, seen.log_tail)
     return found.failure(seen) if found else None
+
+
+def guess_log(log_tail: str, spec: Mapping[str, Any] | None) -> Failure | None:
+    """Return what the last exception of an engine's log probably means, said as a guess."""
+    return guessed(_evidence(log_tail, spec))
+
+
+def _evidence(log_tail: str, spec: Mapping[str, Any] | None) -> CrashEvidence:
+    tail = bare(log_tail[-_TAIL_CHARACTERS:])
+    return CrashEvidence(subject="The engine", exit_code=1, log_tail=tail, spec=spec or {})
 
 
 def log_pattern(

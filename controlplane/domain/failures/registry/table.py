@@ -13,6 +13,7 @@ from controlplane.domain.failures.registry import (
     calibration,
     containers,
     gate,
+    guesses,
     hub,
     local_folders,
     pushes,
@@ -50,4 +51,5 @@ RAISED: tuple[Family, ...] = (
     _family("Pushes of artifacts", pushes),
     _family("Serving", serving),
     _family("Engines in containers", containers),
+    _family("Guesses, where no words are known", guesses),
 )

@@ -97,6 +97,9 @@ PATTERNS = (
         text="RuntimeError: The NVIDIA driver on your system is too old (found version 12020).",
         source="torch 2.9, torch/cuda/__init__.py",
     ),
+)  # fmt: skip
+
+ECHOES = (
     log_pattern(
         "ETR-CRASHED", Blame.OURS, r"CppExecutorError|Assertion failed: (?P<what>[^\n(]+)",
         "TensorRT-LLM's executor ended while it served.",

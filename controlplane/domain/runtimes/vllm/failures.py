@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.domain.failures import Failure
-from controlplane.domain.runtimes.engine_log import explain_log
+from controlplane.domain.runtimes.engine_log import explain_log, guess_log
 from controlplane.domain.runtimes.native import failures as shared
 from controlplane.domain.runtimes.vllm import (
     failures_of_adapters,
@@ -38,7 +38,11 @@ def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | N
     """Return what the end of vLLM's log says went wrong, or None where it says nothing known.
 
     `spec` is the dump of the config, from which a fix is made. What any engine may print of its
-    host comes after vLLM's own words, and echoes of an earlier error come last.
+    host comes after vLLM's own words. An echo of an error whose words are not known makes that one
+    guessed at.
     """
     found = explain_log(PATTERNS, log_tail, spec) or shared.explain(log_tail)
-    return found or explain_log(ECHOES, log_tail, spec)
+    if found:
+        return found
+    echo = explain_log(ECHOES, log_tail, spec)
+    return (guess_log(log_tail, spec) or echo) if echo else None

@@ -1,0 +1,74 @@
+"""Evidence whose words no pattern knows -> who has probably to act, said as a guess."""
+
+import re
+from collections.abc import Sequence
+
+from controlplane.domain.failures.crash_evidence import CrashEvidence
+from controlplane.domain.failures.failure import Blame, Failure
+from controlplane.domain.failures.guesses.areas import Area, area_of
+from controlplane.domain.failures.guesses.last_exception import LastException, last_exception
+from controlplane.domain.failures.guesses.named_settings import settings_named
+from controlplane.domain.failures.kind import FailureKind
+from controlplane.domain.failures.registry import guesses
+from controlplane.domain.redaction import Redactor
+
+_MOST_SETTINGS = 3
+_LONGEST_SAID = 300
+_SECRETS = Redactor()
+_TENSOR = re.compile(
+    r"\b(?:[A-Za-z_]\w*\.)+(?:\d+\.)?(?:\w+\.)*(?:weight|bias|\w*scale\w*|qweight|\w*_proj)\b"
+)
+_KINDS = {
+    Blame.CONFIGURATION: guesses.CONFIGURATION,
+    Blame.CHECKPOINT: guesses.CHECKPOINT,
+    Blame.MACHINE: guesses.MACHINE,
+}
+
+
+def guessed(evidence: CrashEvidence) -> Failure | None:
+    """Return what the last exception of the log probably means, None where nothing points at all.
+
+    A setting that the words name outweighs the place that they come from.
+    """
+    error = last_exception(evidence.log_tail)
+    if error is None:
+        return None
+    area, named = area_of(error.paths), settings_named(error.message, evidence.spec)
+    if area is None and not named:
+        return None
+    kind = guesses.CONFIGURATION if area is None else _kind_of(area, named)
+    said = _SECRETS.text(error.said)
+    return kind.failure(
+        subject=evidence.subject,
+        error=said if len(said) <= _LONGEST_SAID else f"{said[:_LONGEST_SAID]}…",
+        place=_place(area),
+        named=_named(named, error),
+        look_at=_look_at(named, area),
+        field=named[0] if named else area.field if area else None,
+        detail=said,
+    )
+
+
+def _kind_of(area: Area, named: Sequence[str]) -> FailureKind:
+    return guesses.CONFIGURATION if named else _KINDS[area.blame]
+
+
+def _place(area: Area | None) -> str:
+    return f"it comes from the part that {area.about}" if area else "it names a setting"
+
+
+def _named(named: Sequence[str], error: LastException) -> str:
+    """Return a sentence of the settings and tensors that the words name, or nothing."""
+    tensors = dict.fromkeys(_TENSOR.findall(error.message))
+    names = [*named[:_MOST_SETTINGS], *list(tensors)[:1]]
+    return f" Its words name {_listed(names)}." if names else ""
+
+
+def _look_at(named: Sequence[str], area: Area | None) -> str:
+    names = named[:_MOST_SETTINGS] or ([area.field] if area and area.field else [])
+    return _listed(names) if names else "the settings that the words name"
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = [f"`{_SECRETS.text(name)}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
