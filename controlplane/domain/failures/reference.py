@@ -33,9 +33,10 @@ of a library, a signal of the kernel), the last exception of its log is compared
 patterns, each with an example as it was really printed, its source and date. The kernel's own count
 of kills for want of memory tells such a kill from any other.
 
-**Words that no pattern knows** are answered by a guess, which says that it is one (`EHG-…`): class
-and message of the last exception, the part of the library that raised it and thereby who has
-probably to act, and the settings of your config that the words name, by argument, value or number.
+**Words that no pattern knows** are told by the family that they belong to where a library refuses on
+purpose (`ENR-…`): its own sentence, and the settings of your config that it names, by argument,
+value or number. Any other exception is answered by a guess, which says that it is one (`EHG-…`):
+class and message, and the part of the library that raised it, thereby who has probably to act.
 
 **What nothing points at** is `EHB-CRASHED`: the page shows its last lines, redacted, and offers a
 support bundle: a zip with config, checks, plan, steps with their times, the end of each

@@ -1,4 +1,4 @@
-"""A last answer for logs whose words no pattern knows: labelled as a guess, never silent."""
+"""An answer for logs whose words no pattern knows: by a family of words, else labelled as a guess."""
 
 from controlplane.domain.failures.guesses.guess import guessed
 

@@ -1,4 +1,4 @@
-"""Evidence whose words no pattern knows -> who has probably to act, said as a guess."""
+"""Evidence whose words no pattern knows -> the family of a refusal, or a guess of who has to act."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,12 @@ from controlplane.domain.failures.crash_evidence import CrashEvidence
 from controlplane.domain.failures.failure import Blame, Failure
 from controlplane.domain.failures.guesses.areas import Area, area_of
 from controlplane.domain.failures.guesses.last_exception import LastException, last_exception
-from controlplane.domain.failures.guesses.named_settings import settings_named
+from controlplane.domain.failures.guesses.named_settings import (
+    NamedSettings,
+    in_stack,
+    settings_named,
+)
+from controlplane.domain.failures.guesses.refusals import family_of
 from controlplane.domain.failures.kind import FailureKind
 from controlplane.domain.failures.registry import guesses
 from controlplane.domain.redaction import Redactor
@@ -26,31 +31,43 @@ _KINDS = {
 
 
 def guessed(evidence: CrashEvidence) -> Failure | None:
-    """Return what the last exception of the log probably means, None where nothing points at all.
+    """Return what the last exception of the log means by its words, else by where it was raised.
 
-    A setting that the words name outweighs the place that they come from.
+    None where nothing points at all. The words of a refusal belong to a family, which is no guess;
+    in a guess a setting that the words name outweighs the place that they come from.
     """
     error = last_exception(evidence.log_tail)
     if error is None:
         return None
-    area, named = area_of(error.paths), settings_named(error.message, evidence.spec)
-    if area is None and not named:
+    area, family = area_of(error.paths), family_of(error)
+    named = settings_named(error.message, evidence.spec)
+    if area is None and family is None and not named.all:
         return None
-    kind = guesses.CONFIGURATION if area is None else _kind_of(area, named)
     said = _SECRETS.text(error.said)
-    return kind.failure(
+    return (family or _kind_of(area, named)).failure(
         subject=evidence.subject,
         error=said if len(said) <= _LONGEST_SAID else f"{said[:_LONGEST_SAID]}…",
         place=_place(area),
-        named=_named(named, error),
-        look_at=_look_at(named, area),
-        field=named[0] if named else area.field if area else None,
+        named=_named(named.all, error),
+        look_at=_look_at(named.all, area),
+        field=_field(named, family, area, evidence),
         detail=said,
     )
 
 
-def _kind_of(area: Area, named: Sequence[str]) -> FailureKind:
-    return guesses.CONFIGURATION if named else _KINDS[area.blame]
+def _kind_of(area: Area | None, named: NamedSettings) -> FailureKind:
+    return guesses.CONFIGURATION if named.all or area is None else _KINDS[area.blame]
+
+
+def _field(
+    named: NamedSettings, family: FailureKind | None, area: Area | None, evidence: CrashEvidence
+) -> str | None:
+    """Return the setting to change: what the words name outweighs where they come from."""
+    of_place = area.field if area else None
+    of_family = family.field if family else None
+    names = (*named.arguments, of_family, *named.values, None if family else of_place)
+    field = next((each for each in names if each), None)
+    return field and in_stack(field, evidence.spec)
 
 
 def _place(area: Area | None) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from controlplane.domain.failures import fields
@@ -41,17 +42,41 @@ _RENAMED_IN_V2 = {
     "tensor_parallel_count": "trt_llm.runtime.tensor_parallel_size",
     "enable_chunked_context": "trt_llm.runtime.enable_chunked_prefill",
 }
+_MOVED = _OF_V2 | frozenset(_RENAMED_IN_V2)
 
 
-def settings_named(message: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the dotted paths of settings that the words name, the surest first."""
-    written = dict(_written(spec))
-    found = (
-        *_by_own_argument(message, spec),
-        *_by_argument(message, spec),
-        *_by_value(message, written),
+@dataclass(frozen=True, kw_only=True)
+class NamedSettings:
+    """Dotted paths of settings that the words name."""
+
+    arguments: tuple[str, ...]
+    """By the name of an argument: the surer ones."""
+    values: tuple[str, ...]
+    """By what the config says there."""
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Return all of them, the surest first."""
+        return tuple(dict.fromkeys((*self.arguments, *self.values)))
+
+
+def settings_named(message: str, spec: Mapping[str, Any]) -> NamedSettings:
+    """Return which settings of the config the words name."""
+    by_argument = (*_by_own_argument(message, spec), *_by_argument(message, spec))
+    by_value = _by_value(message, dict(_written(spec)))
+    return NamedSettings(
+        arguments=tuple(dict.fromkeys(by_argument)), values=tuple(dict.fromkeys(by_value))
     )
-    return tuple(dict.fromkeys(found))
+
+
+def in_stack(field: str, spec: Mapping[str, Any]) -> str:
+    """Return where a setting of the first stack stands in this config's own."""
+    name = field.removeprefix("trt_llm.build.").removeprefix("trt_llm.runtime.")
+    return _path_of(name, is_v2=True) if _is_v2(spec) and name in _MOVED else field
+
+
+def _is_v2(spec: Mapping[str, Any]) -> bool:
+    return bool(_at(spec, "trt_llm.inference_stack") == "v2")
 
 
 def _by_own_argument(message: str, spec: Mapping[str, Any]) -> Iterator[str]:
@@ -65,10 +90,9 @@ def _by_own_argument(message: str, spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _by_argument(message: str, spec: Mapping[str, Any]) -> Iterator[str]:
-    is_v2 = _at(spec, "trt_llm.inference_stack") == "v2"
     for name, words in _ARGUMENTS.items():
         if re.search(words, message, re.IGNORECASE):
-            yield _path_of(name, is_v2=is_v2)
+            yield _path_of(name, is_v2=_is_v2(spec))
 
 
 def _path_of(name: str, *, is_v2: bool) -> str:

@@ -18,6 +18,7 @@ from controlplane.domain.failures.registry import (
     local_folders,
     pushes,
     quantization,
+    refusals,
     remote_code,
     serving,
 )
@@ -51,5 +52,6 @@ RAISED: tuple[Family, ...] = (
     _family("Pushes of artifacts", pushes),
     _family("Serving", serving),
     _family("Engines in containers", containers),
+    _family("Refusals of libraries, by what they are about", refusals),
     _family("Guesses, where no words are known", guesses),
 )
