@@ -46,6 +46,8 @@ class ExistingQuantization(BaseModel):
     """Rows of weights that share a scale, where scales come in blocks."""
     group: int | None = None
     """Inputs of an INT4 or INT8 weight that share a scale; None where a whole row does."""
+    is_symmetric: bool | None = None
+    """Whether GPTQ kept its numbers around zero; None where the file does not say."""
     is_mixed: bool = False
     """Parts of a compressed-tensors checkpoint are quantized in different ways."""
     keeps_attention: bool = False
@@ -118,6 +120,7 @@ def read_quantization(
         bits=numbers.whole(block.get("bits", block.get("w_bit"))) or _bits_of_bitsandbytes(block),
         block=_rows_of_a_block(block),
         group=_inputs_of_a_group(block),
+        is_symmetric=sym if isinstance(sym := block.get("sym"), bool) else None,
         is_mixed=len({_kind(weights) for weights in _group_weights(block)}) > 1,
         mixed_algorithm=_word(block.get("moe_quant_algo")),
         layer_algorithms=_of_layers(block.get("quantized_layers")),

@@ -11,6 +11,12 @@ from controlplane.domain.facts.config_numbers import Config
 _LARGEST_FACTOR = 1024
 _MULTIPLYING = ("linear", "dynamic")
 """Kinds whose files give the positions of training, which engines multiply."""
+KINDS = frozenset(
+    {"default", "proportional", "llama3", "mllama4", "linear", "ntk", "dynamic", "xdrope", "yarn",
+     "deepseek_yarn", "deepseek_llama_scaling", "longrope", "openpangu", "telechat3-yarn",
+     "bailing_mrope", "su", "mrope"}
+)  # fmt: skip
+"""Kinds that some of these versions of vLLM know."""
 
 
 class Rope:

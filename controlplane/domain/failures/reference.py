@@ -33,8 +33,8 @@ of a library, a signal of the kernel), the last exception of its log is compared
 patterns, each with an example as it was really printed, its source and date. The kernel's own count
 of kills for want of memory tells such a kill from any other.
 
-**Words that no pattern knows** are told by the family that they belong to where a library refuses on
-purpose (`ENR-…`): its own sentence, and the settings of your config that it names, by argument,
+**Words that no pattern knows** are told by the family that they belong to where a library refuses
+on purpose (`ENR-…`): its own sentence, and the settings of your config that it names, by argument,
 value or number. Any other exception is answered by a guess, which says that it is one (`EHG-…`):
 class and message, and the part of the library that raised it, thereby who has probably to act.
 

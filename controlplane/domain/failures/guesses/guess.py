@@ -1,4 +1,4 @@
-"""Evidence whose words no pattern knows -> the family of a refusal, or a guess of who has to act."""
+"""Evidence whose words no pattern knows -> the family of a refusal, or a guess who has to act."""
 
 import re
 from collections.abc import Sequence

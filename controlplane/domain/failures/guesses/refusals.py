@@ -31,7 +31,8 @@ _REFUSES = (
     r"cannot|can't|could not|couldn't|requires?|needs?|expected|missing|failed|greater|larger|"
     r"smaller|exceeds?|less than|mismatch|out of|does(?: not|n't)|has no|have no|disabled|doesn|"
     r"please|unable|neither|either|lacks?|without|too (?:small|large|many|long|few)|is empty|"
-    r"removed|deprecated|mutually|conflict|differ|not (?:in|a|an|be)\b|no \w+.{0,40} (?:supports|for)\b"
+    r"removed|deprecated|mutually|conflict|differ|not (?:in|a|an|be)\b|"
+    r"no \w+.{0,40} (?:supports|for)\b"
 )
 _REFUSAL = re.compile(_REFUSES, re.IGNORECASE)
 _ARGUMENTS = {

@@ -1,6 +1,7 @@
 """EH7: LoRA adapters."""
 
 from controlplane.domain.rules.adapters import (
+    classes_without_adapters,
     largest_rank,
     names_and_kinds,
     ranks_and_sources,
@@ -10,4 +11,5 @@ RULES = (
     *names_and_kinds.RULES,
     *ranks_and_sources.RULES,
     *largest_rank.RULES,
+    *classes_without_adapters.RULES,
 )

@@ -6,6 +6,7 @@ from controlplane.domain.rules.checkpoint import (
     remote_code,
     secret_expiry,
     sources,
+    vllm_formats,
 )
 
 RULES = (
@@ -14,4 +15,5 @@ RULES = (
     *remote_code.RULES,
     *secret_expiry.RULES,
     *sources.RULES,
+    *vllm_formats.RULES,
 )

@@ -6,6 +6,7 @@ from controlplane.domain.rules.parallelism import (
     quantized_shares,
     share_of_a_rank,
     stages_and_experts,
+    stages_of_classes,
     whole_shares,
 )
 
@@ -15,5 +16,6 @@ RULES = (
     *quantized_shares.RULES,
     *share_of_a_rank.RULES,
     *stages_and_experts.RULES,
+    *stages_of_classes.RULES,
     *whole_shares.RULES,
 )

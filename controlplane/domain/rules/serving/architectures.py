@@ -4,6 +4,7 @@ from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import TRANSPOSED_MODEL_TYPES, Role
 from controlplane.domain.facts.known_architectures import is_known_generator
 from controlplane.domain.facts.removed_architectures import LAST_IN_VLLM
+from controlplane.domain.facts.rope import KINDS as ROPE_KINDS
 from controlplane.domain.facts.transformers_classes import TRANSFORMERS_VERSION, has_class
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_vllm
@@ -156,4 +157,28 @@ GIVEN_UP = Rule(
     good=on_vllm(Example(config=_L4, checkpoint=LLAMA_8B)),
 )
 
-RULES = (NOT_NATIVE, NOT_QUANTIZED, NOT_IN_TRANSFORMERS, NO_CLASS, GIVEN_UP)
+UNKNOWN_POSITIONS = Rule(
+    code="EH668",
+    name="positions-of-an-unknown-kind",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    when=lambda c: c.checkpoint.rope_type is not None and c.checkpoint.rope_type not in ROPE_KINDS,
+    message=lambda c: (
+        f"`config.json` stretches positions by `{c.checkpoint.rope_type}`, which vLLM does not "
+        "know: it ends at its start. Known are linear, dynamic, yarn, longrope and llama3; repair "
+        "`rope_scaling` (or `rope_parameters`), or override it."
+    ),
+    source=sources.vllm(
+        "model_executor/layers/rotary_embedding/__init__.py, get_rope", checked="2026-11-30"
+    ),
+    bad=on_vllm(
+        Example(config=_L4, checkpoint=facts(rope_scaling={"rope_type": "weird", "factor": 2.0}))
+    ),
+    good=on_vllm(
+        Example(config=_L4, checkpoint=facts(rope_scaling={"rope_type": "yarn", "factor": 2.0}))
+    ),
+)
+
+RULES = (NOT_NATIVE, NOT_QUANTIZED, NOT_IN_TRANSFORMERS, NO_CLASS, GIVEN_UP, UNKNOWN_POSITIONS)

@@ -5,7 +5,14 @@ from typing import Any
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trtllm, on_vllm
+from controlplane.domain.rules.examples import (
+    LLAMA_8B,
+    Config,
+    Example,
+    facts,
+    on_trtllm,
+    on_vllm,
+)
 from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity
 from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument
 from controlplane.domain.runtimes.argument_fault import ArgumentFault, FaultKind
@@ -14,6 +21,7 @@ from controlplane.domain.runtimes.choice import version_of
 _SOURCE = sources.vllm("vllm serve --help")
 _FIELD = "enginehouse.vllm_args"
 _BFLOAT16 = "bfloat16"
+_NOT_IN_FLOAT16 = ("gemma2", "gemma3", "gemma3_text", "glm4")
 _PATCHED_DTYPE = f"{ARGUMENTS}.dtype"
 _ON_H100: Config = {"resources.accelerator": "H100"}
 
@@ -126,11 +134,15 @@ UNLISTED = _rule(
 )
 
 
-def _dtype_paths(c: Context) -> tuple[str, ...]:
-    """Return where bfloat16 is asked for."""
+def _dtype_paths(c: Context, *words: str) -> tuple[str, ...]:
+    """Return where one of these types is asked for."""
     own = [_path(c, name) for name, value in _given(c).items()
-           if name.strip().lstrip("-") == "dtype" and value == _BFLOAT16]  # fmt: skip
-    return (*own, *((_PATCHED_DTYPE,) if argument(c, "dtype") == _BFLOAT16 else ()))
+           if name.strip().lstrip("-") == "dtype" and value in words]  # fmt: skip
+    return (*own, *((_PATCHED_DTYPE,) if argument(c, "dtype") in words else ()))
+
+
+def _float16_paths(c: Context) -> tuple[str, ...]:
+    return _dtype_paths(c, "float16", "half")
 
 
 BFLOAT16_ON_OLD_GPU = Rule(
@@ -138,9 +150,9 @@ BFLOAT16_ON_OLD_GPU = Rule(
     name="bfloat16-asked-of-a-gpu-that-lacks-it",
     severity=Severity.ERROR,
     runtimes=VLLM,
-    fields=lambda c: _dtype_paths(c) or (_path(c),),
+    fields=lambda c: _dtype_paths(c, _BFLOAT16) or (_path(c),),
     may_mark=(_FIELD, _PATCHED_DTYPE),
-    concerns=lambda c: bool(_dtype_paths(c)),
+    concerns=lambda c: bool(_dtype_paths(c, _BFLOAT16)),
     when=lambda c: (
         c.gpu.compute_capability is not None and not c.gpu.has_capability(*BFLOAT16_CAPABILITY)
     ),
@@ -149,13 +161,48 @@ BFLOAT16_ON_OLD_GPU = Rule(
         f"{c.gpu.capability_text}: vLLM ends at its start. Without it, it computes in float16."
     ),
     fix=Fix(
-        label="Leave the type to vLLM", patch=lambda c: dict.fromkeys(_dtype_paths(c)), safe=False
+        label="Leave the type to vLLM",
+        patch=lambda c: dict.fromkeys(_dtype_paths(c, _BFLOAT16)),
+        safe=False,
     ),
     source=sources.vllm("platforms/cuda.py, check_if_supports_dtype"),
     bad=on_vllm(Example(config={"resources.accelerator": "T4", _FIELD: {"dtype": "bfloat16"}})),
     good=on_vllm(Example(config={"resources.accelerator": "T4", _FIELD: {"dtype": "half"}})),
 )
 
+FLOAT16_OF_AN_UNSTABLE_CLASS = Rule(
+    code="EH667",
+    name="float16-asked-of-a-class-that-it-breaks",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=lambda c: _float16_paths(c) or (_path(c),),
+    may_mark=(_FIELD, _PATCHED_DTYPE),
+    concerns=lambda c: bool(_float16_paths(c)),
+    when=lambda c: c.checkpoint.model_type in _NOT_IN_FLOAT16,
+    message=lambda c: (
+        f"`{c.checkpoint.model_type}` loses its sense in float16, and vLLM ends at its start where "
+        "it is asked for. Without `dtype` it takes bfloat16, or float32 on a GPU before Ampere."
+    ),
+    fix=Fix(
+        label="Leave the type to vLLM",
+        patch=lambda c: dict.fromkeys(_float16_paths(c)),
+        safe=False,
+    ),
+    source=sources.vllm("config/model.py, types that do not take float16", checked="2026-11-30"),
+    bad=on_vllm(
+        Example(
+            config={"resources.accelerator": "L4", _FIELD: {"dtype": "half"}},
+            checkpoint=facts(architectures=["Gemma2ForCausalLM"], model_type="gemma2"),
+        )
+    ),
+    good=on_vllm(
+        Example(config={"resources.accelerator": "L4", _FIELD: {"dtype": "half"}},
+                checkpoint=LLAMA_8B)
+    ),
+)  # fmt: skip
+
 RULES = (
     OTHER_RUNTIME, UNKNOWN, WRONG_VALUE, DECIDED, MISPLACED, UNLISTED, BFLOAT16_ON_OLD_GPU,
+    FLOAT16_OF_AN_UNSTABLE_CLASS,
 )  # fmt: skip
