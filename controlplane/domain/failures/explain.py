@@ -6,11 +6,13 @@ import signal
 from controlplane.domain.failures.crash_evidence import CrashEvidence
 from controlplane.domain.failures.failure import Failure
 from controlplane.domain.failures.guesses import guessed
+from controlplane.domain.failures.guesses.last_exception import last_exception
 from controlplane.domain.failures.matching import LOOKS_SECRET, failure_of, last_found
 from controlplane.domain.failures.patterns.table import PATTERNS
 from controlplane.domain.failures.registry.build import CRASHED
 
 _DETAIL_LINES = 30
+_LONGEST_SAID = 300
 _TRACEBACK = "Traceback (most recent call last):"
 _CHAINED = re.compile(
     r"(?:The above exception was the direct cause of the following exception|"
@@ -54,8 +56,15 @@ def _unknown(evidence: CrashEvidence) -> Failure:
     return CRASHED.failure(
         subject=evidence.subject,
         ending=_ending(evidence.exit_code),
+        raised=_raised(evidence.log_tail),
         detail=_last_lines(evidence.log_tail),
     )
+
+
+def _raised(text: str) -> str:
+    """Return the last exception as part of a sentence, nothing where there is none."""
+    error = last_exception(text)
+    return f" after “{LOOKS_SECRET.text(error.said)[:_LONGEST_SAID]}”" if error else ""
 
 
 def _ending(exit_code: int) -> str:

@@ -25,18 +25,24 @@ class Area:
     """Reads after "it comes from the part that"."""
     blame: Blame
     field: str | None = None
+    is_optional: bool = False
+    """Whether the model can be served without what it is about."""
 
 
-def _area(files: str, about: str, blame: Blame, field: str | None = None) -> Area:
-    return Area(files=re.compile(files), about=about, blame=blame, field=field)
+def _area(
+    files: str, about: str, blame: Blame, field: str | None = None, *, is_optional: bool = False
+) -> Area:
+    return Area(
+        files=re.compile(files), about=about, blame=blame, field=field, is_optional=is_optional
+    )
 
 
 _CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MACHINE
 AREAS = (
     _area(r"/vllm/(?:config/speculative|v1/spec_decode|.*speculator)", "drafts tokens", _CONFIG,
-          _SPECULATOR),
+          _SPECULATOR, is_optional=True),
     _area(r"/vllm/(?:lora/|config/lora)|/tensorrt_llm/.*lora|/peft/", "loads adapters",
-          _CHECKPOINT, _ADAPTERS),
+          _CHECKPOINT, _ADAPTERS, is_optional=True),
     _area(r"/vllm/(?:tool_parsers|reasoning|parser|v1/structured_output)|"
           r"/(?:xgrammar|llguidance|outlines)/", "reads tool calls, reasoning and grammars",
           _CONFIG, fields.RUNTIME),

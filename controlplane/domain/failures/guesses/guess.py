@@ -63,9 +63,9 @@ def _field(
     named: NamedSettings, family: FailureKind | None, area: Area | None, evidence: CrashEvidence
 ) -> str | None:
     """Return the setting to change: what the words name outweighs where they come from."""
-    of_place = area.field if area else None
+    of_place = area.field if area and (family is None or area.is_optional) else None
     of_family = family.field if family else None
-    names = (*named.arguments, of_family, *named.values, None if family else of_place)
+    names = (*named.arguments, of_family, *named.values, of_place)
     field = next((each for each in names if each), None)
     return field and in_stack(field, evidence.spec)
 

@@ -30,6 +30,7 @@ _REFUSES = (
     r"(?:un|in)(?:supported|known|valid|compatible|expected|recognized|equal)|only|must|should|"
     r"cannot|can't|could not|couldn't|requires?|needs?|expected|missing|failed|greater|larger|"
     r"smaller|exceeds?|less than|mismatch|out of|does(?: not|n't)|has no|have no|disabled|doesn|"
+    r"undefined|\bbug\b|"
     r"please|unable|neither|either|lacks?|without|too (?:small|large|many|long|few)|is empty|"
     r"removed|deprecated|mutually|conflict|differ|not (?:in|a|an|be)\b|"
     r"no \w+.{0,40} (?:supports|for)\b"
@@ -46,6 +47,11 @@ def _family(words: str) -> re.Pattern[str]:
 
 
 FAMILIES: Mapping[re.Pattern[str], FailureKind] = MappingProxyType({
+    _family(r"undefined symbol|cannot open shared object|GLIBC(?:XX)?_|"
+            r"Failed to import \S+ because|compiled (?:with|for|against)|binary incompat|"
+            r"built with different"): refusals.LIBRARY,
+    _family(r"(?i)(?:could|may|might) be .{0,20}\bbug\b|(?:is|indicates) a bug|"
+            r"please (?:report|file|open) an? (?:bug|issue)"): refusals.RELEASE,
     _family(r"(?i)pip install|(?:please|to) install|is not installed|need(?:s)? to be installed|"
             r"must be installed|package .{0,30}(?:not found|required)|No module named"):
         refusals.PACKAGE,
@@ -101,10 +107,24 @@ FAMILIES: Mapping[re.Pattern[str], FailureKind] = MappingProxyType({
 """Words -> family; the first that is named decides."""
 
 
+_SLIP = re.compile(
+    r"(?:'(?!\w*Config\b)\w+' object|type object '\w+'|module '[\w.]+') has no attribute|"
+    r"got (?:multiple values for|an unexpected keyword) argument|cannot import name|"
+    r"missing \d+ required (?:positional|keyword)|takes \d+ positional|referenced before assign|"
+    r"cannot access local variable|name '\w+' is not defined|'NoneType' object"
+)
+"""What Python says where code and the library that it calls do not fit each other."""
+_OF_SLIPS = frozenset(
+    {"AttributeError", "TypeError", "ImportError", "UnboundLocalError", "NameError"}
+)
+
+
 def family_of(error: LastException) -> FailureKind | None:
     """Return the family of a refusal, None for what was not raised for a user to read."""
-    if error.kind not in _ON_PURPOSE or not _REFUSAL.search(error.message):
-        return None
     if error.paths and not any(_LIBRARIES.search(path) for path in error.paths):
+        return None
+    if error.kind in _OF_SLIPS and _SLIP.search(error.message):
+        return refusals.RELEASE
+    if error.kind not in _ON_PURPOSE or not _REFUSAL.search(error.message):
         return None
     return next((kind for words, kind in FAMILIES.items() if words.search(error.message)), None)

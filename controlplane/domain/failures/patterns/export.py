@@ -187,7 +187,9 @@ PATTERNS = (
         code="EHQ-COMPILER",
         blame=Blame.MACHINE,
         expression=re.compile(
-            r"CUDA_HOME environment variable is not set|Ninja is required to load C\+\+ extensions"
+            r"CUDA_HOME environment variable is not set|"
+            r"Ninja is required to load C\+\+ extensions|"
+            r"No such file or directory: '(?:\S*/)?(?:nvcc|ninja)'"
         ),
         sentence="ModelOpt compiles its kernels on first use, and this build worker lacks the "
         "tools for it.",

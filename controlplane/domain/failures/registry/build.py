@@ -167,7 +167,7 @@ INTERNAL = ours(
 )
 CRASHED = ours(
     "EHB-CRASHED",
-    "{subject} {ending}, and what it printed is no failure that is known here.",
+    "{subject} {ending}{raised}, and what it printed is no failure that is known here.",
     "The last lines of its log are below. Retry; if it persists, download the support bundle and "
     "report it.",
 )

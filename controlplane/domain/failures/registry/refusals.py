@@ -6,6 +6,18 @@ from controlplane.domain.failures.kind import checkpoint, configuration, machine
 _SAID = ": “{error}”{named}"
 _LOG = " The log has what was printed before."
 
+LIBRARY = machine(
+    "ENR-LIBRARY",
+    "{subject} needs a library that was built for other versions than those beside it" + _SAID,
+    "Install the library again for the torch, CUDA and Python of this engine, or use the engine's "
+    "own image.",
+)
+RELEASE = machine(
+    "ENR-RELEASE",
+    "{subject} met a slip of its release, or a library beside it that is of another one" + _SAID,
+    "Install the versions of transformers, tokenizers and the other libraries that this release "
+    "asks for, or another release of the engine; serving without what the words are about may do.",
+)
 PACKAGE = machine(
     "ENR-PACKAGE",
     "{subject} needs a package that is not installed beside it" + _SAID,

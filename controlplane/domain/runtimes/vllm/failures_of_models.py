@@ -1,9 +1,7 @@
 """vLLM's complaints about checkpoints, precisions and GPUs."""
 
 from controlplane.domain.failures import Blame, fields
-from controlplane.domain.runtimes.engine_log import (
-    log_pattern,
-)
+from controlplane.domain.runtimes.engine_log import SPECULATOR, log_pattern, no_drafts
 
 _V = "vllm-project/vllm"
 _CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MACHINE
@@ -11,6 +9,15 @@ _RANK = "trt_llm.build.lora_configuration.max_lora_rank"
 _ADAPTERS = "trt_llm.build.lora_adapters"
 
 PATTERNS = (
+    log_pattern(
+        "EVL-DRAFT-ARCHITECTURE", _CONFIG,
+        r"Model architectures \['(?P<name>\w*(?:E[Aa][Gg][Ll][Ee]|Medusa|Draft|MTP|Speculat|DSpark|"
+        r"DFlash)\w*)'\][^\n]* are not supported",
+        "This vLLM has no `{name}`, the class of the model that is to draft.",
+        "Use a draft model of a class that it has, or serve without drafts.",
+        text="ValueError: Model architectures ['EagleQwen2ForCausalLM'] are not supported for now.",
+        source=f"{_V}#24967, 2025-09-16", field=SPECULATOR, fix=no_drafts,
+    ),
     log_pattern(
         "EVL-ARCHITECTURE", _CHECKPOINT,
         r"Model architectures \['(?P<name>[\w]+)'\][^\n]* are not supported",

@@ -11,6 +11,11 @@ from controlplane.domain.failures.guesses.last_exception import LastException
 from controlplane.domain.failures.guesses.refusals import family_of
 
 SAID = (
+    ("RuntimeError", "Failed to import x because of an error: /a.so: undefined symbol: _ZN3c10",
+     "ENR-LIBRARY"),
+    ("AssertionError", "negative values after abs, could be torch or cuda bug", "ENR-RELEASE"),
+    ("AttributeError", "type object 'TokenizerInfo' has no attribute 'from_x'", "ENR-RELEASE"),
+    ("TypeError", "A.__init__() got multiple values for argument 'tokenizer'", "ENR-RELEASE"),
     ("ImportError", "Arctic Inference is required for suffix decoding. Install via `pip install "
      "arctic-inference==0.1.1`.", "ENR-PACKAGE"),
     ("ValueError", "nvfp4_per_token online quantization requires a Blackwell (SM100) GPU.",
@@ -57,6 +62,7 @@ def test_a_slip_of_the_code_is_no_refusal() -> None:
     said = "max_num_seqs must be greater than zero"
     assert refused("ValueError", said) == "ENR-LENGTH"
     assert refused("KeyError", said) is None
+    assert refused("AttributeError", "'FooConfig' object has no attribute 'bar'") is None
     assert refused("ValueError", said, path="/home/somebody/own.py") is None
     assert refused("ValueError", "42 is no colour") is None
 
