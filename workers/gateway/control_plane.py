@@ -1,17 +1,17 @@
 """The control plane as the gateway sees it: a protocol, and its HTTP form."""
 
+import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Protocol
 
-import httpx
-
 from controlplane.clock import SYSTEM, Clock, ToldTime
 from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.routes import APPLIED_HEADER, FORMAT, TIME_HEADER
+from workers.gateway.control_plane_calls import Answer, Calls, NoWholeAnswer, Question
 
 TIMEOUT_SECONDS = 5.0
 """Of a silence."""
@@ -22,6 +22,11 @@ do meanwhile."""
 LONGEST_ANSWER_BYTES = 1024 * 1024
 LONGEST_ROUTES_BYTES = 256 * 1024 * 1024
 """Some 300 bytes for each key and each replica."""
+_HEADERS = {
+    "content-type": "application/json",
+    # A packed answer would be bounded only before it is unpacked.
+    "accept-encoding": "identity",
+}
 _TIME = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 
@@ -44,13 +49,6 @@ class Credential:
 
     def __repr__(self) -> str:
         return f"Credential(gateway_id={self.gateway_id!r})"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Answer:
-    status: int
-    content: bytes
-    headers: httpx.Headers
 
 
 class ControlPlane(Protocol):
@@ -94,19 +92,15 @@ class HttpControlPlane:
         self.time = ToldTime(clock=clock)
         """The time there, by which keys end; our own until it has answered."""
         # No proxy from the environment: this is a neighbour, and it carries a credential.
-        self._http = httpx.AsyncClient(
-            base_url=f"{url.rstrip('/')}/internal/v1/",
-            timeout=TIMEOUT_SECONDS,
-            trust_env=False,
-            # A packed answer would be bounded only before it is unpacked.
-            headers={"accept-encoding": "identity"},
+        self._calls = Calls(
+            f"{url.rstrip('/')}/internal/v1", connect_seconds=TIMEOUT_SECONDS, clock=clock
         )
         self.hears_applied = False
 
     async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
         digest = sha256(secret.encode()).hexdigest()
         body = {"name": name, "address": address, "credential_sha256": digest}
-        answer = await self._call("POST", "gateways/enroll", token, json=body)
+        answer = await self._call("POST", "gateways/enroll", token, body=_json(body))
         (gateway_id,) = _fields("gateways/enroll", answer, "gateway_id")
         return Credential(gateway_id=gateway_id, secret=secret)
 
@@ -134,7 +128,7 @@ class HttpControlPlane:
             most_bytes=LONGEST_ROUTES_BYTES,
             whole_seconds=WHOLE_ANSWER_SECONDS if version else ALL_ROUTES_SECONDS,
             params={name: value for name, value in asked.items() if value is not None},
-            timeout=TIMEOUT_SECONDS if version else ALL_ROUTES_SECONDS,
+            silent_seconds=TIMEOUT_SECONDS if version else ALL_ROUTES_SECONDS,
         )
         self._take_time(answer.headers.get(TIME_HEADER))
         self.hears_applied = answer.headers.get(APPLIED_HEADER) == str(applied)
@@ -146,10 +140,10 @@ class HttpControlPlane:
 
     async def report_applied(self, version: int, credential: Credential) -> None:
         body = {"version": version}
-        await self._call("POST", "gateways/applied", credential.secret, json=body)
+        await self._call("POST", "gateways/applied", credential.secret, body=_json(body))
 
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
-        answer = await self._call("POST", "usage", credential.secret, content=batch)
+        answer = await self._call("POST", "usage", credential.secret, body=batch)
         (committed,) = _fields("usage", answer, "committed_offset")
         try:
             return int(committed)
@@ -157,7 +151,7 @@ class HttpControlPlane:
             raise ControlPlaneAway("usage did not answer with an offset") from None
 
     async def close(self) -> None:
-        await self._http.aclose()
+        self._calls.close()
 
     async def _call(
         self,
@@ -165,23 +159,25 @@ class HttpControlPlane:
         path: str,
         bearer: str,
         *,
-        most_bytes: int = LONGEST_ANSWER_BYTES,
+        body: bytes = b"",
+        params: Mapping[str, object] | None = None,
+        silent_seconds: float = TIMEOUT_SECONDS,
         whole_seconds: float = WHOLE_ANSWER_SECONDS,
-        **request: Any,
-    ) -> _Answer:
-        headers = {"authorization": f"Bearer {bearer}", "content-type": "application/json"}
+        most_bytes: int = LONGEST_ANSWER_BYTES,
+    ) -> Answer:
+        headers = {"authorization": f"Bearer {bearer}", **_HEADERS}
+        asked = Question(method=method, path=path, headers=headers, params=params or {}, body=body)
         try:
-            async with (
-                self._clock.timeout(whole_seconds),
-                self._http.stream(method, path, headers=headers, **request) as answer,
-            ):
-                _check_status(path, answer.status_code)
-                content = await _whole(path, answer.aiter_raw(), most_bytes)
+            async with self._clock.timeout(whole_seconds):
+                answer = await self._calls.ask(
+                    asked, silent_seconds=silent_seconds, most_bytes=most_bytes
+                )
         except TimeoutError as error:
             raise ControlPlaneAway(f"{path}: no whole answer in time") from error
-        except httpx.HTTPError as error:
-            raise ControlPlaneAway(f"{path}: {type(error).__name__}") from error
-        return _Answer(status=answer.status_code, content=content, headers=answer.headers)
+        except NoWholeAnswer as error:
+            raise ControlPlaneAway(f"{path}: {error}") from error
+        _check_status(path, answer.status)
+        return answer
 
 
 def _check_status(path: str, status: int) -> None:
@@ -193,16 +189,11 @@ def _check_status(path: str, status: int) -> None:
         raise ControlPlaneAway(f"{path} answered {status}")
 
 
-async def _whole(path: str, pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
-    content = bytearray()
-    async for piece in pieces:
-        content += piece
-        if len(content) > most_bytes:
-            raise ControlPlaneAway(f"{path} answered with more than {most_bytes} bytes")
-    return bytes(content)
+def _json(body: Mapping[str, str | int]) -> bytes:
+    return json.dumps(body).encode()
 
 
-def _fields(path: str, answer: _Answer, *names: str) -> list[Any]:
+def _fields(path: str, answer: Answer, *names: str) -> list[Any]:
     """Return these fields of a JSON answer. Raises ControlPlaneAway: something else answers."""
     try:
         body = read_json(answer.content)

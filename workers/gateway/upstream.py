@@ -1,6 +1,7 @@
 """Connections to engines: kept alive for a while, counted, and never shared by two requests."""
 
 import asyncio
+import ssl
 from collections.abc import Iterable
 from typing import Protocol, cast
 
@@ -45,12 +46,19 @@ class Upstream:
     """One replica at run time: its idle connections and the requests on it."""
 
     __slots__ = (
-        "_clock", "_failures", "_idle", "authority", "bounds", "ejected_until", "in_flight",
-        "replica",
+        "_clock", "_failures", "_idle", "_tls", "authority", "bounds", "ejected_until",
+        "in_flight", "replica",
     )  # fmt: skip
 
-    def __init__(self, replica: Replica, bounds: Bounds, *, clock: Clock = SYSTEM) -> None:
-        self._clock = clock
+    def __init__(
+        self,
+        replica: Replica,
+        bounds: Bounds,
+        *,
+        clock: Clock = SYSTEM,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._clock, self._tls = clock, tls
         self.replica = replica
         host = f"[{replica.host}]" if ":" in replica.host else replica.host
         self.authority = f"{host}:{replica.port}".encode()
@@ -81,7 +89,10 @@ class Upstream:
         try:
             async with self._clock.timeout(self.bounds.connect_seconds):
                 _, protocol = await loop.create_connection(
-                    lambda: UpstreamConnection(self), self.replica.host, self.replica.port
+                    lambda: UpstreamConnection(self),
+                    self.replica.host,
+                    self.replica.port,
+                    ssl=self._tls,
                 )
         except TimeoutError:
             receiver.connect_failed("connect_timeout")
@@ -174,6 +185,10 @@ class UpstreamConnection(asyncio.Protocol):
     @property
     def is_open(self) -> bool:
         return not self._transport.is_closing()
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self._transport.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
