@@ -8,7 +8,8 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
-from apps.rest.body_limit import BodyLimit, Limit, Scope
+from apps.rest.body_limit import BodyLimit, Limit, Receive, Scope, Send
+from apps.rest.machine_handler import MachineHandler
 from apps.rest.web_handler import WebHandler
 from controlplane.database_watch import DatabaseWatch, ask_on_new_connection, watched_connection
 
@@ -23,7 +24,8 @@ for _database in settings.DATABASES.values():
     )
 # Who waited for the schema has opened one that knows nothing of this.
 connection.close_pool()  # type: ignore[attr-defined]
-_django = WebHandler()
+_people, _machines = WebHandler(), MachineHandler()
+_OF_MACHINES = "/internal/v1/"
 
 _USUAL = Limit(bytes=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 _FORM_BYTES = 1_000_000
@@ -58,6 +60,11 @@ def _is_known(scope: Scope) -> bool | None:
     finally:
         # No request has begun whose end would give the connection back.
         close_old_connections()
+
+
+async def _django(scope: Scope, receive: Receive, send: Send) -> None:
+    is_machine = scope["path"].startswith(_OF_MACHINES)
+    await (_machines if is_machine else _people)(scope, receive, send)
 
 
 application = BodyLimit(_django, limit_bytes=_USUAL.bytes, limit_of=body_limit_of)

@@ -138,6 +138,12 @@ MIDDLEWARE = [
     "axes.middleware.AxesMiddleware",
 ]
 
+# Of calls by our own processes, which carry a credential and see no page.
+MACHINE_MIDDLEWARE = [
+    "django.middleware.common.CommonMiddleware",
+    "apps.accounts.middleware.AuditMiddleware",
+]
+
 ROOT_URLCONF = "controlplane.urls"
 ASGI_APPLICATION = "controlplane.asgi.application"
 TEMPLATES = [

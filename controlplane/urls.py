@@ -40,6 +40,8 @@ def _paths(kind: str) -> list[URLPattern]:
 
 handler500 = "apps.ui.server_error.server_error"
 urlpatterns = [
+    # First: each is asked every second by many, and tried in this order.
+    path("internal/v1/", include(_paths("internal"))),
     path("", include("apps.dashboard.urls")),
     path("", include("apps.accounts.urls")),
     path("sign-in/", include("allauth.socialaccount.providers.openid_connect.urls")),
@@ -56,7 +58,6 @@ urlpatterns = [
     *deployments.usage_pages,
     *rest.bare,
     path("v1/", include([*rest.api, *_paths("api"), *rest.last])),
-    path("internal/v1/", include(_paths("internal"))),
     *deployments.metrics_page,
     *dashboard.probes,
 ]
