@@ -3,13 +3,13 @@
 import logging
 from collections.abc import Collection, Iterable
 from functools import cache
-from typing import NamedTuple
 
 import redis
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
 from apps.accounts.models import RoutesChange, RoutesVersion
+from controlplane.prepared import prepared_cursor
 
 CHANNEL = "routes_version"
 EVERYTHING = "all"
@@ -57,7 +57,7 @@ _BUMP = """
 def _bumped(changes: Collection[tuple[str, str]]) -> int | None:
     """Return the new version; None where not all up to the present one is named."""
     kinds, names = zip(*sorted(changes), strict=True)
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_BUMP, [list(kinds), list(names)])
         row = cursor.fetchone()
     return row[0] if row else None
@@ -70,37 +70,6 @@ def _bumped_with_everything(changes: Collection[tuple[str, str]]) -> int:
     RoutesVersion.objects.filter(id=1).update(version=version, named_version=version)
     _note({*changes, (EVERYTHING, "")}, version)
     return version
-
-
-class RoutesSince(NamedTuple):
-    """The present version, whether all that changed up to it is named, and what was named since."""
-
-    version: int
-    is_named: bool
-    changes: dict[str, list[str]] | None
-    """By kind; None where that was everything."""
-
-
-_SINCE = """
-    SELECT routes.version, routes.named_version = routes.version, change.kind, change.name
-    FROM accounts_routesversion AS routes
-    LEFT JOIN accounts_routeschange AS change ON change.version > %s
-    WHERE routes.id = 1
-"""
-"""As one statement, since it is asked after each change of a route."""
-
-
-def routes_since(version: int) -> RoutesSince:
-    """Return the present version, and what was named after that one."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SINCE, [version])
-        rows = cursor.fetchall()
-    found: dict[str, list[str]] = {}
-    for _, _, kind, name in rows:
-        if kind is not None:
-            found.setdefault(kind, []).append(name)
-    now, is_named = rows[0][:2] if rows else (0, False)
-    return RoutesSince(now, is_named, None if EVERYTHING in found else found)
 
 
 def routes_versions() -> tuple[int, bool]:

@@ -13,15 +13,11 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from apps.accounts.routes_version import (
-    routes_since,
-    routes_version_bump,
-    routes_versions,
-)
+from apps.accounts.routes_version import routes_version_bump, routes_versions
 from apps.routes.checking import RoutesCheck, unnamed_of
-from apps.routes.rows import Named, routes_rows
+from apps.routes.rows import routes_changed, routes_rows
 from controlplane.clock import SYSTEM, Clock
-from controlplane.domain.wire.routes import FORMAT, KINDS, Place, RoutesDigest, rows_of
+from controlplane.domain.wire.routes import FORMAT, Place, RoutesDigest, rows_of
 
 KEPT_SECONDS = 60.0
 _log = logging.getLogger(__name__)
@@ -58,19 +54,42 @@ class RoutesBook:
                 self._everything = None
             if self._version is not None and self._check.is_due:
                 self.check_slice()
-            if after == version == self._version and digest in (None, self._digest.text):
+            if version == self._version and self._is_known(after, digest):
                 return None
+            if after == self._version and self._is_followed_at_once(after):
+                return self._told(after, digest, self._last[1])
             with _at_one_moment():
                 return self._answer(after, digest)
 
+    def _is_known(self, after: int, digest: str | None) -> bool:
+        return after == self._version and digest in (None, self._digest.text)
+
+    def _is_followed_at_once(self, after: int) -> bool:
+        """Return whether what changed after the version was named, and is followed.
+
+        As one statement, without a transaction: most gateways are where this process is.
+        """
+        changed = routes_changed(after)
+        if changed.version <= after or not changed.is_named or changed.rows is None:
+            return False
+        self._take(changed.rows)
+        self._version = changed.version
+        return True
+
     def _answer(self, after: int, digest: str | None) -> dict[str, Any] | None:
         version, is_named = self._follow()
-        if after == version and digest in (None, self._digest.text):
-            return None
-        told = {"format": FORMAT, "version": version, "digest": self._digest.text}
         last_after, changed = self._last
         if last_after != after:
-            changed = _changes_after(after) if is_named and 0 < after < version else None
+            may_be = is_named and 0 < after < version
+            changed = routes_changed(after).rows if may_be else None
+        return self._told(after, digest, changed)
+
+    def _told(
+        self, after: int, digest: str | None, changed: dict[str, Any] | None
+    ) -> dict[str, Any] | None:
+        if self._is_known(after, digest):
+            return None
+        told = {"format": FORMAT, "version": self._version, "digest": self._digest.text}
         if changed is None:
             return {**told, "after": None, **self._all_rows()}
         return {**told, "after": after, **changed}
@@ -90,12 +109,12 @@ class RoutesBook:
             version, is_named = routes_versions()
             self._begin(version)
             return version, is_named
-        version, is_named, named = routes_since(self._version)
+        version, is_named, rows = routes_changed(self._version)
         if version < self._version:
             self._begin(version)
         elif version > self._version:
-            if is_named and named is not None:
-                self._take(_rows_of(named))
+            if is_named and rows is not None:
+                self._take(rows)
             else:
                 self._begin(version)
         self._version = version
@@ -155,21 +174,6 @@ def _digest_of(rows: Mapping[str, Any]) -> RoutesDigest:
     digest = RoutesDigest()
     digest.put_all(rows)
     return digest
-
-
-def _changes_after(version: int) -> dict[str, Any] | None:
-    """Return the rows that changed, None for what is gone; None where that may be everything."""
-    named = routes_since(version).changes
-    return None if named is None else _rows_of(named)
-
-
-def _rows_of(named: Named) -> dict[str, Any]:
-    """Return the rows that are named, with None for each that is not there."""
-    rows = routes_rows(named)
-    found: dict[str, Any] = {"route_tables": rows["route_tables"]}
-    for kind in KINDS:
-        found[kind] = {**dict.fromkeys(named.get(kind, ())), **rows[kind]}
-    return found
 
 
 def _by_kind(places: Collection[Place]) -> dict[str, list[str]]:

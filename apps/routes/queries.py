@@ -1,25 +1,26 @@
-"""What gateways are told, as one statement a kind: each change of a route asks it again.
+"""What gateways are told: of all, of some by id, or of what was named after a version.
 
-`ids` are those that are asked for, or null for all. PostgreSQL folds that before it plans.
+Each row is one JSON text: of a change all kinds come as one statement, and so of one moment.
 """
 
-from psycopg.sql import SQL
+from psycopg.sql import SQL, Composed
 
-MODELS = """
+_MODELS = """
     SELECT model.id, model.name, model.team_id,
-        array_agg(place.name ORDER BY place.id) FILTER (WHERE place.id IS NOT NULL),
+        array_agg(place.name ORDER BY place.id) FILTER (WHERE place.id IS NOT NULL)
+            AS environments,
         array_agg(coalesce(place.current_id, place.candidate_id) ORDER BY place.id)
-            FILTER (WHERE place.id IS NOT NULL)
+            FILTER (WHERE place.id IS NOT NULL) AS points_at
     FROM deployments_servedmodel AS model
     LEFT JOIN deployments_environment AS place ON place.model_id = model.id
         AND coalesce(place.current_id, place.candidate_id) IS NOT NULL
-    WHERE %(ids)s::text[] IS NULL OR model.id = ANY(%(ids)s::text[])
+    WHERE {of_these}
     GROUP BY model.id ORDER BY model.id
 """
 """With the names of environments, and what each points at: a first candidate is named, and waits.
 """
 
-DEPLOYMENTS = """
+_DEPLOYMENTS = """
     SELECT deployment.id, deployment.model_id, deployment.name, deployment.state,
         deployment.runtime, deployment.spec, model.name AS model_name,
         (
@@ -37,17 +38,17 @@ DEPLOYMENTS = """
         ) AS told_version
     FROM deployments_deployment AS deployment
     JOIN deployments_servedmodel AS model ON model.id = deployment.model_id
-    WHERE %(ids)s::text[] IS NULL OR deployment.id = ANY(%(ids)s::text[])
+    WHERE {of_these}
     ORDER BY deployment.id
 """
 """With the last made of several environments, and the version that the first ready replica told."""
 
-REPLICAS = """
+_REPLICAS = """
     SELECT replica.id, replica.deployment_id, replica.host, replica.port,
         replica.state = 'lost' AS is_suspect,
         replica.probe_port, replica.generation, node.boot_id
     FROM deployments_replica AS replica JOIN fleet_node AS node ON node.id = replica.node_id
-    WHERE (%(ids)s::text[] IS NULL OR replica.id = ANY(%(ids)s::text[]))
+    WHERE {of_these}
         AND replica.wanted = 'running' AND replica.port IS NOT NULL
         AND (
             replica.state = 'ready'
@@ -58,23 +59,65 @@ REPLICAS = """
 """
 """Those that are ready, and those that served on nodes which are silent now."""
 
-KEYS = """
+_KEYS = """
     SELECT key.id, key.prefix, key.secret_sha256, key.type, key.team_id, key.model_ids,
         key.environments, key.requests_per_minute, key.tokens_per_minute, key.parallel_requests,
-        key.spent_until, key.expires_at
+        extract(epoch FROM key.spent_until)::float8 AS spent_until,
+        extract(epoch FROM key.expires_at)::float8 AS expires_at
     FROM accounts_apikey AS key LEFT JOIN accounts_user AS owner ON owner.id = key.owner_id
-    WHERE (%(ids)s::text[] IS NULL OR key.secret_sha256 = ANY(%(ids)s::text[]))
+    WHERE {of_these}
         AND key.revoked_at IS NULL
         AND (key.expires_at IS NULL OR key.expires_at > %(now)s)
         AND (key.owner_id IS NULL OR owner.is_active)
     ORDER BY key.id
 """
 
-_ID = SQL("SELECT id FROM ({}) AS row")
+_KINDS = {
+    "models": (_MODELS, SQL("model.id")),
+    "deployments": (_DEPLOYMENTS, SQL("deployment.id")),
+    "replicas": (_REPLICAS, SQL("replica.id")),
+    "keys": (_KEYS, SQL("key.secret_sha256")),
+}
+_ASKED = SQL("(%(ids)s::text[] IS NULL OR {column} = ANY(%(ids)s::text[]))")
+"""PostgreSQL folds that before it plans."""
+_NAMED = SQL("{column} = ANY(ARRAY(SELECT name FROM named WHERE kind = {kind}))")
+
+
+def _of_kind(kind: str, these: SQL) -> Composed:
+    statement, column = _KINDS[kind]
+    return SQL(statement).format(of_these=these.format(column=column, kind=kind))
+
+
+ROWS = {
+    kind: SQL("SELECT row_to_json(row)::text FROM ({}) AS row").format(_of_kind(kind, _ASKED))
+    for kind in _KINDS
+}
+"""Of those whose `ids` are given, or of all."""
 IDS = {
-    "models": _ID.format(SQL(MODELS)),
-    "deployments": _ID.format(SQL(DEPLOYMENTS)),
-    "replicas": _ID.format(SQL(REPLICAS)),
-    "keys": SQL("SELECT secret_sha256 FROM ({}) AS row").format(SQL(KEYS)),
+    kind: SQL("SELECT {} FROM ({}) AS row").format(
+        SQL("secret_sha256" if kind == "keys" else "id"), _of_kind(kind, _ASKED)
+    )
+    for kind in _KINDS
 }
 """What these would find; PostgreSQL computes no column that nobody asks for."""
+CHANGED = (
+    SQL("""
+    WITH named AS MATERIALIZED (
+        SELECT kind, name FROM accounts_routeschange WHERE version > %(after)s
+    )
+    SELECT 'version', json_build_array(version, named_version = version)::text
+    FROM accounts_routesversion WHERE id = 1
+    UNION ALL SELECT 'named', json_build_array(kind, name)::text FROM named
+    UNION ALL {}
+    """)
+    .format(
+        SQL(" UNION ALL ").join(
+            SQL("SELECT {}, row_to_json(row)::text FROM ({}) AS row").format(
+                kind, _of_kind(kind, _NAMED)
+            )
+            for kind in _KINDS
+        )
+    )
+    .as_string()
+)
+"""The version, what was named after another one, and the rows of that which are there."""

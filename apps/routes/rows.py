@@ -1,12 +1,14 @@
 """What gateways know of each model, deployment, ready replica and key, by kind and id."""
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from django.db import connection
 from psycopg.sql import Composed
 
 from apps.accounts.models import ApiKey, ApiKeyType
+from apps.accounts.routes_version import EVERYTHING
 from apps.deployments.models import Deployment, ServedModel
 from apps.deployments.selectors import (
     adapter_names,
@@ -17,10 +19,12 @@ from apps.deployments.selectors import (
     served_model_name,
     shares_prefixes,
 )
-from apps.routes.queries import DEPLOYMENTS, IDS, KEYS, MODELS, REPLICAS
+from apps.routes.queries import CHANGED, IDS, ROWS
 from controlplane import clock
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.runtimes.open_routes import open_routes
+from controlplane.domain.wire.routes import KINDS
+from controlplane.prepared import prepared_cursor
 
 Named = Mapping[str, Collection[str]]
 _SCOPES = {
@@ -31,17 +35,55 @@ _SCOPES = {
 }
 
 
+class RoutesChanged(NamedTuple):
+    """The present version, whether all up to it is named, and the rows that changed after one."""
+
+    version: int
+    is_named: bool
+    rows: dict[str, dict[str, Any]] | None
+    """By kind and id, None for each that is not there any more; None where that is everything."""
+
+
+def routes_changed(after: int) -> RoutesChanged:
+    """Return what changed after that version, read at one moment."""
+    found: dict[str, list[Any]] = {}
+    with prepared_cursor() as cursor:
+        cursor.execute(CHANGED, {"after": after, "now": clock.now()})
+        for kind, told in cursor.fetchall():
+            found.setdefault(kind, []).append(json.loads(told))
+    ((version, is_named),) = found.get("version", [(0, False)])
+    named: dict[str, list[str]] = {}
+    for kind, name in found.get("named", ()):
+        named.setdefault(kind, []).append(name)
+    rows = None if EVERYTHING in named else with_gone(_told(found), named)
+    return RoutesChanged(version, is_named, rows)
+
+
+def with_gone(rows: Mapping[str, Any], named: Named) -> dict[str, Any]:
+    """Return the rows of what is named, with None for each that is not there."""
+    found: dict[str, Any] = {"route_tables": rows["route_tables"]}
+    for kind in KINDS:
+        found[kind] = {**dict.fromkeys(named.get(kind, ())), **rows[kind]}
+    return found
+
+
 def routes_rows(named: Named | None = None) -> dict[str, dict[str, Any]]:
     """Return rows by kind and id, of all that there is or of what is named, and route tables.
 
     What is named and is not returned is not there any more.
     """
+    return _told(
+        {kind: _found(kind, None if named is None else named.get(kind, ())) for kind in ROWS}
+    )
+
+
+def _told(found: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
     tables: dict[str, Any] = {}
     return {
-        "models": dict(_models(_asked(named, "models"))),
-        "deployments": dict(_deployments(_asked(named, "deployments"), tables)),
-        "replicas": dict(_replicas(_asked(named, "replicas"))),
-        "keys": dict(_keys(_asked(named, "keys"))),
+        "models": dict(_models(found.get("models", ()))),
+        "deployments": dict(_deployments(found.get("deployments", ()), tables)),
+        "replicas": dict(_replicas(found.get("replicas", ()))),
+        "keys": dict(_keys(found.get("keys", ()))),
         "route_tables": tables,
     }
 
@@ -58,36 +100,35 @@ def keys_that_expired(hashes: Collection[str]) -> set[str]:
     return set(rows.values_list("secret_sha256", flat=True))
 
 
-_Asked = dict[str, Any]
-"""What a statement is given; without it, nothing of the kind is named, and nothing is asked."""
 _Rows = Iterator[tuple[str, dict[str, Any]]]
 
 
-def _asked(named: Named | None, kind: str) -> _Asked | None:
-    if named is None:
-        return {"ids": None}
-    ids = named.get(kind)
-    return {"ids": list(ids)} if ids else None
+def _found(kind: str, ids: Collection[str] | None) -> Iterator[Any]:
+    if ids is None or ids:
+        asked = {"ids": None if ids is None else list(ids), "now": clock.now()}
+        for (told,) in _rows(ROWS[kind], asked):
+            yield json.loads(told)
 
 
-def _rows(statement: str | Composed, asked: _Asked | None) -> list[tuple[Any, ...]]:
-    if asked is None:
-        return []
+def _rows(statement: Composed, asked: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, asked)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
 
 
-def _models(asked: _Asked | None) -> _Rows:
-    for id, name, team_id, environments, points_at in _rows(MODELS, asked):
-        places = dict(zip(environments or (), points_at or (), strict=True))
-        yield id, {"name": name, "team_id": team_id, "environments": places}
+def _models(found: Iterable[Mapping[str, Any]]) -> _Rows:
+    for row in found:
+        places = dict(zip(row["environments"] or (), row["points_at"] or (), strict=True))
+        yield (
+            row["id"],
+            {"name": row["name"], "team_id": row["team_id"], "environments": places},
+        )
 
 
-def _deployments(asked: _Asked | None, tables: dict[str, Any]) -> _Rows:
+def _deployments(found: Iterable[Mapping[str, Any]], tables: dict[str, Any]) -> _Rows:
     """Yield what gateways know of each; the route tables that they name go into `tables`."""
-    for deployment in _with_checkpoints(asked) if asked else ():
+    for deployment in _with_checkpoints(found):
         yield (
             deployment.id,
             {
@@ -108,16 +149,27 @@ def _deployments(asked: _Asked | None, tables: dict[str, Any]) -> _Rows:
         )
 
 
-def _with_checkpoints(asked: _Asked) -> Iterator[Any]:
+def _with_checkpoints(found: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
     """Yield deployments, with checkpoints only where a route depends on it: they are large."""
-    found: list[Any] = list(Deployment.objects.raw(DEPLOYMENTS, asked))
-    encoders = [each.id for each in found if is_encoder(each)]
+    made = [_deployment(row) for row in found]
+    encoders = [each.id for each in made if is_encoder(each)]
     known = Deployment.objects.filter(id__in=encoders).values_list("id", "checkpoint")
     checkpoints = dict(known) if encoders else {}
-    for each in found:
-        each.model = ServedModel(id=each.model_id, name=each.model_name)
+    for each in made:
         each.checkpoint = checkpoints.get(each.id)
         yield each
+
+
+def _deployment(row: Mapping[str, Any]) -> Any:
+    more = ("model_name", "environment_name", "told_version")
+    made: Any = Deployment(**_without(row, *more))
+    made.model = ServedModel(id=row["model_id"], name=row["model_name"])
+    made.environment_name, made.told_version = row["environment_name"], row["told_version"]
+    return made
+
+
+def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in names}
 
 
 def _is(deployment: Deployment, trait: str) -> bool:
@@ -133,36 +185,19 @@ def _route_table(runtime: str, version: str | None, tables: dict[str, Any]) -> s
     return name
 
 
-def _replicas(asked: _Asked | None) -> _Rows:
+def _replicas(found: Iterable[Mapping[str, Any]]) -> _Rows:
     """Yield where replicas answer; of suspects where they may, and how each tells who it is."""
-    for id, deployment_id, host, port, is_suspect, *proof in _rows(REPLICAS, asked):
-        told = {"deployment_id": deployment_id, "host": host, "port": port}
-        if is_suspect:
-            probe_port, generation, boot_id = proof
-            told |= {"probe_port": probe_port, "generation": generation, "boot_id": boot_id}
-            told["is_suspect"] = True
-        yield id, told
+    proof = ("probe_port", "generation", "boot_id", "is_suspect")
+    for row in found:
+        yield row["id"], _without(row, "id", *(() if row["is_suspect"] else proof))
 
 
-def _keys(asked: _Asked | None) -> _Rows:
-    if asked is None:
-        return
-    for key in ApiKey.objects.raw(KEYS, {**asked, "now": clock.now()}):
-        yield (
-            key.secret_sha256,
-            {
-                "id": key.id,
-                "prefix": key.prefix,
-                "scope": _SCOPES[ApiKeyType(key.type)],
-                "team_id": key.team_id,
-                "model_ids": key.model_ids,
-                "environments": key.environments,
-                "expires_at": key.expires_at.timestamp() if key.expires_at else None,
-                "limits": {
-                    "requests_per_minute": key.requests_per_minute,
-                    "tokens_per_minute": key.tokens_per_minute,
-                    "parallel_requests": key.parallel_requests,
-                    "spent_until": key.spent_until.timestamp() if key.spent_until else None,
-                },
-            },
-        )
+_LIMITS = ("requests_per_minute", "tokens_per_minute", "parallel_requests", "spent_until")
+
+
+def _keys(found: Iterable[Mapping[str, Any]]) -> _Rows:
+    for row in found:
+        told = _without(row, "secret_sha256", "type", *_LIMITS)
+        told["scope"] = _SCOPES[ApiKeyType(row["type"])]
+        told["limits"] = {name: row[name] for name in _LIMITS}
+        yield row["secret_sha256"], told

@@ -1,6 +1,6 @@
 """Gateways: how they join, and which routes version each has applied."""
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest, Now
 
@@ -9,6 +9,7 @@ from apps.fleet.credentials import hash_of
 from apps.fleet.models import Gateway
 from apps.fleet.services.clocks import clock_ahead
 from apps.fleet.services.enrollment import enrollment_begin
+from controlplane.prepared import prepared_cursor
 
 
 @transaction.atomic
@@ -62,7 +63,7 @@ def gateway_seen(
     works; of those an older report changes nothing.
     """
     told = (clock_ahead(sent_at=sent_at), disk_free_bytes, applied_version or 0)
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_SEEN, [*told, hash_of(credential)])
         row = cursor.fetchone()
     return row[0] if row else None

@@ -7,17 +7,14 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from apps.accounts.routes_version import (
-    routes_since,
-    routes_version_bump,
-    routes_version_current,
-)
+from apps.accounts.routes_version import routes_version_bump, routes_version_current
 from apps.deployments.models import Replica
 from apps.deployments.services.observing import ReplicaReport, replicas_observe
 from apps.fleet.models import Node
 from controlplane.domain.lifecycle import ReplicaState
 from tests.factories import make_deployment, make_replica
 from tests.factories_serving import make_serving_node
+from tests.routes_named import named_after
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
@@ -72,7 +69,7 @@ def test_a_ready_replica_that_answers_elsewhere_is_told_to_gateways(node: Node) 
     version, moved = _bumped(), _of(node)[0]
     _report(node, only={moved.id: {"port": 9999}})
     assert routes_version_current() == version + 1
-    assert routes_since(version).changes == {
+    assert named_after(version) == {
         "replicas": [moved.id],
         "deployments": [moved.deployment_id],
     }
@@ -81,7 +78,7 @@ def test_a_ready_replica_that_answers_elsewhere_is_told_to_gateways(node: Node) 
 def test_an_engine_that_tells_another_version_is_told_to_gateways(node: Node) -> None:
     version, told = _bumped(), _of(node)[0]
     _report(node, only={told.id: {"report": {"version": "2"}}})
-    assert (routes_since(version).changes or {})["deployments"] == [told.deployment_id]
+    assert (named_after(version) or {})["deployments"] == [told.deployment_id]
 
 
 def test_the_node_was_heard_though_nothing_was_written(node: Node) -> None:

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from apps.accounts.models import AuditEntry, RoutesChange, RoutesVersion
 from apps.accounts.routes_version import (
     EVERYTHING,
-    routes_since,
     routes_version_bump,
     routes_version_current,
 )
@@ -18,6 +17,7 @@ from apps.deployments.models import Deployment, Environment, Replica
 from controlplane.domain.lifecycle import DeploymentState
 from tests.factories import make_deployment, make_replica
 from tests.factories_serving import make_gateway, make_serving_node, node_says
+from tests.routes_named import named_after
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -76,7 +76,7 @@ def test_a_named_change_takes_one_statement_and_is_known_by_the_next_version() -
     with CaptureQueriesContext(connection) as asked:
         version = routes_version_bump(keys=["b"], models=["m", "m"])
     assert (len(asked), version) == (1, before + 1)
-    assert routes_since(before).changes == {"keys": ["b"], "models": ["m"]}
+    assert named_after(before) == {"keys": ["b"], "models": ["m"]}
 
 
 def test_after_a_release_that_named_nothing_everything_may_have_changed() -> None:
@@ -85,5 +85,5 @@ def test_after_a_release_that_named_nothing_everything_may_have_changed() -> Non
     later = routes_version_bump(keys=["b"])
     assert later == version + 2
     assert RoutesChange.objects.get(kind=EVERYTHING).version == later
-    assert routes_since(version).changes is None
-    assert routes_since(later).changes == {}
+    assert named_after(version) is None
+    assert named_after(later) == {}
