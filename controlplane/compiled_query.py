@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Model, QuerySet
 
+from controlplane.prepared import prepared_cursor
+
 Row = TypeVar("Row", bound=Model)
 Value = TypeVar("Value", str, int, list[str])
 _PLACES: dict[type, Any] = {str: "\0 the value", int: 2_147_480_021, list: ["\0 the value"]}
@@ -28,7 +30,7 @@ class CompiledQuery(Generic[Row, Value]):
         """Return the rows, with what the queryset annotates and without what it defers."""
         compiled = self._compiled or self._compile()
         params = [value if each == self._place else each for each in compiled.params]
-        with connection.cursor() as cursor:
+        with prepared_cursor() as cursor:
             cursor.execute(compiled.sql, params)
             return [compiled.row_of(each) for each in cursor.fetchall()]
 

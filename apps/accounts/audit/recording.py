@@ -13,6 +13,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 
 from apps.accounts.models import ApiKey, ApiKeyType, AuditEntry, Membership, Team, User
+from controlplane.compiled_update import row_insert
 
 Values = Mapping[str, Any]
 
@@ -55,7 +56,7 @@ def audit(
     The actor is who sent the request, unless `actor` names who came in just now.
     """
     who = _whoever(actor)
-    return AuditEntry.objects.create(
+    entry = AuditEntry(
         **who,
         **_whence(),
         action=action,
@@ -67,6 +68,8 @@ def audit(
         before=before,
         after=after,
     )
+    row_insert(entry)
+    return entry
 
 
 def audit_foreign_read(user: User | None, team: Team) -> None:

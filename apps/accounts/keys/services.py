@@ -17,6 +17,7 @@ from apps.accounts.teams.team_models import unknown_environments, unknown_models
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.identifiers import new_id
 from controlplane import clock
+from controlplane.compiled_update import rows_update
 
 LIMITED_TO_MODELS = frozenset({ApiKeyType.WORKSPACE_INVOKE, ApiKeyType.WORKSPACE_EXPORT_METRICS})
 _TOUCH_EVERY = timedelta(minutes=1)
@@ -87,8 +88,8 @@ def api_key_create(
 def api_key_revoke(*, api_key: ApiKey) -> None:
     """End the key; gateways learn it within a second. Raises NotFound if it has ended already."""
     with transaction.atomic():
-        ended = ApiKey.objects.filter(id=api_key.id, revoked_at=None)
-        if not ended.update(revoked_at=clock.now()):
+        revoked = {"revoked_at": clock.now()}
+        if not rows_update(ApiKey, revoked, id=api_key.id, revoked_at=None):
             raise NotFound(f"There is no API key `{api_key.prefix}`.")
         audit("key.revoke", api_key, team=api_key.team, label=key_label(api_key))
         routes_version_bump(keys=[api_key.secret_sha256])

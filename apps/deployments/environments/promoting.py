@@ -1,9 +1,11 @@
 """A person's or a program's wish to promote."""
 
-from django.db import transaction
-from django.db.models import Q
+from typing import Any
 
-from apps.accounts.models import User
+from django.db import transaction
+from django.db.models import F, Q
+
+from apps.accounts.models import Team, User
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.environments.promotion import (
     deployments_lock,
@@ -27,6 +29,14 @@ from controlplane.compiled_query import CompiledQuery
 
 _HELD = CompiledQuery(
     int, lambda id: Environment.objects.filter(id=id).select_for_update(no_key=True)
+)
+_MODEL_HELD = CompiledQuery(
+    str,
+    lambda id: (
+        ServedModel.objects.filter(id=id)
+        .annotate(team_name=F("team__name"))
+        .select_for_update(of=("self",), no_key=True)
+    ),
 )
 _SERVED_BY = CompiledQuery(
     str, lambda id: Environment.objects.filter(Q(current_id=id) | Q(candidate_id=id)).only("id")
@@ -57,10 +67,12 @@ def environment_promote(
     )
     if is_at_rest(candidate):
         deployment_activate(deployment=candidate)
-    if environment_switch(place):
+    switch = environment_switch(place)
+    if switch.is_done:
         # It carries the traffic already: what is left waits for gateways, if any lives.
         transaction.on_commit(lambda: _finish(place), robust=True)
-        deployment_settle_after_commit(deployment_id=candidate.id)
+        if switch.is_resized:
+            deployment_settle_after_commit(deployment_id=candidate.id)
         return candidate
     place.save(update_fields=["candidate", "promotion"])
     # The environment names its first candidate from now on.
@@ -76,11 +88,11 @@ def _locked(environment: Environment, deployment: Deployment) -> tuple[Environme
     Whoever has changed one holds them to the end of the transaction, and must not wait for anything
     else in it.
     """
-    models = ServedModel.objects.filter(id=environment.model_id).select_related("team")
-    model = models.select_for_update(of=("self",), no_key=True).first()
+    model: Any = _MODEL_HELD.first(environment.model_id)
     place = _HELD.first(environment.id)
     if model is None or place is None:
         raise no_environment(environment.name)
+    model.team = Team(id=model.team_id, name=model.team_name)
     place.model = model
     row = deployments_lock(place, deployment.id).get(deployment.id)
     if row is None:

@@ -9,7 +9,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
@@ -20,6 +20,7 @@ from apps.deployments.plan import is_at_rest
 from apps.fleet.selectors import gateways_have_applied
 from controlplane import clock
 from controlplane.compiled_query import CompiledQuery
+from controlplane.compiled_update import rows_update
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState
 
 PROGRESS_DEADLINE = timedelta(hours=1)
@@ -48,6 +49,11 @@ _HELD = CompiledQuery(
 )
 
 
+_PLACE_HELD = CompiledQuery(
+    int, lambda id: Environment.objects.filter(id=id).select_for_update(no_key=True)
+)
+
+
 def promotion_settings(environment: Environment) -> dict[str, Any]:
     """Return the environment's own settings over the defaults."""
     return {**PROMOTION_DEFAULTS, **environment.promotion_settings}
@@ -56,8 +62,7 @@ def promotion_settings(environment: Environment) -> dict[str, Any]:
 @transaction.atomic
 def environment_advance(*, environment_id: int) -> list[str]:
     """Take the next step of a promotion and return the deployments that want other replicas now."""
-    rows = Environment.objects.select_for_update(no_key=True).filter(id=environment_id)
-    environment = rows.first()
+    environment = _PLACE_HELD.first(environment_id)
     if environment is None:
         return []
     deployments_lock(environment)
@@ -91,15 +96,21 @@ def deployments_lock(environment: Environment, *more: str) -> Mapping[str, Deplo
     return held
 
 
-def environment_switch(environment: Environment) -> bool:
-    """Return whether the environment, locked with its deployments, now points at its candidate."""
+class Switch(NamedTuple):
+    """Whether an environment now points at its candidate, and that wants other replicas now."""
+
+    is_done: bool
+    is_resized: bool = False
+
+
+def environment_switch(environment: Environment) -> Switch:
+    """Return what became of the environment, which is locked with its deployments."""
     candidate = environment.candidate
     if candidate is None or not _serves(candidate):
-        return False
+        return Switch(is_done=False)
     if not capacity_of(environment, candidate).suffices:
-        return False
-    _switch(environment, candidate)
-    return True
+        return Switch(is_done=False)
+    return Switch(is_done=True, is_resized=_switch(environment, candidate))
 
 
 def _advance_candidate(environment: Environment, candidate: Deployment) -> list[str]:
@@ -190,9 +201,9 @@ def _switch(environment: Environment, candidate: Deployment) -> bool:
         "percent_traffic_to_new_version": 100,
     }
     environment.promotion_version = _routes_bump(environment, candidate.id, environment.retiring_id)
-    environment.save(
-        update_fields=["retiring", "current", "candidate", "promotion", "promotion_version"]
-    )
+    changed = ("retiring_id", "current_id", "candidate_id", "promotion", "promotion_version")
+    row = {name: getattr(environment, name) for name in changed}
+    rows_update(Environment, row, id=environment.id)
     return is_resized
 
 

@@ -7,6 +7,7 @@ from apps.deployments.models import Deployment, Replica
 from apps.deployments.plan import next_start_at, wanted_count
 from apps.deployments.selectors import failed_starts_of
 from apps.deployments.services.placement import Placed
+from controlplane.compiled_update import rows_update
 
 
 def follow_up_store(
@@ -30,7 +31,7 @@ def follow_up_store(
     if not moved:
         wanted["marked_at"] = None
     if any(getattr(deployment, field) != value for field, value in wanted.items()):
-        Deployment.objects.filter(id=deployment.id).update(**wanted)
+        rows_update(Deployment, wanted, id=deployment.id)
 
 
 def _next_moment(

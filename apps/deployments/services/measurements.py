@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from apps.accounts.routes_version import routes_version_bump
 from apps.fleet.models import Node
 from controlplane.domain.lifecycle import ReplicaState
+from controlplane.prepared import prepared_cursor
 
 if TYPE_CHECKING:
     from apps.deployments.services.observing import ReplicaReport
@@ -100,7 +101,7 @@ def _store_and_tell(node: Node, said: str) -> None:
 
 
 def _stored(node: Node, said: str, *, is_told: bool) -> list[LiveReplica]:
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_STORE, {"said": said, "node_id": node.id, "is_told": is_told})
         return [LiveReplica(*row) for row in cursor.fetchall()]
 

@@ -19,6 +19,7 @@ from apps.fleet.selectors import gateways_have_applied
 from apps.fleet.services.nodes import node_wanted_version_bump, nodes_lock
 from controlplane import clock
 from controlplane.compiled_query import CompiledQuery
+from controlplane.compiled_update import rows_update
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
 _LARGE = ("report", "metrics")
@@ -181,7 +182,7 @@ def _store_state(
         # Last of all locks, since every transaction that changes a route waits for this row.
         routes_version_bump(deployments=[deployment.id], replicas=rerouted)
     if changes:
-        Deployment.objects.filter(id=deployment.id, state=deployment.state).update(**changes)
+        rows_update(Deployment, changes, id=deployment.id, state=deployment.state)
     return new
 
 

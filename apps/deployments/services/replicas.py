@@ -11,6 +11,7 @@ from apps.deployments.failures import node_silent
 from apps.deployments.models import Deployment, Replica
 from apps.fleet.services.devices import devices_release
 from controlplane import clock
+from controlplane.compiled_update import rows_update
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState, may_move_replica
 
@@ -54,7 +55,7 @@ def replica_move_untold(
     if to in REPLICA_TERMINAL:
         told = failure.to_json() if failure else None
         changes |= {"finished_at": clock.now(), "failure": told}
-    if not Replica.objects.filter(id=replica.id, state=old).update(**changes):
+    if not rows_update(Replica, changes, id=replica.id, state=old):
         return False
     if failure is not None and replica.wanted == "running":
         _note_failure(replica, failure)
