@@ -1,9 +1,10 @@
 """One point of one line: buckets of several label sets put together, and what they say."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, repeat
 
 from apps.telemetry.series.names import Across, Kind, Series
-from apps.telemetry.series.sketches import Sketch
+from apps.telemetry.series.percentiles import Merged, merged_percentiles
 
 PERCENTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _STATISTICS: Mapping[Kind, Sequence[str]] = {
@@ -26,13 +27,15 @@ def statistics_of(series: Series) -> Sequence[str]:
 class Point:
     """Take in stored slots, by label set; ask for statistics. Without any it is a gap."""
 
-    __slots__ = ("_by_labels", "_series", "_sketch", "_total")
+    __slots__ = ("_by_labels", "_series", "_total", "merged", "sketches")
 
     def __init__(self, series: Series) -> None:
         self._series = series
         self._total: float | None = None
         self._by_labels: dict[int, list[float]] = {}
-        self._sketch = Sketch()
+        self.sketches: list[bytes] = []
+        self.merged: Merged | None = None
+        """What they say together, once `merge` has been asked."""
 
     def take(
         self,
@@ -50,7 +53,7 @@ class Point:
             return
         self._total = first if self._total is None else self._total + first
         if sketch is not None:
-            self._sketch.take(sketch)
+            self.sketches.append(sketch)
 
     def statistics(self, *, seconds: float) -> dict[str, float | None]:
         """Return each statistic; `seconds` is how much of the point's time has passed."""
@@ -79,9 +82,20 @@ class Point:
         return {"mean": across(means), "max": across([highest for *_, highest in rows])}
 
     def _of_distribution(self) -> dict[str, float | None]:
-        count = self._sketch.count
-        if not count or self._total is None:
+        merged = self.merged
+        if merged is None or not merged.count or self._total is None:
             return dict.fromkeys(_STATISTICS[Kind.DISTRIBUTION])
-        values = self._sketch.percentiles(*PERCENTILES.values())
-        told = dict(zip(PERCENTILES, values, strict=True))
-        return {**told, "mean": self._total / count, "count": float(count)}
+        told = dict(zip(PERCENTILES, merged.percentiles, strict=True))
+        return {**told, "mean": self._total / merged.count, "count": float(merged.count)}
+
+
+def merge(points: Iterable[Point]) -> None:
+    """Have every point know what its sketches say together: all of them are read at once."""
+    asked = [each for each in points if each.sketches]
+    owners = chain.from_iterable(repeat(at, len(each.sketches)) for at, each in enumerate(asked))
+    told = merged_percentiles(
+        [sketch for each in asked for sketch in each.sketches], list(owners),
+        many=len(asked), shares=[*PERCENTILES.values()],
+    )  # fmt: skip
+    for point, merged in zip(asked, told, strict=True):
+        point.merged = merged

@@ -11,7 +11,7 @@ from django.db import connection
 from apps.rest.errors import InvalidInput
 from apps.telemetry.series.models import SeriesLabels
 from apps.telemetry.series.names import BY_NAME, COVERAGE, CUTS, Kind, Series, Source, slots_of
-from apps.telemetry.series.points import Point, statistics_of
+from apps.telemetry.series.points import Point, merge, statistics_of
 from apps.telemetry.series.resolutions import Resolution
 from apps.telemetry.series.rows import moment
 from apps.telemetry.series.steps import step_for
@@ -181,6 +181,7 @@ def _points(
         if begin not in points:
             points[begin] = Point(series)
         points[begin].take(labels_id, first, second, third, sketch)
+    merge(point for of_group in found.values() for point in of_group.values())
     return found
 
 

@@ -9,10 +9,6 @@ Bytes: format, zeros, first key, count, then each bin as steps from the key befo
 are varints.
 """
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from itertools import accumulate
-
 from ddsketch.mapping import LogarithmicMapping
 
 RELATIVE_ERROR = 0.01
@@ -27,7 +23,7 @@ class UnknownFormat(ValueError):
 
 
 class Sketch:
-    """Add values, or another sketch; ask for percentiles."""
+    """Add values, or another sketch; `percentiles.merged_percentiles` reads what is stored."""
 
     __slots__ = ("bins", "zeros")
 
@@ -53,21 +49,6 @@ class Sketch:
         for key, count in other.bins.items():
             bins[key] = bins.get(key, 0) + count
 
-    def percentiles(self, *shares: float) -> list[float | None]:
-        """Return the values below which such shares of all values lie; None without values."""
-        ordered = sorted(self.bins.items())
-        sofar = list(accumulate((count for _, count in ordered), initial=self.zeros))
-        return [self._at(share * (sofar[-1] - 1), ordered, sofar) for share in shares]
-
-    def _at(
-        self, rank: float, ordered: Sequence[tuple[int, int]], sofar: Sequence[int]
-    ) -> float | None:
-        """Return the value of that rank, as the library counts them."""
-        if not sofar[-1]:
-            return None
-        place = bisect_right(sofar, rank)
-        return float(_MAPPING.value(ordered[place - 1][0])) if place else 0.0
-
     def take(self, content: bytes) -> None:
         """Add every value of a stored sketch. Raises UnknownFormat."""
         format, zeros, *numbers = _numbers(content)
@@ -89,6 +70,11 @@ class Sketch:
             _write(out, self.bins[key])
             before = key
         return bytes(out)
+
+
+def value_of(key: int) -> float:
+    """Return the value that a bin stands for."""
+    return float(_MAPPING.value(key))
 
 
 def _write(out: bytearray, number: int) -> None:

@@ -1,13 +1,22 @@
 """Percentiles out of sketches, against the values themselves."""
 
 import random
+from collections.abc import Sequence
 
 import pytest
 from ddsketch import DDSketch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.telemetry.series.percentiles import merged_percentiles
 from apps.telemetry.series.sketches import RELATIVE_ERROR, Sketch, UnknownFormat
+
+
+def percentiles(*sketches: Sketch, shares: tuple[float, ...]) -> Sequence[float | None]:
+    stored = [each.to_bytes() for each in sketches]
+    (told,) = merged_percentiles(stored, [0] * len(stored), many=1, shares=shares)
+    assert told.count == sum(each.count for each in sketches)
+    return told.percentiles
 
 
 def exact(values: list[float], share: float) -> float:
@@ -33,7 +42,9 @@ def test_percentiles_of_merged_and_stored_sketches_are_within_the_stated_error(
     for part in parts:
         merged.take(part.to_bytes())
     shares = (0.0, 0.5, 0.9, 0.95, 0.99, 1.0)
-    for share, told in zip(shares, merged.percentiles(*shares), strict=True):
+    of_parts = percentiles(*parts, shares=shares)
+    assert of_parts == percentiles(merged, shares=shares)
+    for share, told in zip(shares, of_parts, strict=True):
         assert told == pytest.approx(exact(values, share), rel=RELATIVE_ERROR)
     assert merged.count == len(values)
 
@@ -46,7 +57,7 @@ def test_percentiles_are_those_of_the_library(values: list[float]) -> None:
         theirs.add(value if value >= 1e-9 else 0.0)
     shares = (0.0, 0.25, 0.5, 0.9, 0.99, 1.0)
     told = [theirs.get_quantile_value(share) for share in shares]
-    assert ours.percentiles(*shares) == pytest.approx(told)
+    assert percentiles(ours, shares=shares) == pytest.approx(told)
 
 
 def test_the_order_of_merging_changes_nothing() -> None:
@@ -60,10 +71,30 @@ def test_the_order_of_merging_changes_nothing() -> None:
     other.merge(right)
     other.take(left.to_bytes())
     assert one.to_bytes() == other.to_bytes()
-    assert one.percentiles(0.0, 1.0)[0] == 0.0
+    assert percentiles(one, shares=(0.0, 1.0))[0] == 0.0
 
 
 def test_nothing_has_no_percentile_and_a_newer_format_is_refused() -> None:
-    assert Sketch().percentiles(0.5) == [None]
+    assert percentiles(Sketch(), shares=(0.5,)) == percentiles(shares=(0.5,)) == [None]
+    with pytest.raises(UnknownFormat, match="format 2"):
+        merged_percentiles([b"\x02\x00"], [0], many=1, shares=(0.5,))
     with pytest.raises(UnknownFormat, match="format 2"):
         Sketch().take(b"\x02\x00")
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.lists(st.floats(0, 1e6), max_size=9)), max_size=9))
+def test_groups_that_are_read_at_once_say_what_each_says_alone(
+    told: list[tuple[int, list[float]]],
+) -> None:
+    shares, alone = (0.0, 0.5, 1.0), [Sketch() for _ in range(4)]
+    stored = []
+    for group, values in told:
+        sketch = Sketch()
+        for value in values:
+            sketch.add(value)
+        stored.append(sketch.to_bytes())
+        alone[group].merge(sketch)
+    together = merged_percentiles(stored, [group for group, _ in told], many=4, shares=shares)
+    assert [each.percentiles for each in together] == [
+        percentiles(each, shares=shares) for each in alone
+    ]
