@@ -12,10 +12,10 @@ from apps.configs.models import Config, Revision
 from apps.configs.services.configs import config_create
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
 from apps.fleet.models import Device, DeviceLease, Gateway, Node, Worker
-from apps.telemetry import buckets
-from apps.telemetry.models import LogChunk, UsageMinute
+from apps.telemetry.models import LogChunk
 from benchmarks.many_alerts import alerts_and_channels
 from benchmarks.many_others import made, people_secrets_and_sets
+from benchmarks.telemetry_parts.traffic import traffic_fill
 from controlplane.domain.lifecycle import (
     BuildState,
     DeploymentState,
@@ -96,7 +96,7 @@ def fill(team: Team, user: User, amounts: Amounts) -> Filled:
     _pushes(team, user, deployments[0], amounts.others)
     people_secrets_and_sets(team, user, amounts.others)
     channel = alerts_and_channels(team, user, amounts.others)
-    _traffic(deployments, amounts.minutes)
+    traffic_fill(deployments, minutes=amounts.minutes)
     _log(builds[0])
     return Filled(
         config=first,
@@ -273,25 +273,6 @@ def _pushes(team: Team, user: User, deployment: Deployment, count: int) -> None:
             created_by=user,
         )
         for number in range(count)
-    )
-
-
-def _traffic(deployments: list[Deployment], minutes: int) -> None:
-    now = timezone.now().replace(second=0, microsecond=0)
-    made(
-        UsageMinute(
-            minute=now - timedelta(minutes=age + 1),
-            model_id=deployment.model_id,
-            deployment_id=deployment.id,
-            environment="production",
-            key_id="key",
-            status_class=2,
-            requests=30,
-            completion_tokens=1400,
-            first_byte_buckets=[1] * len(buckets.empty()),
-        )
-        for deployment in deployments
-        for age in range(minutes)
     )
 
 

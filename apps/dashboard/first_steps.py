@@ -10,7 +10,7 @@ from apps.accounts.models import User
 from apps.builds.models import Build
 from apps.configs.models import Revision
 from apps.fleet.selectors import builder_is_there
-from apps.telemetry.traffic import has_traffic
+from apps.telemetry.series.running import has_answered
 from controlplane.domain.lifecycle import BuildState
 
 
@@ -122,7 +122,7 @@ def _config_to_call(newcomer: Newcomer) -> tuple[FirstStep, ...]:
         ),
         FirstStep(
             label="Call it",
-            is_done=has_traffic(model_ids=newcomer.model_ids),
+            is_done=has_answered(model_ids=newcomer.model_ids),
             says="The deployment's page has the lines to paste.",
             url=reverse("deployments:list"),
             verb="See models",

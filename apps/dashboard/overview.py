@@ -21,7 +21,7 @@ from apps.deployments.selectors import deployment_states
 from apps.fleet.models import Device
 from apps.fleet.selectors import nodes_alive
 from apps.secrets.presentation import ending_secrets
-from apps.telemetry.traffic import traffic_sum
+from apps.telemetry.traffic import traffic_of_team
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, DeploymentState
 
 FAILURES_SHOWN = 3
@@ -64,7 +64,7 @@ def overview_context(user: User) -> dict[str, Any]:
     return {
         "states": [(state, count) for state, count, _ in states],
         "unconfirmed": sum(unheard for *_, unheard in states),
-        "traffic": traffic_sum(model_ids=model_ids),
+        "traffic": traffic_of_team(team_id=team.id),
         "builds": [BuildRow(build=build) for build in running],
         "devices": devices,
         "failures": failures(team),

@@ -2,12 +2,18 @@
 
 from django.db import models
 
-from apps.telemetry.series.models import SeriesBucket, SeriesDelta, SeriesLabels, SeriesSource
+from apps.telemetry.series.models import (
+    SeriesBucket,
+    SeriesDelta,
+    SeriesLabels,
+    SeriesSource,
+    SeriesTotal,
+)
 from controlplane.stamps import StampField
 
 __all__ = [
     "DeviceHour", "LogChunk", "SeriesBucket", "SeriesDelta", "SeriesLabels",
-    "SeriesSource", "UsageJournal", "UsageMinute", "UsageSum",
+    "SeriesSource", "SeriesTotal", "UsageJournal", "UsageMinute",
 ]  # fmt: skip
 
 
@@ -49,11 +55,6 @@ class UsageMinute(models.Model):
     """Of them, those on routes that only `enginehouse.extra_routes` opens."""
     prompt_tokens = models.BigIntegerField(default=0)
     completion_tokens = models.BigIntegerField(default=0)
-    duration_seconds_sum = models.FloatField(default=0)
-    first_byte_seconds_sum = models.FloatField(default=0)
-    first_byte_buckets = models.JSONField(default=list)
-    """Counts per bucket of `apps.telemetry.buckets.BUCKET_BOUNDS_SECONDS`."""
-    duration_buckets = models.JSONField(default=list)
     request_bytes = models.BigIntegerField(default=0)
     response_bytes = models.BigIntegerField(default=0)
 
@@ -71,33 +72,6 @@ class UsageMinute(models.Model):
 
     def __str__(self) -> str:
         return f"{self.deployment_id} at {self.minute:%H:%M}"
-
-
-class UsageSum(models.Model):
-    """All requests that ever ended, by deployment, environment and class: they only grow."""
-
-    id = models.BigAutoField(primary_key=True)
-    deployment_id = models.CharField(max_length=16)
-    environment = models.CharField(max_length=64, blank=True)
-    status_class = models.PositiveSmallIntegerField()
-    requests = models.BigIntegerField(default=0)
-    prompt_tokens = models.BigIntegerField(default=0)
-    completion_tokens = models.BigIntegerField(default=0)
-    duration_seconds_sum = models.FloatField(default=0)
-    first_byte_seconds_sum = models.FloatField(default=0)
-    duration_buckets = models.JSONField(default=list)
-    first_byte_buckets = models.JSONField(default=list)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["deployment_id", "environment", "status_class"],
-                name="telemetry_usage_sum_once",
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.deployment_id} {self.environment} {self.status_class}"
 
 
 class DeviceHour(models.Model):

@@ -1,32 +1,32 @@
-"""What pages say of traffic: sums over the usage that gateways counted."""
+"""What pages and alerts say of traffic: minutes of series, by the gateways' count."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import BigIntegerField, Min, Q, QuerySet, Sum
-from django.db.models.fields.json import KT
-from django.db.models.functions import Cast
+from django.db import connection
 
-from apps.telemetry import buckets
-from apps.telemetry.models import UsageMinute
+from apps.telemetry.series.names import Source, slots_of
+from apps.telemetry.series.percentiles import merged_percentiles
 from controlplane import clock
 
 WINDOW = timedelta(hours=1)
-_SERVER_ERROR = 5
-# Added up by the database: an hour of 200 deployments is 12,000 rows.
-_SUMS: dict[str, Any] = {
-    "start": Min("minute"),
-    "all_requests": Sum("requests"),
-    "errors": Sum("requests", filter=Q(status_class=_SERVER_ERROR)),
-    "all_prompt_tokens": Sum("prompt_tokens"),
-    "all_completion_tokens": Sum("completion_tokens"),
-    **{
-        f"bucket_{place}": Sum(Cast(KT(f"first_byte_buckets__{place}"), BigIntegerField()))
-        for place in range(len(buckets.empty()))
-    },
-}
+# The label sets first, as a list: their buckets are found by it, and not by looking at all of them.
+_SUMS = """
+    WITH of_label AS MATERIALIZED (
+        SELECT id, {key} AS key, status_class = '5xx' AS is_error FROM telemetry_serieslabels
+        WHERE source = 'gateway' AND cut = %(cut)s AND {which}
+    )
+    SELECT of_label.key, extract(epoch FROM min(at))::float8,
+        sum(sums[%(requests)s]), sum(sums[%(requests)s]) FILTER (WHERE is_error),
+        sum(sums[%(prompt)s]), sum(sums[%(completion)s]),
+        array_agg(sketches[%(first)s]) FILTER (WHERE sketches[%(first)s] IS NOT NULL)
+    FROM telemetry_series JOIN of_label ON of_label.id = labels_id
+    WHERE resolution_seconds = 60 AND labels_id = ANY(ARRAY(SELECT id FROM of_label))
+        AND at > %(since)s AND at <= %(until)s
+    GROUP BY of_label.key
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Traffic:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0
-    first_byte_buckets: list[int] = field(default_factory=buckets.empty)
+    first_token_sketches: Sequence[bytes] = ()
 
     @property
     def requests_per_second(self) -> float | None:
@@ -58,9 +58,11 @@ class Traffic:
         return self.errors / self.requests if self.requests else None
 
     @property
-    def first_byte_p90_seconds(self) -> float | None:
-        """Estimated from counts per bucket."""
-        return buckets.percentile(self.first_byte_buckets, 0.9)
+    def first_token_p90_seconds(self) -> float | None:
+        """Of streamed requests; read from their sketches when it is asked for."""
+        sketches = self.first_token_sketches
+        (told,) = merged_percentiles(sketches, [0] * len(sketches), many=1, shares=[0.9])
+        return told.percentiles[0]
 
     @property
     def window_words(self) -> str:
@@ -73,47 +75,60 @@ def traffic_by_deployment(
     *, deployment_ids: Collection[str], now: datetime | None = None
 ) -> Mapping[str, Traffic]:
     """Return the last hour's traffic of each deployment."""
-    until = now or clock.now()
-    found = {deployment_id: Traffic() for deployment_id in deployment_ids}
-    rows = _within(UsageMinute.objects.filter(deployment_id__in=deployment_ids), until)
-    for sums in rows.order_by().values("deployment_id").annotate(**_SUMS):
-        found[sums["deployment_id"]] = _traffic(sums, until)
-    return found
+    told = _traffic("deployment_id", "deployment_id = ANY(%(of)s)", list(deployment_ids), now=now)
+    return {each: told.get(each, Traffic()) for each in deployment_ids}
 
 
 def traffic_within(window: timedelta, *, now: datetime) -> Mapping[str, Traffic]:
     """Return the traffic of every deployment that was asked within the last `window`."""
-    rows = UsageMinute.objects.filter(minute__gt=now - window, minute__lte=now)
-    sums = rows.order_by().values("deployment_id").annotate(**_SUMS)
-    return {each["deployment_id"]: _traffic(each, now) for each in sums}
+    since = now - window - timedelta(days=1)  # of labels, the day of their latest bucket is kept
+    return _traffic("deployment_id", "last_at >= %(of)s", since, now=now, window=window)
 
 
-def traffic_sum(*, model_ids: Collection[str], now: datetime | None = None) -> Traffic:
-    """Return the last hour's traffic of all these models together."""
-    until = now or clock.now()
-    rows = _within(UsageMinute.objects.filter(model_id__in=model_ids), until)
-    return _traffic(rows.aggregate(**_SUMS), until)
+def traffic_of_model(*, model_id: str, now: datetime | None = None) -> Traffic:
+    """Return the last hour's traffic of all deployments of a model together."""
+    told = _traffic("model_id", "model_id = %(of)s", model_id, now=now)
+    return told.get(model_id, Traffic())
 
 
-def has_traffic(*, model_ids: Collection[str]) -> bool:
-    """Return whether any of these models ever answered a request well."""
-    return UsageMinute.objects.filter(Q(model_id__in=model_ids), status_class=2).exists()
+def traffic_of_team(*, team_id: str, now: datetime | None = None) -> Traffic:
+    """Return the last hour's traffic of all of a team's deployments together."""
+    told = _traffic("team_id", "team_id = %(of)s", team_id, now=now, cut="team")
+    return told.get(team_id, Traffic())
 
 
-def _within(rows: QuerySet[UsageMinute], until: datetime) -> QuerySet[UsageMinute]:
-    return rows.filter(minute__gt=until - WINDOW, minute__lte=until)
+def _traffic(
+    key: str,
+    which: str,
+    of: str | list[str] | datetime,
+    *,
+    now: datetime | None,
+    window: timedelta = WINDOW,
+    cut: str = "deployment",
+) -> Mapping[str, Traffic]:
+    until, slots = now or clock.now(), slots_of(Source.GATEWAY)
+    asked: dict[str, Any] = {
+        "of": of,
+        "cut": cut,
+        "requests": slots["requests"].sums + 1,
+        "prompt": slots["prompt_tokens"].sums + 1,
+        "completion": slots["completion_tokens"].sums + 1,
+        "first": slots["time_to_first_token_seconds"].sketch + 1,
+        "since": until - window,
+        "until": until,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_SUMS.format(key=key, which=which), asked)
+        return {row[0]: _told(row, window, until) for row in cursor.fetchall()}
 
 
-def _traffic(sums: Mapping[str, Any], until: datetime) -> Traffic:
+def _told(row: tuple[Any, ...], window: timedelta, until: datetime) -> Traffic:
+    _, start, requests, errors, prompt, completion, sketches = row
     return Traffic(
-        requests=sums["all_requests"] or 0,
-        errors=sums["errors"] or 0,
-        prompt_tokens=sums["all_prompt_tokens"] or 0,
-        completion_tokens=sums["all_completion_tokens"] or 0,
-        seconds=_covered_seconds(sums["start"], until) if sums["start"] else 0.0,
-        first_byte_buckets=[sums[f"bucket_{place}"] or 0 for place in range(len(buckets.empty()))],
+        requests=int(requests or 0),
+        errors=int(errors or 0),
+        prompt_tokens=int(prompt or 0),
+        completion_tokens=int(completion or 0),
+        seconds=max(1.0, min(window.total_seconds(), until.timestamp() - start)),
+        first_token_sketches=sketches or (),
     )
-
-
-def _covered_seconds(start: datetime, until: datetime) -> float:
-    return max(1.0, min(WINDOW, until - start).total_seconds())

@@ -14,6 +14,7 @@ from apps.deployments.models import Deployment, Environment, Replica, ServedMode
 from apps.fleet.models import Device, DeviceLease, Node
 from benchmarks.many_others import made
 from benchmarks.many_rows import GIB
+from benchmarks.telemetry_parts.traffic import traffic_fill
 from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 from controlplane.domain.rules.examples import facts
@@ -36,7 +37,6 @@ REPORTED = 1000
 _DEVICES_A_NODE = 8
 _DEPLOYMENTS_A_MODEL = 4
 _MINUTES = 60
-_BUCKETS = "[2, 4, 6, 8, 4, 2, 1, 1, 1, 1, 0, 0, 0, 0]"
 METRICS = {"requests_running": 3.0, "requests_waiting": 0.0, "kv_cache_usage": 0.25}
 
 
@@ -61,7 +61,7 @@ def fill(size: int) -> Fleet:
     nodes = _nodes(size)
     replicas = _replicas(deployments, nodes)
     keys = _keys(team, size)
-    _traffic()
+    traffic_fill(deployments, minutes=_MINUTES)
     with transaction.atomic():
         # One that is served has had changes; the very first one names everything.
         routes_version_bump()
@@ -156,21 +156,3 @@ def _keys(team: Team, size: int) -> list[ApiKey]:
         for number in range(size)
     )
     return keys
-
-
-def _traffic() -> None:
-    # As one statement: an hour of ten thousand deployments is 600,000 rows.
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO telemetry_usageminute (
-                minute, model_id, deployment_id, environment, key_id, status_class, requests,
-                prompt_tokens, completion_tokens, duration_seconds_sum, first_byte_seconds_sum,
-                duration_buckets, first_byte_buckets, request_bytes, response_bytes
-            )
-            SELECT date_trunc('minute', now()) - age * interval '1 minute', model_id, id,
-                'production', 'key', 2, 30, 30000, 1400, 60, 3, %s, %s, 0, 0
-            FROM deployments_deployment, generate_series(1, %s) AS age
-            """,
-            [_BUCKETS, _BUCKETS, _MINUTES],
-        )

@@ -7,8 +7,6 @@ from apps.builds.models import Build
 from apps.configs.models import CheckpointRecord
 from apps.deployments.models import Deployment
 from apps.fleet.models import Device, Node
-from apps.telemetry import buckets
-from apps.telemetry.models import UsageMinute
 from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 from tests import factories
@@ -39,7 +37,7 @@ def serving_deployment(build: Build, node: Node, device: Device, owner: User) ->
         metrics={"requests_running": 2, "requests_waiting": 0, "kv_cache_used_ratio": 0.18},
     )
     factories.make_lease(device=device, holder=f"replica:{replica.id}", memory_bytes=2 * _GIB)
-    _traffic(deployment)
+    series_of(replica)
     factories.make_deployment(
         model=model,
         build=build,
@@ -65,37 +63,3 @@ def serving_deployment(build: Build, node: Node, device: Device, owner: User) ->
         },
     )
     return deployment
-
-
-def _traffic(deployment: Deployment) -> None:
-    now = clock.now().replace(second=0, microsecond=0)
-    rows = []
-    for age in range(40, 0, -1):
-        requests = 30 + (age * 7) % 17
-        counts = buckets.empty()
-        counts[3], counts[4] = requests - 4, 4
-        rows.append(
-            UsageMinute(
-                minute=now - timedelta(minutes=age),
-                model_id=deployment.model_id,
-                deployment_id=deployment.id,
-                environment="production",
-                key_id="key",
-                status_class=2,
-                requests=requests,
-                completion_tokens=requests * 46,
-                first_byte_buckets=counts,
-            )
-        )
-    rows.append(
-        UsageMinute(
-            minute=now - timedelta(minutes=12),
-            model_id=deployment.model_id,
-            deployment_id=deployment.id,
-            environment="production",
-            key_id="key",
-            status_class=5,
-            requests=3,
-        )
-    )
-    UsageMinute.objects.bulk_create(rows)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import count
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.wire.exposition import form_for
 from workers.gateway import local_answers
 from workers.gateway.authentication import (
     INVOKING,
@@ -265,9 +266,10 @@ class Gateway:
         except Refused as refused:
             self.refused(refused.refusal.status)
             return local_answers.refusal(request, refused.refusal, request_id=id, closes=closes)
-        text = self.metrics.exposition(lambda model_id: _sees(key, model_id, snapshot))
+        form = form_for(request.named.get(b"accept", b"").decode("latin-1"))
+        text = self.metrics.exposition(lambda model_id: _sees(key, model_id, snapshot), form)
         return local_answers.answer(
-            request, 200, text, request_id=id, closes=closes, ours=[], kind=local_answers.PROMETHEUS
+            request, 200, text, request_id=id, closes=closes, ours=[], kind=form.encode()
         )
 
 

@@ -7,7 +7,6 @@ from workers.gateway.headers import response_head
 from workers.gateway.refusals import Refusal
 from workers.gateway.request import Request
 
-PROMETHEUS = b"text/plain; version=0.0.4; charset=utf-8"
 JSON = b"application/json"
 
 

@@ -56,8 +56,9 @@ class Meter:
         self.status = status
         self._counts.in_flight -= 1
         self._counts.finished(
-            status, duration=now - self.started_at, first_byte=self.first_byte_seconds
-        )
+            status, self.request_id,
+            duration=now - self.started_at, first_byte=self.first_byte_seconds,
+        )  # fmt: skip
 
     @property
     def queue_seconds(self) -> float | None:

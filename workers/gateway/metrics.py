@@ -1,15 +1,15 @@
 """Counts kept as plain integers on the hot path and turned into Prometheus text when asked."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Mapping
 
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
+from controlplane.domain.wire.exposition import (
+    Form,
+    Page,
+    exemplar,
+    histogram,
+    labels_text,
+    sample,
 )
 
 DURATION_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1200)
@@ -18,15 +18,27 @@ LABELS = ("model_id", "deployment_id")
 
 
 class Histogram:
-    __slots__ = ("counts", "total")
+    __slots__ = ("counts", "latest", "total")
 
     def __init__(self) -> None:
         self.counts = [0] * (len(DURATION_SECONDS) + 1)
+        self.latest: list[tuple[bytes, float] | None] = [None] * len(self.counts)
+        """Of each bucket the request that came last, and its value."""
         self.total = 0.0
 
-    def observe(self, seconds: float) -> None:
-        self.counts[bisect_left(DURATION_SECONDS, seconds)] += 1
+    def observe(self, seconds: float, request_id: bytes) -> None:
+        bucket = bisect_left(DURATION_SECONDS, seconds)
+        self.counts[bucket] += 1
+        self.latest[bucket] = (request_id, seconds)
         self.total += seconds
+
+    def exemplars(self) -> Mapping[int, str]:
+        """Return what OpenMetrics says behind each bucket."""
+        return {
+            bucket: exemplar(latest[0].decode(), latest[1])
+            for bucket, latest in enumerate(self.latest)
+            if latest is not None
+        }
 
 
 class DeploymentCounts:
@@ -42,11 +54,13 @@ class DeploymentCounts:
     def upstream_failed(self, reason: str) -> None:
         self.upstream_errors[reason] = self.upstream_errors.get(reason, 0) + 1
 
-    def finished(self, status: int, *, duration: float, first_byte: float | None) -> None:
+    def finished(
+        self, status: int, request_id: bytes, *, duration: float, first_byte: float | None
+    ) -> None:
         self.by_status_class[min(max(status // 100, 1), 5) - 1] += 1
-        self.duration.observe(duration)
+        self.duration.observe(duration, request_id)
         if first_byte is not None:
-            self.first_byte.observe(first_byte)
+            self.first_byte.observe(first_byte, request_id)
 
 
 class Metrics:
@@ -73,82 +87,67 @@ class Metrics:
     def refuse(self, status: int) -> None:
         self.refused[status] = self.refused.get(status, 0) + 1
 
-    def exposition(self, may_see: Callable[[str], bool]) -> bytes:
-        """Return the Prometheus text of the models that the asking key may see."""
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Collector(self, may_see))
-        return generate_latest(registry)
-
-
-class _Collector:
-    def __init__(self, metrics: Metrics, may_see: Callable[[str], bool]) -> None:
-        self._metrics = metrics
-        self._rows = [
-            (labels, counts) for labels, counts in metrics.deployments.items() if may_see(labels[0])
+    def exposition(self, may_see: Callable[[str], bool], form: Form = Form.TEXT) -> bytes:
+        """Return the metrics of the models that the asking key may see."""
+        page = Page(form)
+        self._add_process(page)
+        named = [
+            (labels_text(LABELS, ids), counts)
+            for ids, counts in self.deployments.items()
+            if may_see(ids[0])
         ]
+        _add_requests(page, named)
+        durations = [(labels, counts.duration) for labels, counts in named]
+        _add_histogram(page, "gateway_request_duration_seconds", "Request to last byte.", durations)
+        firsts = [(labels, counts.first_byte) for labels, counts in named]
+        words = "Request to first byte, streamed or not."
+        _add_histogram(page, "gateway_time_to_first_byte_seconds", words, firsts)
+        return page.content()
 
-    def collect(self) -> Iterator[Metric]:
-        yield from self._process()
-        yield self._requests()
-        yield self._in_flight()
-        yield self._upstream_errors()
-        durations = [(labels, counts.duration) for labels, counts in self._rows]
-        yield _histogram("gateway_request_duration_seconds", "Request to last byte.", durations)
-        firsts = [(labels, counts.first_byte) for labels, counts in self._rows]
-        yield _histogram(
-            "gateway_time_to_first_byte_seconds", "Request to first byte, streamed or not.", firsts
-        )
-
-    def _process(self) -> Iterator[Metric]:
-        version, clients = self._metrics.snapshot_version, self._metrics.client_connections
-        yield GaugeMetricFamily("gateway_snapshot_version", "Routes applied.", value=version)
-        yield GaugeMetricFamily("gateway_client_connections", "Open connections.", value=clients)
-        yield CounterMetricFamily(
-            "gateway_slips", "Mistakes of the gateway's own.", value=self._metrics.slips
-        )
-        yield CounterMetricFamily(
-            "gateway_routes_differed",
-            "Times the routes were not what the control plane has, and were fetched whole.",
-            value=self._metrics.routes_differed,
-        )
-        refused = CounterMetricFamily(
-            "gateway_requests_refused", "Requests refused before a deployment.", labels=["status"]
-        )
-        for status, count in self._metrics.refused.items():
-            refused.add_metric([str(status)], count)
-        yield refused
-
-    def _requests(self) -> Metric:
-        family = CounterMetricFamily(
-            "gateway_requests", "Requests finished.", labels=[*LABELS, "status_class"]
-        )
-        for labels, counts in self._rows:
-            for name, count in zip(STATUS_CLASSES, counts.by_status_class, strict=True):
-                family.add_metric([*labels, name], count)
-        return family
-
-    def _in_flight(self) -> Metric:
-        family = GaugeMetricFamily("gateway_requests_in_flight", "Requests running.", labels=LABELS)
-        for labels, counts in self._rows:
-            family.add_metric(labels, counts.in_flight)
-        return family
-
-    def _upstream_errors(self) -> Metric:
-        family = CounterMetricFamily(
-            "gateway_upstream_errors", "Failures of engines.", labels=[*LABELS, "reason"]
-        )
-        for labels, counts in self._rows:
-            for reason, count in counts.upstream_errors.items():
-                family.add_metric([*labels, reason], count)
-        return family
+    def _add_process(self, page: Page) -> None:
+        for name, kind, words, value in (
+            ("gateway_snapshot_version", "gauge", "Routes applied.", self.snapshot_version),
+            ("gateway_client_connections", "gauge", "Open connections.", self.client_connections),
+            ("gateway_slips_total", "counter", "Mistakes of the gateway's own.", self.slips),
+            ("gateway_routes_differed_total", "counter",
+             "Times the routes were not what the control plane has, and were fetched whole.",
+             self.routes_differed),
+        ):  # fmt: skip
+            page.add(name, kind, words, [sample(name, "", value)])
+        name = "gateway_requests_refused_total"
+        refused = [sample(name, f'status="{each}"', many) for each, many in self.refused.items()]
+        page.add(name, "counter", "Requests refused before a deployment.", refused)
 
 
-def _histogram(
-    name: str, words: str, rows: Iterable[tuple[tuple[str, str], Histogram]]
-) -> HistogramMetricFamily:
-    family = HistogramMetricFamily(name, words, labels=LABELS)
-    bounds = [*(str(float(bound)) for bound in DURATION_SECONDS), "+Inf"]
-    for labels, histogram in rows:
-        buckets = list(zip(bounds, accumulate(histogram.counts), strict=True))
-        family.add_metric(labels, buckets, sum_value=histogram.total)
-    return family
+_Named = Iterable[tuple[str, DeploymentCounts]]
+
+
+def _add_requests(page: Page, named: _Named) -> None:
+    requests, running, failed = (
+        "gateway_requests_total", "gateway_requests_in_flight", "gateway_upstream_errors_total"
+    )  # fmt: skip
+    page.add(requests, "counter", "Requests finished.", [
+        sample(requests, f'{labels},status_class="{name}"', count)
+        for labels, counts in named
+        for name, count in zip(STATUS_CLASSES, counts.by_status_class, strict=True)
+    ])  # fmt: skip
+    page.add(running, "gauge", "Requests running.", [
+        sample(running, labels, counts.in_flight) for labels, counts in named
+    ])  # fmt: skip
+    page.add(failed, "counter", "Failures of engines.", [
+        sample(failed, f"{labels},{labels_text(['reason'], [reason])}", count)
+        for labels, counts in named
+        for reason, count in counts.upstream_errors.items()
+    ])  # fmt: skip
+
+
+def _add_histogram(
+    page: Page, name: str, words: str, rows: Iterable[tuple[str, Histogram]]
+) -> None:
+    shows = page.shows_exemplars
+    lines = [
+        histogram(name, labels, DURATION_SECONDS, each.counts, each.total,
+                  each.exemplars() if shows else None)
+        for labels, each in rows
+    ]  # fmt: skip
+    page.add(name, "histogram", words, lines)

@@ -34,8 +34,9 @@ def _busy(clock: Clock) -> Mapping[str, Traffic]:
 
 
 def _beyond(deployment: Deployment, told: Traffic, limits: Limits) -> Iterator[Condition]:
-    percent, first = 100 * (told.error_share or 0), told.first_byte_p90_seconds
     most, slowest = limits.error_share_percent, limits.first_token_seconds
+    percent = 100 * (told.error_share or 0)
+    first = None if slowest is None else told.first_token_p90_seconds
     if most is not None and percent > most:
         sentence = (
             f"{percent:.1f} % of the last {told.requests:,} requests to {_named(deployment)} were "

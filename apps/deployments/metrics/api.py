@@ -1,8 +1,10 @@
 """GET /metrics on the web host, for a Prometheus with a key of type WORKSPACE_EXPORT_METRICS."""
 
+from typing import Any
+
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
-from prometheus_client import CONTENT_TYPE_LATEST
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -12,6 +14,7 @@ from apps.accounts.permissions import Action, actor_of, allowed
 from apps.accounts.rest_views import TeamView
 from apps.deployments.metrics.page import metrics_page
 from apps.rest.errors import NotAllowed
+from controlplane.domain.wire.exposition import form_for
 
 
 class MayReadMetrics(BasePermission):
@@ -30,10 +33,22 @@ class MayReadMetrics(BasePermission):
         return True
 
 
+class AnyAnswer(DefaultContentNegotiation):
+    """Refuses nobody for what they accept: the view chooses."""
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[Any, str]:
+        """Return the first one, for errors."""
+        return renderers[0], renderers[0].media_type
+
+
 class MetricsView(TeamView):
     permission_classes = (MayReadMetrics,)
+    content_negotiation_class = AnyAnswer
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        """Return the metrics of the team's deployments as Prometheus text."""
-        return HttpResponse(metrics_page(team=self.team), content_type=CONTENT_TYPE_LATEST)
+        """Return the metrics of the team's deployments, as text or OpenMetrics."""
+        form = form_for(request.headers.get("Accept", ""))
+        return HttpResponse(metrics_page(team=self.team, form=form), content_type=str(form))

@@ -7,7 +7,7 @@ that takes it into series. While the control plane is away there is a gap, and n
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.selectors import replicas_measured
@@ -99,6 +99,7 @@ def _of_control_plane(at: float) -> Batch:
     _look_at_devices(cells, at, held)
     _look_at_deployments(cells, at)
     _count_device_time(cells, at, held, passed)
+    _count_failures(cells, at, before.get("at", at))
     cells.at(Source.CONTROL_PLANE, at, {}).look("gateways_live", gateways_live().count())
     return Batch(
         source=_CONTROL_PLANE,
@@ -172,6 +173,19 @@ def _look_at_deployments(cells: Cells, at: float) -> None:
         cell.look("replicas_wanted", deployment.wanted_replicas)
         cell.look("replicas_ready", states[deployment.id, True])
         cell.look("replicas_starting", states[deployment.id, False])
+
+
+def _count_failures(cells: Cells, at: float, since: float) -> None:
+    ended = Replica.objects.filter(
+        state=ReplicaState.FAILED, finished_at__gt=_moment(since), finished_at__lte=_moment(at)
+    )
+    for replica in ended.select_related("deployment__model"):
+        labels = _labels(replica.deployment)
+        cells.at(Source.CONTROL_PLANE, at, labels).count("replica_failures", 1)
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
 
 
 def _count_device_time(

@@ -8,7 +8,7 @@ from apps.deployments.addresses import addresses_of
 from apps.deployments.presentation import DeploymentRow
 from apps.deployments.selectors import deployment_list, environment_list, model_get
 from apps.deployments.snippets import snippets_of
-from apps.telemetry.traffic import traffic_by_deployment, traffic_sum
+from apps.telemetry.traffic import traffic_by_deployment, traffic_of_model
 from apps.ui.fragments import live_answer
 from apps.ui.listing import page_in
 
@@ -29,7 +29,7 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
     context = {
         "model": found,
         "environments": environments,
-        "traffic": traffic_sum(model_ids=[model_id]),
+        "traffic": traffic_of_model(model_id=model_id),
         "rows": rows,
         "page": shown,
         "called": called,

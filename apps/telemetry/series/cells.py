@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from apps.telemetry.series.names import LABELS, Source, highest_of, slots_of, widths_of
+from apps.telemetry.series.names import CUTS, LABELS, Source, highest_of, slots_of, widths_of
 from apps.telemetry.series.sketches import Sketch
+from apps.telemetry.series.tallies import TALLIES
 
 FINEST_SECONDS = 10
 
@@ -20,17 +21,39 @@ class Place(NamedTuple):
     at: int
     """Where the bucket begins, in seconds since the epoch."""
 
+    @property
+    def label_set(self) -> tuple[Source, str, tuple[str, ...]]:
+        return self.source, self.cut, self.labels
+
+    def within(self, cut: str) -> "Place":
+        """Return where it counts in a breakdown: its labels without those that it has not."""
+        kept = CUTS[self.source][cut]
+        labels = tuple(
+            value if name in kept else "" for name, value in zip(LABELS, self.labels, strict=True)
+        )
+        return self._replace(cut=cut, labels=labels)
+
+
+class Exemplar(NamedTuple):
+    """One request of a histogram's bucket, so that somebody finds its log line."""
+
+    value: float
+    request_id: str
+    at: float
+
 
 class Cell:
-    """Sums and sketches by slot; None where nothing was measured."""
+    """Sums and sketches by slot; None where nothing was measured. Tallies by their place."""
 
-    __slots__ = ("sketches", "source", "sums")
+    __slots__ = ("exemplars", "sketches", "source", "sums", "tallies")
 
     def __init__(self, source: Source) -> None:
         sums, sketches = widths_of(source)
         self.source = source
         self.sums: list[float | None] = [None] * sums
         self.sketches: list[Sketch | None] = [None] * sketches
+        self.tallies: dict[int, float] = {}
+        self.exemplars: dict[int, Exemplar] = {}
 
     def merge(self, sums: Sequence[float | None], sketches: Sequence[bytes | None]) -> None:
         """Add a stored cell; one of an earlier release has fewer slots, one of a later one more."""
@@ -48,6 +71,13 @@ class Cell:
             if sketch is not None:
                 self._sketch(slot).merge(sketch)
 
+    def merge_totals(self, other: "Cell") -> None:
+        """Add what running sums are made of: sums and tallies, and no sketches."""
+        self.merge(other.sums, ())
+        for place, amount in other.tallies.items():
+            self.tallies[place] = self.tallies.get(place, 0.0) + amount
+        self.exemplars |= other.exemplars
+
     def count(self, name: str, amount: float) -> None:
         """Add to a counter."""
         self._add(slots_of(self.source)[name].sums, float(amount))
@@ -62,6 +92,14 @@ class Cell:
         slots = slots_of(self.source)[name]
         self._add(slots.sums, float(value))
         self._sketch(slots.sketch).add(value)
+
+    def tally(self, name: str, value: float) -> int:
+        """Take one value into a histogram; return the place of its bucket."""
+        tally, tallies = TALLIES[name], self.tallies
+        place = tally.place_of(value)
+        tallies[place] = tallies.get(place, 0.0) + 1
+        tallies[tally.sum_at] = tallies.get(tally.sum_at, 0.0) + value
+        return place
 
     def sketch_bytes(self) -> list[bytes | None]:
         return [None if each is None else each.to_bytes() for each in self.sketches]

@@ -35,6 +35,10 @@ class SeriesDelta(models.Model):
     """Values of `names.LABELS`."""
     sums = ArrayField(models.FloatField(null=True))
     sketches = ArrayField(models.BinaryField(null=True))
+    tallies = ArrayField(models.FloatField(), default=list, db_default=[])
+    """Pairs: a place of `tallies.TALLIES`, and how much is added there."""
+    exemplars = models.JSONField(default=dict, db_default={})
+    """Place of a bucket -> value, request id, time of one of its requests."""
 
     class Meta:
         app_label = "telemetry"
@@ -70,10 +74,29 @@ class SeriesLabels(models.Model):
                 fields=["deployment_id", "source", "cut"], name="telemetry_labels_deployment"
             ),
             models.Index(fields=["team_id", "source", "cut"], name="telemetry_labels_team"),
+            models.Index(fields=["model_id", "source", "cut"], name="telemetry_labels_model"),
         ]
 
     def __str__(self) -> str:
         return f"{self.source} {self.cut} {self.deployment_id}"
+
+
+class SeriesTotal(models.Model):
+    """Running sums of one label set: they only grow, and `/metrics` reads nothing else."""
+
+    labels = models.OneToOneField(SeriesLabels, on_delete=models.CASCADE, primary_key=True)
+    sums = ArrayField(models.FloatField(null=True))
+    """By `names.slots_of`; those of gauges mean nothing."""
+    tallies = ArrayField(models.FloatField())
+    """By `tallies.TALLIES`."""
+    exemplars = models.JSONField(default=dict)
+    """Place of a bucket -> the latest of its requests that was kept."""
+
+    class Meta:
+        app_label = "telemetry"
+
+    def __str__(self) -> str:
+        return str(self.labels_id)
 
 
 class SeriesBucket(models.Model):

@@ -133,6 +133,8 @@ CATALOGUE: tuple[Series, ...] = (
          "What that time cost, where the kind of GPU has a price."),
         ("gateways_live", Kind.GAUGE, "gateways",
          "Gateways that were heard: without one, no request could be counted.", Across.MAX),
+        ("replica_failures", Kind.COUNTER, "replicas",
+         "Replicas that ended by themselves: their engine, their host or their start failed."),
     ),
 )  # fmt: skip
 BY_NAME: Mapping[str, Series] = {each.name: each for each in CATALOGUE}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from apps.telemetry.series.cells import Cell, Cells
+from apps.telemetry.series.cells import Cell, Cells, Exemplar
 from apps.telemetry.series.names import Source
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ _TIMED = {
     "end_to_end_seconds": "duration_seconds",
 }
 """Series -> what it takes of a record."""
+_TALLIED = {**{name: field for name, field in _COUNTED.items() if "cached" not in name}, **_TIMED}
+_WITH_EXEMPLARS = ("time_to_first_token_seconds", "end_to_end_seconds")
+_LONGEST_ID = 100
+"""What OpenMetrics has room for, beside the label's name."""
 
 
 def request_cells(records: Iterable["UsageRecord"], team_ids: Mapping[str, str]) -> Cells:
@@ -54,6 +58,19 @@ def _count(cell: Cell, record: "UsageRecord") -> None:
             cell.observe(name, seconds)
     if (seconds := _between_tokens(record)) is not None:
         cell.observe("inter_token_seconds", seconds)
+        if seconds > 0:
+            cell.tally("tokens_per_second", 1 / seconds)
+    _tally(cell, record)
+
+
+def _tally(cell: Cell, record: "UsageRecord") -> None:
+    for name, field in _TALLIED.items():
+        if (value := getattr(record, field)) is not None:
+            place = cell.tally(name, value)
+            if name in _WITH_EXEMPLARS and len(record.request_id) <= _LONGEST_ID:
+                cell.exemplars[place] = Exemplar(value, record.request_id, record.at)
+    if record.cached_tokens is not None and record.prompt_tokens:
+        cell.tally("kv_cache_hit_ratio", min(1.0, record.cached_tokens / record.prompt_tokens))
 
 
 def _between_tokens(record: "UsageRecord") -> float | None:

@@ -1,5 +1,6 @@
 """The statements of the store: deltas in by COPY, label sets found, buckets read and written."""
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,16 +11,19 @@ from uuid import UUID
 
 from django.db import connection
 
-from apps.telemetry.series.cells import Cell, Cells, Place
+from apps.telemetry.series.cells import Cell, Cells, Exemplar, Place
 from apps.telemetry.series.models import SeriesLabels
 from apps.telemetry.series.names import LABELS, Source
 
 _TAKE_DELTAS = """
     DELETE FROM telemetry_seriesdelta WHERE id IN (
         SELECT id FROM telemetry_seriesdelta ORDER BY id LIMIT %s
-    ) RETURNING source, extract(epoch FROM at)::float8, labels, sums, sketches
+    ) RETURNING source, extract(epoch FROM at)::float8, labels, sums, sketches,
+        tallies, exemplars::text
 """
-_COPY_DELTAS = "COPY telemetry_seriesdelta (source, at, labels, sums, sketches) FROM STDIN"
+_COPY_DELTAS = """
+    COPY telemetry_seriesdelta (source, at, labels, sums, sketches, tallies, exemplars) FROM STDIN
+"""
 _BUCKETS = """
     SELECT labels_id, sums, sketches FROM telemetry_series
     WHERE resolution_seconds = %s AND at = %s AND labels_id = ANY(%s)
@@ -39,7 +43,8 @@ def deltas_write(*batches: Cells) -> None:
     with connection.cursor() as cursor, cursor.copy(_COPY_DELTAS) as copy:
         for place, cell in chain.from_iterable(batches):
             labels = list(place.labels)
-            copy.write_row((str(place.source), moment(place.at), labels, *_arrays(cell)))
+            row = (*_arrays(cell), _tallies(cell), json.dumps(cell.exemplars))
+            copy.write_row((str(place.source), moment(place.at), labels, *row))
 
 
 def deltas_take(most: int) -> tuple[int, Cells]:
@@ -54,11 +59,16 @@ def deltas_take(most: int) -> tuple[int, Cells]:
 
 
 def _take_in(
-    cells: Cells, source: str, at: float, labels: list[str], sums: Any, sketches: Any
-) -> None:
+    cells: Cells, source: str, at: float, labels: list[str], sums: Any, sketches: Any,
+    tallies: list[float], exemplars: str,
+) -> None:  # fmt: skip
     try:
         place = Place(Source(source), "", tuple(labels), int(at))
-        cells.of(place).merge(sums, sketches)
+        cell = cells.of(place)
+        cell.merge(sums, sketches)
+        for slot, amount in zip(tallies[::2], tallies[1::2], strict=True):
+            cell.tallies[int(slot)] = cell.tallies.get(int(slot), 0.0) + amount
+        cell.exemplars |= exemplars_of(exemplars)
     except ValueError as error:
         # One that a later release wrote must not hold up all others for ever.
         _log.error("a delta of series is left out: %s", error)
@@ -141,6 +151,17 @@ def _arrays(cell: Cell) -> tuple[str, str]:
         "NULL" if each is None else rf'"\\x{each.hex()}"' for each in cell.sketch_bytes()
     )
     return f"{{{sums}}}", f"{{{sketches}}}"
+
+
+def _tallies(cell: Cell) -> str:
+    return f"{{{','.join(f'{place},{amount!r}' for place, amount in cell.tallies.items())}}}"
+
+
+def exemplars_of(stored: str) -> dict[int, Exemplar]:
+    """Return what is stored as JSON, where there is any."""
+    if stored == "{}":
+        return {}
+    return {int(place): Exemplar(*each) for place, each in json.loads(stored).items()}
 
 
 def moment(at: float) -> datetime:

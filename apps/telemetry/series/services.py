@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from django.db import OperationalError, connection, transaction
 
-from apps.telemetry.series.cells import Cell, Cells, Place
+from apps.telemetry.series.cells import Cell, Cells
 from apps.telemetry.series.models import SeriesLabels, SeriesSource
-from apps.telemetry.series.names import CUTS, LABELS, Source
+from apps.telemetry.series.names import CUTS
 from apps.telemetry.series.partitions import partitions_drop, partitions_make
 from apps.telemetry.series.resolutions import Resolution, resolutions
 from apps.telemetry.series.rows import (
@@ -21,6 +21,7 @@ from apps.telemetry.series.rows import (
     label_ids,
     moment,
 )
+from apps.telemetry.series.running import totals_add
 from controlplane.clock import SYSTEM, Clock
 
 _ADVISORY_LOCK = 7_020_019
@@ -28,7 +29,6 @@ _DELTAS_A_ROUND = 5_000
 _MOST_ROUNDS = 20
 _SOURCES_KEPT = timedelta(days=7)
 _log = logging.getLogger(__name__)
-_Labelled = Mapping[tuple[Source, str, tuple[str, ...]], int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +112,7 @@ def _fold_some(now: float) -> int:
     partitions_make(now=now, wanted=wanted)
     for resolution, cells in by_resolution.items():
         _add(resolution, cells)
+    totals_add(deltas)
     return taken
 
 
@@ -125,12 +126,8 @@ def _cut(deltas: Cells) -> Cells:
     """Return what each breakdown has of the deltas."""
     cells = Cells()
     for place, cell in deltas:
-        for cut, kept in CUTS[place.source].items():
-            labels = tuple(
-                value if name in kept else ""
-                for name, value in zip(LABELS, place.labels, strict=True)
-            )
-            cells.of(place._replace(cut=cut, labels=labels)).merge_cell(cell)
+        for cut in CUTS[place.source]:
+            cells.of(place.within(cut)).merge_cell(cell)
     return cells
 
 
@@ -157,14 +154,10 @@ def _add(resolution: Resolution, cells: Cells) -> None:
     by_begin: dict[int, dict[int, Cell]] = defaultdict(dict)
     ids = label_ids(place for place, _ in cells)
     for place, cell in cells:
-        by_begin[place.at][ids[_labels_of(place)]] = cell
+        by_begin[place.at][ids[place.label_set]] = cell
     for at, of_bucket in by_begin.items():
         buckets_merge_into(of_bucket, resolution_seconds=resolution.seconds, at=at)
         buckets_store([(resolution.seconds, id, at, cell) for id, cell in of_bucket.items()])
-
-
-def _labels_of(place: Place) -> tuple[Source, str, tuple[str, ...]]:
-    return place.source, place.cut, place.labels
 
 
 def series_prune(*, clock: Clock = SYSTEM) -> int:
@@ -172,7 +165,8 @@ def series_prune(*, clock: Clock = SYSTEM) -> int:
     now = clock.now()
     longest = max(each.kept_seconds + each.span_seconds for each in resolutions())
     old = moment(now.timestamp() - longest)
-    labels, _ = SeriesLabels.objects.filter(last_at__lt=old).delete()
+    _, forgotten = SeriesLabels.objects.filter(last_at__lt=old).delete()
+    labels = forgotten.get(SeriesLabels._meta.label, 0)  # their running sums go with them
     sources, _ = SeriesSource.objects.filter(seen_at__lt=now - _SOURCES_KEPT).delete()
     return labels + sources
 

@@ -18,12 +18,10 @@ from pydantic import (
     field_validator,
 )
 
-from apps.telemetry import buckets
 from apps.telemetry.models import UsageJournal, UsageMinute
 from apps.telemetry.series.requests import request_cells
 from apps.telemetry.series.rows import deltas_write
 from apps.telemetry.services.retention import USAGE_KEPT
-from apps.telemetry.services.usage_sums import usage_sums_add
 from controlplane import clock
 from controlplane.domain.skew import noticed
 from controlplane.domain.storable import storable
@@ -210,18 +208,6 @@ def _count(minute: UsageMinute, record: UsageRecord) -> None:
     minute.completion_tokens += record.completion_tokens or 0
     minute.request_bytes += record.request_bytes or 0
     minute.response_bytes += record.response_bytes or 0
-    if record.duration_seconds is not None:
-        minute.duration_seconds_sum += record.duration_seconds
-        minute.duration_buckets = _one_more(minute.duration_buckets, record.duration_seconds)
-    if record.first_token_seconds is not None:
-        minute.first_byte_seconds_sum += record.first_token_seconds
-        minute.first_byte_buckets = _one_more(minute.first_byte_buckets, record.first_token_seconds)
-
-
-def _one_more(counts: list[int], seconds: float) -> list[int]:
-    counts = counts or buckets.empty()
-    counts[buckets.index_of(seconds)] += 1
-    return counts
 
 
 def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> None:
@@ -238,12 +224,10 @@ def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> No
         .select_for_update()
     )
     changed = [row for row in stored if _stored_key(row) in minutes]
-    added = []
     for row in changed:
         more = minutes[_stored_key(row)]
         if _fits(row, more):
             _merge(row, more)
-            added.append(more)
         else:
             set_aside.add(f"minute {row}", "more than a sum can hold", requests=more.requests)
     # Not `bulk_update`, whose CASE of every row and column costs more than all the rest.
@@ -251,27 +235,21 @@ def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> No
         changed, update_conflicts=True, unique_fields=[*_Key.__dataclass_fields__],
         update_fields=_COUNTED,
     )  # fmt: skip
-    usage_sums_add(minutes=added)
 
 
-_WHOLE = (
+_COUNTED = (
     "requests", "extra_route_requests", "prompt_tokens", "completion_tokens", "request_bytes",
     "response_bytes",
 )  # fmt: skip
-_SUMMED = (*_WHOLE, "duration_seconds_sum", "first_byte_seconds_sum")
-_BUCKETED = ("duration_buckets", "first_byte_buckets")
-_COUNTED = (*_SUMMED, *_BUCKETED)
 
 
 def _fits(row: UsageMinute, more: UsageMinute) -> bool:
-    return all(getattr(row, field) + getattr(more, field) <= _LARGEST_SUM for field in _WHOLE)
+    return all(getattr(row, field) + getattr(more, field) <= _LARGEST_SUM for field in _COUNTED)
 
 
 def _merge(row: UsageMinute, more: UsageMinute) -> None:
-    for field in _SUMMED:
+    for field in _COUNTED:
         setattr(row, field, getattr(row, field) + getattr(more, field))
-    for field in _BUCKETED:
-        setattr(row, field, buckets.added(getattr(row, field), getattr(more, field)))
 
 
 def _key_of(record: UsageRecord) -> _Key:

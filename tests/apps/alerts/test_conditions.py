@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -13,8 +12,6 @@ from apps.alerts.limits import limits_set
 from apps.builds.models import Build
 from apps.fleet.models import Node
 from apps.secrets.models import Secret
-from apps.telemetry import buckets
-from apps.telemetry.models import UsageMinute
 from controlplane.clock import SYSTEM, now
 from controlplane.domain.alert_kinds import AlertKindName
 from tests.factories import (
@@ -27,6 +24,7 @@ from tests.factories import (
     make_model,
 )
 from tests.factories_serving import listened, make_serving_node
+from tests.factories_traffic import make_requests
 
 pytestmark = pytest.mark.django_db
 
@@ -50,25 +48,15 @@ def _short(cast: Cast) -> None:
     )
 
 
-def _busy(cast: Cast, **changes: Any) -> None:
+def _busy(cast: Cast, *, good: int = 38, failed: int = 2, first_seconds: float = 0.2) -> None:
     deployment = make_deployment(model=make_model(team=cast.team), state="active")
-    values: dict[str, Any] = {
-        "minute": now().replace(second=0, microsecond=0),
-        "model_id": deployment.model_id,
-        "deployment_id": deployment.id,
-        "key_id": "k",
-        "first_byte_buckets": buckets.empty(),
-        "duration_buckets": buckets.empty(),
-    }
-    UsageMinute.objects.create(**values, requests=38, status_class=2)
-    UsageMinute.objects.create(**{**values, "requests": 2, "status_class": 5} | changes)
+    make_requests(deployment, good, first_seconds=first_seconds)
+    make_requests(deployment, failed, status=503, first_seconds=first_seconds)
 
 
 def _slow(cast: Cast) -> None:
     limits_set(team=cast.team, error_share_percent=None, first_token_seconds=0.5)
-    counts = buckets.empty()
-    counts[-2] = 40
-    _busy(cast, first_byte_buckets=counts)
+    _busy(cast, first_seconds=0.6)
 
 
 def _failed_build(cast: Cast) -> None:
@@ -105,7 +93,7 @@ def _foreign_process(cast: Cast) -> None:
 CASES: dict[AlertKindName, Callable[[Cast], None]] = {
     AlertKindName.DEPLOYMENT_DOWN: _down,
     AlertKindName.DEPLOYMENT_SHORT: _short,
-    AlertKindName.ERROR_SHARE: lambda cast: _busy(cast, requests=3),
+    AlertKindName.ERROR_SHARE: lambda cast: _busy(cast, failed=3),
     AlertKindName.FIRST_TOKEN: _slow,
     AlertKindName.BUILD_FAILED: _failed_build,
     AlertKindName.BUILD_WAITING: _waiting_build,
@@ -137,10 +125,7 @@ def test_a_kind_fires_for_what_it_is_about(cast: Cast, kind: AlertKindName) -> N
 
 def test_an_error_share_at_its_limit_or_of_few_requests_is_none(cast: Cast) -> None:
     _busy(cast)
-    assert found() == {}
-    UsageMinute.objects.all().delete()
-    _busy(cast, requests=9)
-    UsageMinute.objects.filter(status_class=2).update(requests=10)
+    _busy(cast, good=10, failed=9)
     assert found() == {}
 
 

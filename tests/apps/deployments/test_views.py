@@ -1,13 +1,12 @@
 """The list of deployments, a deployment's page, and what can be asked of it."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from time_machine import TimeMachineFixture
 
 from apps.deployments.models import Deployment, Environment
-from apps.telemetry.models import UsageMinute
 from controlplane.domain.lifecycle import DeploymentState
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import (
@@ -17,6 +16,7 @@ from tests.factories import (
     make_finished_build,
     make_replica,
 )
+from tests.factories_traffic import make_requests
 from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
@@ -63,20 +63,14 @@ def test_numbers_say_their_window(
     time_machine.move_to(now, tick=False)
     cast = make_cast()
     deployment = make_deployment(team=cast.team)
-    for age in (3, 2):
-        UsageMinute.objects.create(
-            minute=now - timedelta(minutes=age),
-            model_id=deployment.model_id,
-            deployment_id=deployment.id,
-            key_id="key",
-            status_class=2,
-            requests=60,
-            completion_tokens=600,
-        )
+    for age in (180, 120):
+        make_requests(deployment, 60, age_seconds=age, completion_tokens=10, first_seconds=0.3)
     client = signed_in(cast.owner)
     page = folded(client.get(address(deployment)).content.decode())
     assert "120 requests; first token: streamed requests only" in page
-    assert "<dt>Time to first token, p90</dt><dd>–</dd>" in page
+    first = re.search(r"<dt>Time to first token, p90</dt><dd>([0-9.]+).ms</dd>", page)
+    assert first is not None
+    assert float(first[1]) == pytest.approx(300, rel=0.01)
 
 
 def test_the_page_leads_to_the_edit_of_its_config_and_draws_what_its_engines_measure() -> None:

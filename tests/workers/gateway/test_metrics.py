@@ -2,6 +2,9 @@
 
 import httpx
 import pytest
+from prometheus_client.openmetrics.parser import (
+    text_string_to_metric_families as openmetrics_families,
+)
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.waiting import DEADLINE_SECONDS
@@ -70,6 +73,20 @@ def test_requests_are_counted_by_deployment_and_status_class(house, http):
     assert found["gateway_request_duration_seconds_count", ""] == 3
     assert found["gateway_time_to_first_byte_seconds_bucket", "+Inf"] == 3
     assert found["gateway_request_duration_seconds_sum", ""] == 2.5
+
+
+def test_openmetrics_names_the_request_that_each_bucket_saw_last(serve, http):
+    gateway, _ = serve(answers)
+    sent = http.post(gateway.url + CHAT, json={})
+
+    accepted = {"authorization": f"Api-Key {METRICS_KEY}", "accept": "application/openmetrics-text"}
+    answer = http.get(f"{gateway.url}/metrics", headers=accepted)
+
+    assert answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
+    families = {each.name: each for each in openmetrics_families(answer.text)}
+    samples = families["gateway_request_duration_seconds"].samples
+    (named,) = (each.exemplar for each in samples if each.exemplar)
+    assert named.labels == {"request_id": sent.headers["x-request-id"]}
 
 
 def test_a_key_sees_the_metrics_of_its_own_team_only(serve, http):

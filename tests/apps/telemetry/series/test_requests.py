@@ -12,6 +12,7 @@ from apps.telemetry.models import SeriesBucket, SeriesDelta, SeriesLabels, Usage
 from apps.telemetry.series.names import Source, slots_of
 from apps.telemetry.series.percentiles import merged_percentiles
 from apps.telemetry.series.requests import STATUS_NAMES
+from apps.telemetry.series.running import totals_of
 from apps.telemetry.series.services import series_fold
 from controlplane import clock
 from tests.factories import make_gateway, make_model
@@ -60,6 +61,24 @@ def test_every_minute_of_usage_is_the_same_in_series(gateway: Gateway) -> None:
         send(gateway, journal, begin, *records[begin * 50 : begin * 50 + 50])  # its answer was lost
         series_fold()
     assert by_series() == by_usage()
+    assert by_running_sums() == by_usage_ever()
+
+
+def by_usage_ever() -> dict[tuple[str, ...], list[int]]:
+    found: dict[tuple[str, ...], list[int]] = {}
+    for (_, deployment, environment, _, status), counted in by_usage().items():
+        before = found.get((deployment, environment, status), [0] * len(COUNTED))
+        found[deployment, environment, status] = [*map(sum, zip(before, counted, strict=True))]
+    return found
+
+
+def by_running_sums() -> dict[tuple[str, ...], list[float]]:
+    totals = totals_of(Source.GATEWAY, team_id="")
+    return {
+        (each.deployment_id, each.environment, each.status_class):
+            [each.sums[SLOTS[name].sums] for name in COUNTED]
+        for each in totals
+    }  # fmt: skip
 
 
 def by_usage() -> dict[tuple[Any, ...], list[int]]:

@@ -1,0 +1,141 @@
+"""What was counted ever since: requests, times, sizes and tokens, from running sums of series."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from apps.accounts.models import Team
+from apps.deployments.metrics.shown import Shown
+from apps.telemetry.series.cells import Exemplar
+from apps.telemetry.series.names import Source
+from apps.telemetry.series.running import Total, totals_of
+from apps.telemetry.series.tallies import TALLIES, Tally
+from controlplane.domain.wire.exposition import Page, exemplar, histogram, labels_text, sample
+
+_BY_STATUS = (
+    ("baseten_end_to_end_response_time_seconds", "end_to_end_seconds",
+     "From request to last byte."),
+    ("baseten_time_to_first_byte_seconds", "time_to_first_token_seconds",
+     "From request to first byte, of streamed requests only."),
+    ("enginehouse_queue_seconds", "queue_seconds",
+     "From request until it was sent to a replica."),
+    ("baseten_request_size_bytes", "request_bytes", "Bodies of requests."),
+    ("baseten_response_size_bytes", "response_bytes", "Bodies of answers, as sent."),
+)  # fmt: skip
+_OF_TOKENS = (
+    ("baseten_llm_input_tokens_per_request", "prompt_tokens", "Prompt tokens."),
+    ("baseten_llm_output_tokens_per_request", "completion_tokens", "Answer tokens."),
+    ("baseten_llm_tokens_per_second_per_request", "tokens_per_second",
+     "Tokens a second after the first, of streamed requests."),
+    ("baseten_llm_kv_cache_hit_rate", "kv_cache_hit_ratio",
+     "Part of the prompt that the engine says it had in its cache."),
+)  # fmt: skip
+_TOKENS = (
+    ("baseten_llm_input_tokens_total", "prompt_tokens", "Prompt tokens."),
+    ("baseten_llm_output_tokens_total", "completion_tokens", "Answer tokens."),
+    ("enginehouse_llm_cached_input_tokens_total", "cached_prompt_tokens",
+     "Of prompt tokens, those that the engine says it had in its cache."),
+)  # fmt: skip
+_OF_ENGINES = (
+    ("baseten_llm_spec_decode_num_draft_tokens_total", "draft_tokens",
+     "Draft tokens that were verified."),
+    ("baseten_llm_spec_decode_num_accepted_tokens_total", "accepted_draft_tokens",
+     "Of them, those that were accepted."),
+    ("enginehouse_preemptions_total", "preemptions", "Requests that lost their KV cache."),
+)  # fmt: skip
+_OF_REPLICAS = (
+    ("baseten_container_restarts_total", "replica_failures",
+     "Replicas that ended by themselves, each of which another replaces."),
+    ("enginehouse_device_seconds_total", "device_seconds",
+     "Time that replicas held whole GPUs; a shared one counts by its part."),
+)  # fmt: skip
+
+
+def add_counted(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
+    """Add every metric that only grows."""
+    totals = [
+        each
+        for each in totals_of(Source.GATEWAY, team_id=team.id, with_exemplars=page.shows_exemplars)
+        if each.deployment_id in shown
+    ]
+    labelled = [(_by_status(shown[each.deployment_id], each), each) for each in totals]
+    name = "baseten_inference_requests_total"
+    requests = [sample(name, labels, each.sum_of(Source.GATEWAY, "requests") or 0)
+                for labels, each in labelled]  # fmt: skip
+    page.add(name, "counter", "Requests that ended.", requests)
+    for name, tally, words in _BY_STATUS:
+        lines = [_histogram(name, TALLIES[tally], labels, each) for labels, each in labelled]
+        page.add(name, "histogram", words, lines)
+    _add_tokens(page, shown, totals)
+    for source, metrics in ((Source.ENGINE, _OF_ENGINES), (Source.CONTROL_PLANE, _OF_REPLICAS)):
+        _add_counters(page, source, metrics, shown, list(totals_of(source, team_id=team.id)))
+
+
+def _by_status(deployment: Shown, total: Total) -> str:
+    status = f'status_code="{total.status_class}",is_async="false"'
+    return f"{deployment.labels(total.environment)},{status}"
+
+
+def _histogram(name: str, tally: Tally, labels: str, total: Total) -> str:
+    counts = tally.counts_in(total.tallies)
+    if not counts:
+        return ""
+    known = _exemplars(tally, total.exemplars) if total.exemplars else None
+    return histogram(name, labels, tally.bounds, counts, tally.sum_in(total.tallies), known)
+
+
+def _exemplars(tally: Tally, stored: Mapping[int, Exemplar]) -> Mapping[int, str]:
+    return {
+        place - tally.first: exemplar(each.request_id, each.value, each.at)
+        for place, each in stored.items()
+        if tally.first <= place < tally.sum_at
+    }
+
+
+def _add_tokens(page: Page, shown: Mapping[str, Shown], totals: Sequence[Total]) -> None:
+    by_place: dict[tuple[str, str], list[Total]] = defaultdict(list)
+    for total in totals:
+        by_place[total.deployment_id, total.environment].append(total)
+    labelled = [(shown[id].labels(environment), of_place)
+                for (id, environment), of_place in by_place.items()]  # fmt: skip
+    for name, series, words in _TOKENS:
+        lines = [sample(name, labels, _sum(of_place, series)) for labels, of_place in labelled]
+        page.add(name, "counter", words, lines)
+    for name, series, words in _OF_TOKENS:
+        tally = TALLIES[series]
+        lines = [_together(name, tally, labels, of_place) for labels, of_place in labelled]
+        page.add(name, "histogram", words, lines)
+
+
+def _sum(totals: Iterable[Total], series: str) -> float:
+    return sum(each.sum_of(Source.GATEWAY, series) or 0 for each in totals)
+
+
+def _together(name: str, tally: Tally, labels: str, totals: Sequence[Total]) -> str:
+    """Return one histogram of all classes of status."""
+    rows = [each.tallies for each in totals if tally.counts_in(each.tallies)]
+    if not rows:
+        return ""
+    counts = [sum(column) for column in zip(*map(tally.counts_in, rows), strict=True)]
+    return histogram(name, labels, tally.bounds, counts, sum(map(tally.sum_in, rows)))
+
+
+def _add_counters(
+    page: Page,
+    source: Source,
+    metrics: Sequence[tuple[str, str, str]],
+    shown: Mapping[str, Shown],
+    totals: Sequence[Total],
+) -> None:
+    for name, series, words in metrics:
+        told = ((each, each.sum_of(source, series)) for each in totals)
+        lines = [
+            sample(name, _of_replica(shown[each.deployment_id], each.replica_id), amount)
+            for each, amount in told
+            if amount is not None and each.deployment_id in shown
+        ]
+        page.add(name, "counter", words, lines)
+
+
+def _of_replica(deployment: Shown, replica_id: str) -> str:
+    named = f",{labels_text(('replica',), (replica_id,))}" if replica_id else ""
+    return f"{deployment.labels()}{named}"

