@@ -43,4 +43,4 @@ DELIVERY = {
     "next_attempt_at": None,
     "finished_at": "2026-11-27T16:40:02.904118Z",
 }
-LIMITS = {"error_share_percent": 5.0, "first_token_seconds": 2.5}
+LIMITS = {"error_share_percent": 5.0, "first_token_seconds": 2.5, "monthly_budget": "2000.00"}

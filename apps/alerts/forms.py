@@ -12,10 +12,13 @@ _LABELS = {Form.WEBHOOK: "Webhook", Form.SLACK: "Slack", Form.MAIL: "Mail"}
 
 
 class LimitsForm(forms.Form):
-    """From where on traffic is an alert; empty: not watched."""
+    """From where on traffic or cost is an alert; empty: not watched."""
 
     error_share_percent = forms.FloatField(required=False, min_value=0, max_value=100)
     first_token_seconds = forms.FloatField(required=False, min_value=0.001, max_value=3600)
+    monthly_budget = forms.DecimalField(
+        required=False, min_value=0, max_digits=12, decimal_places=2
+    )
 
 
 class ChannelForm(forms.Form):

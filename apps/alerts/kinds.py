@@ -42,6 +42,16 @@ ALERT_KINDS = (
         "is above the team's limit.",
     ),
     AlertKind(
+        name=_N.KV_CACHE_FULL,
+        label="KV cache full",
+        when="An engine has 95 % of its KV cache in use, and requests wait in it.",
+    ),
+    AlertKind(
+        name=_N.GPU_MEMORY,
+        label="GPU memory nearly full",
+        when="A GPU that a replica serves on has less than 2 % of its memory left.",
+    ),
+    AlertKind(
         name=_N.BUILD_FAILED,
         label="Build failed",
         when="The last build of a config has failed. It resolves when that build is retried or "
@@ -61,6 +71,11 @@ ALERT_KINDS = (
         name=_N.SPEND_LIMIT,
         label="Spend limit reached",
         when="An API key has used up its month's money, and is answered 402.",
+    ),
+    AlertKind(
+        name=_N.BUDGET,
+        label="Budget",
+        when="The team's GPUs have cost 80 % of its monthly budget (critical: all of it).",
     ),
     AlertKind(
         name=_N.NODE_SILENT,

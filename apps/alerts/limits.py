@@ -1,7 +1,8 @@
-"""From where on a team's traffic is an alert."""
+"""From where on a team's traffic or cost is an alert."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 from django.db import transaction
 
@@ -16,6 +17,7 @@ class Limits:
 
     error_share_percent: float | None = 5.0
     first_token_seconds: float | None = None
+    monthly_budget: Decimal | None = None
 
 
 def limits_of(*, team: Team) -> Limits:
@@ -30,16 +32,24 @@ def limits_by_team(**which: str) -> Mapping[str, Limits]:
 
 
 @transaction.atomic
-def limits_set(*, team: Team, **changes: float | None) -> Limits:
+def limits_set(*, team: Team, **changes: float | Decimal | None) -> Limits:
     """Return the team's limits with the changes."""
     before = limits_of(team=team)
     row, _ = AlertLimits.objects.update_or_create(team=team, defaults=changes)
     after = _limits(row)
-    audit("alert_limits.set", team, team=team, before=vars(before), after=vars(after))
+    audit("alert_limits.set", team, team=team, before=_told(before), after=_told(after))
     return after
+
+
+def _told(limits: Limits) -> dict[str, float | str | None]:
+    """Return them as the audit log keeps them."""
+    budget = limits.monthly_budget
+    return {**vars(limits), "monthly_budget": None if budget is None else str(budget)}
 
 
 def _limits(row: AlertLimits) -> Limits:
     return Limits(
-        error_share_percent=row.error_share_percent, first_token_seconds=row.first_token_seconds
+        error_share_percent=row.error_share_percent,
+        first_token_seconds=row.first_token_seconds,
+        monthly_budget=row.monthly_budget,
     )

@@ -143,13 +143,18 @@ class AlertDelivery(Leased):
 
 
 class AlertLimits(models.Model):
-    """From where on a team's traffic is an alert; None for what is not watched."""
+    """From where on a team's traffic or cost is an alert; None for what is not watched."""
 
     team = models.OneToOneField(
         Team, on_delete=models.CASCADE, primary_key=True, related_name="alert_limits"
     )
     error_share_percent = models.FloatField(null=True, default=5.0)
     first_token_seconds = models.FloatField(null=True)
+    monthly_budget = models.DecimalField(max_digits=12, decimal_places=2, null=True)
+    """What the team's GPUs may cost in a month before someone is told; it stops nothing."""
+    spent = models.DecimalField(max_digits=16, decimal_places=4, default=0, db_default=0)
+    """As measured last, in `spent_month`."""
+    spent_month = models.DateField(null=True)
     updated_at = StampField(auto_now=True)
 
     def __str__(self) -> str:

@@ -69,6 +69,13 @@ class AlertLimitsObject(serializers.Serializer[Any]):
     first_token_seconds = serializers.FloatField(
         allow_null=True, help_text="The p90 of the time to the first byte; null: not watched."
     )
+    monthly_budget = serializers.DecimalField(
+        max_digits=12,
+        decimal_places=2,
+        allow_null=True,
+        coerce_to_string=True,
+        help_text="What the team's GPUs may cost in a month; null: not watched.",
+    )
 
 
 @shown_as(examples.LIMITS)
@@ -86,4 +93,12 @@ class AlertLimitsBody(StrictSerializer):
         min_value=0.001,
         max_value=3600,
         help_text="The p90 of the time to the first byte; null: not watched.",
+    )
+    monthly_budget = serializers.DecimalField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_digits=12,
+        decimal_places=2,
+        help_text="What the team's GPUs may cost in a month; null: not watched.",
     )

@@ -5,6 +5,7 @@ import logging
 from celery import shared_task
 
 from apps.accounts.routes_version import routes_changes_prune
+from apps.alerts.budgets import budgets_measure
 from apps.alerts.pruning import alerts_prune
 from apps.deployments.metrics.sampling import series_sample
 from apps.deployments.nodes.failed_starts import failed_starts_prune
@@ -35,9 +36,10 @@ def fold(*, format: int, **unknown: object) -> None:
 
 @shared_task(name="telemetry.spend")
 def spend(*, format: int, **unknown: object) -> None:
-    """Add up the hours of GPUs, and stop keys that have used up their money."""
+    """Add up the hours of GPUs and what teams have spent; stop keys that used up their money."""
     _warn("telemetry.spend", unknown)
     device_time_record()
+    budgets_measure()
     if changed := spend_limits_apply():
         _log.info("%s keys reached what they may spend, or may go on", changed)
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+from apps.alerts.conditions.budgets import budget_conditions
 from apps.alerts.conditions.builds import build_conditions
 from apps.alerts.conditions.condition import Condition
 from apps.alerts.conditions.credentials import credential_conditions
 from apps.alerts.conditions.machines import machine_conditions
+from apps.alerts.conditions.memory import memory_conditions
 from apps.alerts.conditions.serving import serving_conditions
 from apps.alerts.conditions.traffic import traffic_conditions
 from controlplane.clock import Clock
@@ -13,8 +15,10 @@ from controlplane.clock import Clock
 _FAMILIES = (
     serving_conditions,
     traffic_conditions,
+    memory_conditions,
     build_conditions,
     credential_conditions,
+    budget_conditions,
     machine_conditions,
 )
 

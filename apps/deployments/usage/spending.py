@@ -96,6 +96,22 @@ def month_spend(*, key_ids: Sequence[str], now: datetime) -> dict[str, Decimal]:
     return {key_id: spent[key_id] for key_id in key_ids}
 
 
+def month_cost(*, team_id: str, now: datetime) -> Decimal:
+    """Return what the team's GPUs have cost since the month began, in UTC."""
+    first = now.astimezone(UTC).date().replace(day=1)
+    begin = datetime.combine(first, time(), UTC)
+    hours = DeviceHour.objects.filter(team_id=team_id, hour__gte=begin, hour__lte=now)
+    prices = _prices()
+    rows = hours.order_by().values_list("kind", "hour").annotate(Sum("seconds"))
+    return sum(
+        (
+            Decimal(str(seconds)) * _price_at(prices.get(kind, []), hour) / _SECONDS_PER_HOUR
+            for kind, hour, seconds in rows
+        ),
+        Decimal(0),
+    )
+
+
 def _add_hour(
     lines: dict[tuple[date, str], UsageLine],
     group_by: Grouping,

@@ -106,10 +106,10 @@ def test_the_page_keeps_what_was_typed_and_says_beside_the_field_what_is_wrong(c
 def test_limits_are_stored_and_an_empty_one_is_not_watched(cast: Cast) -> None:
     rest, browser = client_of(cast.member), signed_in(cast.member)
     assert rest.get("/v1/alert_limits")[1] == {
-        "error_share_percent": 5.0, "first_token_seconds": None,
+        "error_share_percent": 5.0, "first_token_seconds": None, "monthly_budget": None,
     }  # fmt: skip
     browser.post("/alerts/limits/", {"error_share_percent": "", "first_token_seconds": "2.5"})
     assert rest.get("/v1/alert_limits")[1] == {
-        "error_share_percent": None, "first_token_seconds": 2.5,
+        "error_share_percent": None, "first_token_seconds": 2.5, "monthly_budget": None,
     }  # fmt: skip
     assert rest.patch("/v1/alert_limits", {"error_share_percent": 101})[0] == 400

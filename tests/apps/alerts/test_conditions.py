@@ -2,16 +2,22 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 
 from apps.accounts.models import ApiKey
+from apps.alerts.budgets import budgets_measure
 from apps.alerts.conditions.condition import Condition
 from apps.alerts.conditions.finding import conditions_now
 from apps.alerts.limits import limits_set
+from apps.alerts.models import AlertLimits, Severity
 from apps.builds.models import Build
-from apps.fleet.models import Node
+from apps.deployments.models import Replica
+from apps.fleet.models import DevicePrice, Node
 from apps.secrets.models import Secret
+from apps.telemetry.models import DeviceHour
+from apps.ui.formats import THIN_SPACE
 from controlplane.clock import SYSTEM, now
 from controlplane.domain.alert_kinds import AlertKindName
 from tests.factories import (
@@ -21,7 +27,9 @@ from tests.factories import (
     make_cast,
     make_deployment,
     make_device,
+    make_lease,
     make_model,
+    make_replica,
 )
 from tests.factories_serving import listened, make_serving_node
 from tests.factories_traffic import make_requests
@@ -57,6 +65,31 @@ def _busy(cast: Cast, *, good: int = 38, failed: int = 2, first_seconds: float =
 def _slow(cast: Cast) -> None:
     limits_set(team=cast.team, error_share_percent=None, first_token_seconds=0.5)
     _busy(cast, first_seconds=0.6)
+
+
+def _full_cache(cast: Cast) -> None:
+    deployment = make_deployment(model=make_model(team=cast.team), state="active")
+    make_replica(
+        deployment=deployment, node=make_serving_node(name="gpu-1"),
+        metrics={"kv_cache_used_ratio": 0.951, "requests_waiting": 4.0},
+    )  # fmt: skip
+
+
+def _full_device(cast: Cast) -> None:
+    deployment, node = make_deployment(model=make_model(team=cast.team)), make_serving_node()
+    replica = make_replica(deployment=deployment, node=node)
+    gpu = make_device(node=node, kind="H100", memory_bytes=80 * 1024**3, used_bytes=79 * 1024**3)
+    make_lease(device=gpu, holder=f"replica:{replica.id}")
+
+
+def _spent_budget(cast: Cast, *, hours: float = 9) -> None:
+    limits_set(team=cast.team, monthly_budget=Decimal(20))
+    DevicePrice.objects.create(kind="H100", per_hour=2, since=now() - timedelta(days=40))
+    DeviceHour.objects.create(
+        hour=now().replace(minute=0, second=0, microsecond=0), team_id=cast.team.id, kind="H100",
+        deployment_id="d", model_id="m", seconds=hours * 3600,
+    )  # fmt: skip
+    budgets_measure()
 
 
 def _failed_build(cast: Cast) -> None:
@@ -95,10 +128,13 @@ CASES: dict[AlertKindName, Callable[[Cast], None]] = {
     AlertKindName.DEPLOYMENT_SHORT: _short,
     AlertKindName.ERROR_SHARE: lambda cast: _busy(cast, failed=3),
     AlertKindName.FIRST_TOKEN: _slow,
+    AlertKindName.KV_CACHE_FULL: _full_cache,
+    AlertKindName.GPU_MEMORY: _full_device,
     AlertKindName.BUILD_FAILED: _failed_build,
     AlertKindName.BUILD_WAITING: _waiting_build,
     AlertKindName.SECRET_EXPIRY: _ending_secret,
     AlertKindName.SPEND_LIMIT: _spent_key,
+    AlertKindName.BUDGET: _spent_budget,
     AlertKindName.NODE_SILENT: _silent_node,
     AlertKindName.DEVICE_MEMORY: _foreign_process,
 }
@@ -127,6 +163,30 @@ def test_an_error_share_at_its_limit_or_of_few_requests_is_none(cast: Cast) -> N
     _busy(cast)
     _busy(cast, good=10, failed=9)
     assert found() == {}
+
+
+def test_a_cache_that_is_full_and_keeps_nobody_waiting_is_none(cast: Cast) -> None:
+    _full_cache(cast)
+    Replica.objects.update(metrics={"kv_cache_used_ratio": 0.99, "requests_waiting": 0})
+    assert found() == {}
+    Replica.objects.update(metrics=None)
+    assert found() == {}
+
+
+def test_a_budget_is_told_of_when_it_is_near_and_worse_when_it_is_gone(cast: Cast) -> None:
+    _spent_budget(cast, hours=7.9)
+    assert found() == {}
+    DeviceHour.objects.update(seconds=8 * 3600)
+    budgets_measure()
+    near = found()[AlertKindName.BUDGET]
+    assert near.severity == Severity.WARNING
+    assert "have cost 16.00" in near.sentence
+    assert f"80{THIN_SPACE}% of it; the budget of a month is 20.00" in near.sentence
+    DeviceHour.objects.update(seconds=10 * 3600)
+    budgets_measure()
+    assert found()[AlertKindName.BUDGET].severity == Severity.CRITICAL
+    AlertLimits.objects.update(spent_month=now().date().replace(day=1) - timedelta(days=1))
+    assert found() == {}  # a new month has begun
 
 
 def test_a_failed_build_is_over_with_the_next_one_of_its_config(cast: Cast) -> None:
