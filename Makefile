@@ -33,7 +33,7 @@ SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
 ORDER := $(if $(SEED),--randomly-seed=$(SEED))
 LINTERS := lint-types lint-style lint-imports lint-templates lint-security
 
-.PHONY: help demo up stop-engines test test-fast test-long test-stress test-hygiene test-oldest containers lint audit format screenshots docs chromium clean $(LINTERS)
+.PHONY: help demo up stop-engines test test-fast test-long test-stress test-hygiene test-oldest containers lint audit format screenshots docs chromium prometheus clean $(LINTERS)
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -114,6 +114,9 @@ docs: $(DOCS)/.made  ## build the documentation as a site in site/; a broken lin
 	@$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet --builder html \
 		--conf-dir docs/site --doctree-dir $(DOCS)/doctrees . site
 	@echo "The documentation is in site/index.html"
+
+prometheus:  ## unpack promtool into .prometheus, for the test of rules and dashboards
+	@.ci/prometheus
 
 chromium:
 	@.ci/chromium
