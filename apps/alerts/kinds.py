@@ -96,6 +96,12 @@ ALERT_KINDS = (
         of_installation=True,
     ),
     AlertKind(
+        name=_N.ARTIFACT_STORE,
+        label="Artifact store unusable",
+        when="The control worker's last look at the artifact store failed.",
+        of_installation=True,
+    ),
+    AlertKind(
         name=_N.DATABASE_FULL,
         label="Database full",
         when="The database's disk refused a write.",

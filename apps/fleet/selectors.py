@@ -6,7 +6,17 @@ What was silent for `SILENT_SECONDS`, in which it was listened without a gap, co
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
-from django.db.models import DateTimeField, Exists, Min, Prefetch, Q, QuerySet, Subquery, Value
+from django.db.models import (
+    Count,
+    DateTimeField,
+    Exists,
+    Min,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
 from django.db.models.functions import Coalesce, Now
 
 from apps.fleet.credentials import hash_of
@@ -69,6 +79,15 @@ def node_list() -> QuerySet[Node]:
 def nodes_alive() -> QuerySet[Node]:
     """Return the nodes that are not silent."""
     return Node.objects.filter(_heard("last_heartbeat_at"), removed_at=None)
+
+
+def node_counts() -> dict[str, int]:
+    """Return how many nodes are alive, and how many are silent."""
+    present = Node.objects.filter(removed_at=None)
+    is_alive = _heard("last_heartbeat_at")
+    return present.aggregate(
+        alive=Count("id", filter=is_alive), silent=Count("id", filter=~is_alive)
+    )
 
 
 def nodes_heard_lately() -> QuerySet[Node]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from apps.accounts.models import Team
 from apps.secrets.models import Secret
-from apps.secrets.selectors import days_until, secret_test_list, secrets_ending
+from apps.secrets.selectors import days_until, secret_test_list
 from apps.secrets.services.redaction import unreadable_secrets
 from apps.secrets.usage import Use, opened_by, uses_of
 from apps.ui import tones
@@ -72,20 +72,6 @@ def secret_rows(team: Team, secrets: Sequence[Secret]) -> Sequence[SecretRow]:
     return [
         SecretRow(secret=secret, uses=uses[secret.name], is_readable=secret.id not in unreadable)
         for secret in secrets
-    ]
-
-
-def ending_secrets(team: Team) -> Sequence[Mapping[str, Any]]:
-    """Return the secrets that have expired or soon will, the next to end first."""
-    return [
-        {
-            "id": secret.id,
-            "name": secret.name,
-            "expires_at": secret.expires_at,
-            "is_expired": expiry_state(secret) == "expired",
-        }
-        for secret in secrets_ending(team=team)
-        if expiry_state(secret) != "later"
     ]
 
 

@@ -18,5 +18,6 @@ class AlertKindName(StrEnum):
     NODE_SILENT = "node_silent"
     DEVICE_MEMORY = "device_memory"
     DISK_FULL = "disk_full"
+    ARTIFACT_STORE = "artifact_store"
     DATABASE_FULL = "database_full"
     CLOCK_APART = "clock_apart"

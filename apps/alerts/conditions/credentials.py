@@ -32,7 +32,9 @@ def _of_secret(secret: Secret) -> Condition:
         team_id=secret.team_id,
         severity=Severity.CRITICAL if is_over else Severity.WARNING,
         sentence=f"The secret `{secret.name}` {when} (UTC).",
-        hint="Store a new value, or change its expiry.",
+        hint="No build starts with it. Store a new value, or change its expiry."
+        if is_over
+        else "Store a new value before builds stop, or change its expiry.",
         path=reverse("secrets:secret", args=[secret.id]),
     )
 

@@ -7,6 +7,7 @@ from django.urls import reverse
 from apps.alerts.conditions.condition import Condition
 from apps.alerts.conditions.troubles import troubles
 from apps.alerts.models import Severity
+from apps.builds.selectors import store_check
 from apps.fleet.models import Device, DeviceLease, Node
 from apps.fleet.selectors import nodes_alive, nodes_silent
 from controlplane.clock import Clock
@@ -19,6 +20,7 @@ def machine_conditions(_clock: Clock) -> Iterator[Condition]:
         yield _silent(node)
     for device in _used_by_others():
         yield _taken(device)
+    yield from _store()
     for trouble in troubles():
         yield Condition(
             kind=AlertKindName(trouble.code),
@@ -42,6 +44,22 @@ def _silent(node: Node) -> Condition:
         path=reverse("fleet:list"),
         began_at=node.last_heartbeat_at,
     )
+
+
+def _store() -> Iterator[Condition]:
+    check = store_check()
+    if check is not None and check.failure is not None:
+        yield Condition(
+            kind=AlertKindName.ARTIFACT_STORE,
+            subject="store",
+            team_id=None,
+            severity=Severity.CRITICAL,
+            sentence="The artifact store cannot be used, so builds and starts fail; what runs goes "
+            f"on. {check.failure['sentence']}",
+            hint=check.failure.get("hint") or "",
+            path=reverse("fleet:list"),
+            began_at=check.since,
+        )
 
 
 def _used_by_others() -> list[Device]:

@@ -96,18 +96,16 @@ def month_spend(*, key_ids: Sequence[str], now: datetime) -> dict[str, Decimal]:
     return {key_id: spent[key_id] for key_id in key_ids}
 
 
-def month_cost(*, team_id: str, now: datetime) -> Decimal:
-    """Return what the team's GPUs have cost since the month began, in UTC."""
-    first = now.astimezone(UTC).date().replace(day=1)
-    begin = datetime.combine(first, time(), UTC)
-    hours = DeviceHour.objects.filter(team_id=team_id, hour__gte=begin, hour__lte=now)
+def month_cost(*, team: Team, now: datetime) -> Decimal | None:
+    """Return what a team's GPUs have cost since the month began, in UTC; None without any price."""
     prices = _prices()
-    rows = hours.order_by().values_list("kind", "hour").annotate(Sum("seconds"))
+    if not prices:
+        return None
+    begin = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    hours = DeviceHour.objects.filter(team_id=team.id, hour__gte=begin)
+    by_hour = hours.values_list("hour", "kind").annotate(Sum("seconds")).order_by()
     return sum(
-        (
-            Decimal(str(seconds)) * _price_at(prices.get(kind, []), hour) / _SECONDS_PER_HOUR
-            for kind, hour, seconds in rows
-        ),
+        (_cost(seconds, _price_at(prices.get(kind, []), hour)) for hour, kind, seconds in by_hour),
         Decimal(0),
     )
 
@@ -189,8 +187,12 @@ def _costs(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, _
             (row.hour, row.deployment_id), _Cost(model_id=row.model_id, team_id=row.team_id)
         )
         price = _price_at(prices.get(row.kind, []), row.hour)
-        cost.money += Decimal(str(row.seconds)) * price / _SECONDS_PER_HOUR
+        cost.money += _cost(row.seconds, price)
     return found
+
+
+def _cost(seconds: float, price_per_hour: Decimal) -> Decimal:
+    return Decimal(str(seconds)) * price_per_hour / _SECONDS_PER_HOUR
 
 
 def _prices() -> Mapping[str, list[tuple[datetime, Decimal]]]:

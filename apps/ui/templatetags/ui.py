@@ -1,7 +1,7 @@
 """Tags and filters of every page: states, times, sizes, copy buttons, memory bars."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -104,6 +104,32 @@ def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
         )
         at += width
     return {"parts": parts, "device_bytes": device, "free_bytes": per_gpu.get("free_bytes")}
+
+
+@register.inclusion_tag("ui/_trend.html")
+def trend(values: Sequence[float | None], what: str) -> dict[str, Any]:
+    """Show values in a row as a line that breaks where nothing was measured."""
+    known = [each for each in values if each is not None]
+    return {
+        "path": _trend_path(values, max([*known, 0.0])),
+        "words": f"{what}: {formats.rate(min(known))} to {formats.rate(max(known))}" if known
+        else f"{what}: nothing measured",
+    }  # fmt: skip
+
+
+def _trend_path(values: Sequence[float | None], highest: float) -> str:
+    """Return it as the data of an SVG path, 100 wide and 20 high."""
+    steps, pen = [], "M"
+    width = 100 / max(1, len(values) - 1)
+    for place, value in enumerate(values):
+        if value is None:
+            pen = "M"
+            continue
+        y = 19 - 18 * value / highest if highest else 19
+        # A lone point is drawn too: a line of no length has round ends.
+        steps.append(f"{pen}{place * width:.1f} {y:.1f}" + ("h0" if pen == "M" else ""))
+        pen = "L"
+    return "".join(steps)
 
 
 @register.filter

@@ -13,13 +13,14 @@ from apps.alerts.conditions.finding import conditions_now
 from apps.alerts.limits import limits_set
 from apps.alerts.models import AlertLimits, Severity
 from apps.builds.models import Build
-from apps.deployments.models import Replica
-from apps.fleet.models import DevicePrice, Node
+from apps.builds.services.store_check import store_checked
+from apps.fleet.models import Node
 from apps.secrets.models import Secret
 from apps.telemetry.models import DeviceHour
 from apps.ui.formats import THIN_SPACE
 from controlplane.clock import SYSTEM, now
 from controlplane.domain.alert_kinds import AlertKindName
+from controlplane.domain.failures.registry import artifacts
 from tests.factories import (
     Cast,
     make_api_key,
@@ -123,6 +124,10 @@ def _foreign_process(cast: Cast) -> None:
     make_device(node=node, kind="H100", used_bytes=20 * 1024**3)
 
 
+def _unusable_store(_cast: Cast) -> None:
+    store_checked(artifacts.NO_BUCKET.failure(endpoint="s3", bucket="b", setting="set it"))
+
+
 CASES: dict[AlertKindName, Callable[[Cast], None]] = {
     AlertKindName.DEPLOYMENT_DOWN: _down,
     AlertKindName.DEPLOYMENT_SHORT: _short,
@@ -137,6 +142,7 @@ CASES: dict[AlertKindName, Callable[[Cast], None]] = {
     AlertKindName.BUDGET: _spent_budget,
     AlertKindName.NODE_SILENT: _silent_node,
     AlertKindName.DEVICE_MEMORY: _foreign_process,
+    AlertKindName.ARTIFACT_STORE: _unusable_store,
 }
 IN_TEST_TROUBLES = {
     AlertKindName.DISK_FULL,

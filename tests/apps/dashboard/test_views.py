@@ -1,5 +1,6 @@
 """The overview and the probes."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -21,9 +22,11 @@ from tests.factories import (
     make_config,
     make_deployment,
     make_device,
+    make_model,
     make_replica,
     make_revision,
 )
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -42,7 +45,7 @@ def test_an_empty_overview_leads_to_a_first_answer() -> None:
 def test_the_overview_says_what_is_wrong_with_its_cause() -> None:
     cast = make_cast()
     failure = {"code": "EHF-OFFLINE", "blame": "machine", "sentence": "The hub did not answer."}
-    make_build(team=cast.team, state=BuildState.FAILED, failure=failure)
+    make_build(team=cast.team, state=BuildState.FAILED, failure=failure, finished_at=clock.now())
     make_deployment(team=cast.team)
     make_device(kind="H100")
     page = signed_in(cast.owner).get("/").content.decode()
@@ -89,10 +92,32 @@ def test_the_first_steps_go_when_they_are_hidden_by_whoever_hid_them() -> None:
     assert "Get started" in signed_in(cast.member).get("/").content.decode()
 
 
+def test_the_tab_tells_of_incidents_in_its_title_and_a_poll_renews_it() -> None:
+    cast = make_cast()
+    page = signed_in(cast.owner)
+    assert "<title>Overview · Enginehouse</title>" in folded(page.get("/").content.decode())
+    make_deployment(team=cast.team, state="unhealthy", environment="production")
+    title = "<title>✕ critical · 1 incident · Overview · Enginehouse</title>"
+    assert title in folded(page.get("/").content.decode())
+    assert title in folded(page.get("/", headers={"HX-Request": "true"}).content.decode())
+
+
+def test_production_is_listed_with_what_is_ready_and_those_in_trouble_first() -> None:
+    cast = make_cast()
+    for name, state in (("a", "active"), ("b", "inactive"), ("c", "unhealthy")):
+        model = make_model(team=cast.team, name=name)
+        make_deployment(model=model, name=name, state=state, environment="production")
+    make_deployment(team=cast.team, name="beside")
+    page = folded(signed_in(cast.owner).get("/").content.decode())
+    table = page[page.index("production-title") :]
+    assert re.findall(r"<small>(\w+)</small>", table) == ["c", "a", "b"]
+    assert "0 of 1" in table
+
+
 def test_an_outsider_sees_nothing_of_it() -> None:
     cast = make_cast()
     failure = {"code": "EHF-OFFLINE", "blame": "machine", "sentence": "The hub did not answer."}
-    make_build(team=cast.team, state=BuildState.FAILED, failure=failure)
+    make_build(team=cast.team, state=BuildState.FAILED, failure=failure, finished_at=clock.now())
     assert "The hub did not answer." not in signed_in(cast.outsider).get("/").content.decode()
 
 
@@ -126,7 +151,7 @@ def test_the_overview_takes_the_committed_number_of_queries() -> None:
     cast = make_cast()
     for _ in range(6):
         make_build(team=cast.team)
-        make_deployment(team=cast.team)
+        make_deployment(team=cast.team, environment="production")
     assert queries_of(signed_in(cast.owner), "/") == committed_queries("overview")
 
 

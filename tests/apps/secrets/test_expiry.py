@@ -87,10 +87,10 @@ def test_the_pages_say_what_ends(cast: Cast) -> None:
     secret = stored(cast, days=3)
     page = signed_in(cast.member)
     assert "soon" in page.get("/secrets/").content.decode()
-    assert "expires soon" in page.get("/").content.decode()
+    assert "before builds stop" in page.get("/").content.decode()
     stored(cast, days=-3)
     assert "expired" in page.get("/secrets/").content.decode()
-    assert "has expired: no build starts with it" in page.get("/").content.decode()
+    assert "No build starts with it" in page.get("/").content.decode()
     assert "expired" in page.get(f"/secrets/{secret.id}/").content.decode()
     assert "team_token" not in signed_in(cast.outsider).get("/").content.decode()
 

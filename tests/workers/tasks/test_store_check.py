@@ -43,7 +43,7 @@ def test_a_store_that_cannot_be_used_stands_on_overview_and_settings_until_it_ca
         check(format=1)
     for page in (member.get("/"), admin.get("/settings/")):
         text = page.content.decode()
-        assert "The artifact store cannot be used since" in text
+        assert "The artifact store cannot be used" in text
         assert "<code>s3:PutObject</code>" in text
         assert bucket.secret not in text
     told = admin.get("/v1/settings").json()["storage"]

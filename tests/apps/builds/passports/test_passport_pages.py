@@ -72,7 +72,7 @@ def test_the_page_says_everything_that_the_passport_holds(cast: "Cast") -> None:
     ):
         assert said in page, said
     assert "nothing here has run this artifact" not in page
-    assert 'aria-current="page">Builds' in page
+    assert 'aria-current="page">Artifacts' in page
 
 
 def test_an_fp4_artifact_says_that_nothing_here_has_run_it(cast: "Cast") -> None:

@@ -1,0 +1,101 @@
+"""The sidebar: every place of the product by group, who sees it, and which pages are part of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Audience(StrEnum):
+    """Who is shown a place; what may be done there, its pages decide."""
+
+    EVERYBODY = "everybody"
+    TEAM_ADMINS = "team_admins"
+    ORGANISATION_ADMINS = "organisation_admins"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """One entry of the sidebar."""
+
+    name: str
+    route: str
+    pages: Sequence[str] = ()
+    """What else is part of it: routes, or namespaces whose other routes all are."""
+    audience: Audience = Audience.EVERYBODY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    name: str
+    """Blank for what stands above all groups."""
+    places: Sequence[Place]
+
+
+_TEAM_ADMINS, _ORGANISATION_ADMINS = Audience.TEAM_ADMINS, Audience.ORGANISATION_ADMINS
+_NODE_PAGES = ("fleet", "node_page", "node_remove", "node_clear_failed_starts")
+_KEY_PAGES = ("accounts:key_create", "accounts:key_revoke")
+_BUILD = (
+    Place(name="Configs", route="configs:list", pages=("configs",)),
+    Place(name="Calibration data", route="calibration_sets:list", pages=("calibration_sets",)),
+    Place(name="Builds", route="builds:list", pages=("builds",)),
+    Place(name="Artifacts", route="artifacts:list", pages=("artifacts",)),
+)
+_SERVE = (
+    Place(name="Models", route="deployments:list", pages=("deployments",)),
+    Place(name="Usage", route="usage", pages=("set_price",)),
+)
+_INFRASTRUCTURE = (
+    Place(name="Nodes", route="fleet:list", pages=_NODE_PAGES),
+    Place(name="Runtimes", route="dashboard:runtimes"),
+)
+_ADMIN = (
+    Place(name="Secrets", route="secrets:list", pages=("secrets",)),
+    Place(name="API keys", route="accounts:keys", pages=_KEY_PAGES),
+    Place(name="People", route="accounts:people", pages=("accounts",)),
+    Place(
+        name="Audit", route="accounts:audit", pages=("accounts:audit_export",),
+        audience=_TEAM_ADMINS,
+    ),
+    Place(
+        name="Remote code", route="remote_code:list", pages=("remote_code",),
+        audience=_ORGANISATION_ADMINS,
+    ),
+    Place(name="Settings", route="dashboard:settings", audience=_ORGANISATION_ADMINS),
+)  # fmt: skip
+_REFERENCE = (
+    Place(name="Config fields", route="dashboard:config_reference"),
+    Place(name="Rules", route="dashboard:rules"),
+    Place(name="REST API", route="dashboard:rest", pages=("dashboard:rest_operation",)),
+)
+GROUPS: Sequence[Group] = (
+    Group(
+        name="",
+        places=(
+            Place(name="Overview", route="dashboard:overview"),
+            Place(name="Alerts", route="alerts:list", pages=("alerts",)),
+        ),
+    ),
+    Group(name="Build", places=_BUILD),
+    Group(name="Serve", places=_SERVE),
+    Group(name="Infrastructure", places=_INFRASTRUCTURE),
+    Group(name="Admin", places=_ADMIN),
+    Group(name="Reference", places=_REFERENCE),
+)
+_OF_NO_PLACE = ("account", "begin_two_steps", "confirm_two_steps")
+_BY_PAGE: Mapping[str, Place | None] = {
+    **{
+        page: place
+        for group in GROUPS
+        for place in group.places
+        for page in (place.route, *place.pages)
+    },
+    # What is somebody's own is part of no place.
+    **{f"accounts:{name}": None for name in _OF_NO_PLACE},
+}
+
+
+def place_of(route: str) -> Place | None:
+    """Return the place that a page is part of."""
+    if route in _BY_PAGE:
+        return _BY_PAGE[route]
+    return _BY_PAGE.get(route.partition(":")[0])
