@@ -8,10 +8,12 @@ from apps.dashboard.installation.views import installation
 from apps.dashboard.rest_reference.views import rest_index, rest_operation
 from apps.dashboard.runtimes.api import RuntimeDetailView, RuntimeListView
 from apps.dashboard.runtimes.views import runtimes
+from apps.dashboard.search.views import search
 
 app_name = "dashboard"
 urlpatterns: list[URLPattern] = [
     path("", views.overview, name="overview"),
+    path("search/", search, name="search"),
     path("rules/", rule_pages.rules, name="rules"),
     path("runtimes/", runtimes, name="runtimes"),
     path("docs/config/", config_reference.config_reference, name="config_reference"),

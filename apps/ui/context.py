@@ -1,13 +1,11 @@
 """What every page's frame needs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest
 
-from apps.ui.navigation import GROUPS, Audience, Place, place_of
-
-_TEAM_ADMIN = "admin"
+from apps.ui.navigation import GROUPS, Place, audiences_of, place_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +18,7 @@ class Shown:
 
 def shell(request: HttpRequest) -> dict[str, object]:
     """Return the values that `base.html` reads."""
-    audiences = frozenset(_audiences(request))
+    audiences = audiences_of(getattr(request, "user", None))
     match = request.resolver_match
     return {
         "sidebar": [
@@ -30,13 +28,3 @@ def shell(request: HttpRequest) -> dict[str, object]:
         ],
         "current_place": place_of(match.view_name) if match else None,
     }
-
-
-def _audiences(request: HttpRequest) -> Iterator[Audience]:
-    yield Audience.EVERYBODY
-    user = getattr(request, "user", None)
-    is_admin = getattr(user, "is_admin", False)
-    if is_admin or getattr(user, "role_in_team", "") == _TEAM_ADMIN:
-        yield Audience.TEAM_ADMINS
-    if is_admin:
-        yield Audience.ORGANISATION_ADMINS

@@ -31,6 +31,7 @@ class Group:
     places: Sequence[Place]
 
 
+_TEAM_ADMIN = "admin"
 _TEAM_ADMINS, _ORGANISATION_ADMINS = Audience.TEAM_ADMINS, Audience.ORGANISATION_ADMINS
 _NODE_PAGES = ("fleet", "node_page", "node_remove", "node_clear_failed_starts")
 _KEY_PAGES = ("accounts:key_create", "accounts:key_revoke")
@@ -92,6 +93,17 @@ _BY_PAGE: Mapping[str, Place | None] = {
     # What is somebody's own is part of no place.
     **{f"accounts:{name}": None for name in _OF_NO_PLACE},
 }
+
+
+def audiences_of(user: object) -> frozenset[Audience]:
+    """Return which places somebody is shown."""
+    is_admin = getattr(user, "is_admin", False)
+    is_team_admin = is_admin or getattr(user, "role_in_team", "") == _TEAM_ADMIN
+    return frozenset(
+        [Audience.EVERYBODY]
+        + [Audience.TEAM_ADMINS] * is_team_admin
+        + [Audience.ORGANISATION_ADMINS] * is_admin
+    )
 
 
 def place_of(route: str) -> Place | None:

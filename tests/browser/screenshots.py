@@ -72,6 +72,7 @@ def pages_of(stage: Stage) -> dict[str, str]:
     deployment = stage.deployment
     return {
         "overview": "/",
+        "search": "/search/?q=smol",
         "configs": "/configs/",
         "calibration-data": "/calibration-sets/",
         "calibration-set": f"/calibration-sets/{stage.team.calibration_sets.get().id}/",

@@ -1,0 +1,1 @@
+"""One search over pages, configs, models, builds, nodes and secrets, by name."""
