@@ -11,6 +11,7 @@ COPY apps apps
 COPY workers workers
 COPY templates templates
 COPY static static
+COPY docs docs
 RUN useradd --system --create-home enginehouse && mkdir /data /artifacts \
     && chown enginehouse /data /artifacts && chmod 2777 /artifacts
 USER enginehouse

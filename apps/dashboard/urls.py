@@ -1,8 +1,9 @@
 """Addresses of the overview and of the probes."""
 
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, re_path
 
 from apps.dashboard import config_reference, rule_pages, views
+from apps.dashboard.docs.views import document
 from apps.dashboard.installation.api import InstallationView
 from apps.dashboard.installation.views import installation
 from apps.dashboard.rest_reference.views import rest_index, rest_operation
@@ -16,6 +17,8 @@ urlpatterns: list[URLPattern] = [
     path("search/", search, name="search"),
     path("rules/", rule_pages.rules, name="rules"),
     path("runtimes/", runtimes, name="runtimes"),
+    path("docs/", document, name="docs"),
+    re_path(r"^docs/(?P<path>[\w/-]+\.md)$", document, name="document"),
     path("docs/config/", config_reference.config_reference, name="config_reference"),
     path("schemas/config.json", config_reference.schema, name="config_schema"),
     path("docs/rest/", rest_index, name="rest"),

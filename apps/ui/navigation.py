@@ -22,6 +22,8 @@ class Place:
     pages: Sequence[str] = ()
     """What else is part of it: routes, or namespaces whose other routes all are."""
     audience: Audience = Audience.EVERYBODY
+    document: str = ""
+    """What is written about it, by its path below `docs/`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,44 +38,62 @@ _TEAM_ADMINS, _ORGANISATION_ADMINS = Audience.TEAM_ADMINS, Audience.ORGANISATION
 _NODE_PAGES = ("fleet", "node_page", "node_remove", "node_clear_failed_starts")
 _KEY_PAGES = ("accounts:key_create", "accounts:key_revoke")
 _BUILD = (
-    Place(name="Configs", route="configs:list", pages=("configs",)),
-    Place(name="Calibration data", route="calibration_sets:list", pages=("calibration_sets",)),
-    Place(name="Builds", route="builds:list", pages=("builds",)),
-    Place(name="Artifacts", route="artifacts:list", pages=("artifacts",)),
+    Place(name="Configs", route="configs:list", pages=("configs",), document="config.md"),
+    Place(
+        name="Calibration data",
+        route="calibration_sets:list",
+        pages=("calibration_sets",),
+        document="quantization.md",
+    ),
+    Place(name="Builds", route="builds:list", pages=("builds",), document="builds.md"),
+    Place(name="Artifacts", route="artifacts:list", pages=("artifacts",), document="builds.md"),
 )
 _SERVE = (
-    Place(name="Models", route="deployments:list", pages=("deployments",)),
-    Place(name="Usage", route="usage", pages=("set_price",)),
+    Place(name="Models", route="deployments:list", pages=("deployments",), document="serving.md"),
+    Place(name="Usage", route="usage", pages=("set_price",), document="keys_and_usage.md"),
 )
 _INFRASTRUCTURE = (
-    Place(name="Nodes", route="fleet:list", pages=_NODE_PAGES),
-    Place(name="Runtimes", route="dashboard:runtimes"),
+    Place(name="Nodes", route="fleet:list", pages=_NODE_PAGES, document="nodes.md"),
+    Place(name="Runtimes", route="dashboard:runtimes", document="runtimes.md"),
 )
 _ADMIN = (
-    Place(name="Secrets", route="secrets:list", pages=("secrets",)),
-    Place(name="API keys", route="accounts:keys", pages=_KEY_PAGES),
-    Place(name="People", route="accounts:people", pages=("accounts",)),
+    Place(name="Secrets", route="secrets:list", pages=("secrets",), document="secrets.md"),
+    Place(name="API keys", route="accounts:keys", pages=_KEY_PAGES, document="keys_and_usage.md"),
+    Place(name="People", route="accounts:people", pages=("accounts",), document="people.md"),
     Place(
         name="Audit", route="accounts:audit", pages=("accounts:audit_export",),
-        audience=_TEAM_ADMINS,
+        audience=_TEAM_ADMINS, document="people.md",
     ),
     Place(
         name="Remote code", route="remote_code:list", pages=("remote_code",),
-        audience=_ORGANISATION_ADMINS,
+        audience=_ORGANISATION_ADMINS, document="security.md",
     ),
-    Place(name="Settings", route="dashboard:settings", audience=_ORGANISATION_ADMINS),
+    Place(
+        name="Settings", route="dashboard:settings",
+        audience=_ORGANISATION_ADMINS, document="settings.md",
+    ),
 )  # fmt: skip
 _REFERENCE = (
-    Place(name="Config fields", route="dashboard:config_reference"),
-    Place(name="Rules", route="dashboard:rules"),
-    Place(name="REST API", route="dashboard:rest", pages=("dashboard:rest_operation",)),
+    Place(name="Documentation", route="dashboard:docs", pages=("dashboard:document",)),
+    Place(name="Config fields", route="dashboard:config_reference", document="config.md"),
+    Place(name="Rules", route="dashboard:rules", document="checks.md"),
+    Place(
+        name="REST API",
+        route="dashboard:rest",
+        pages=("dashboard:rest_operation",),
+        document="rest.md",
+    ),
 )
 GROUPS: Sequence[Group] = (
     Group(
         name="",
         places=(
-            Place(name="Overview", route="dashboard:overview"),
-            Place(name="Alerts", route="alerts:list", pages=("alerts",)),
+            Place(
+                name="Overview",
+                route="dashboard:overview",
+                document="guide/first_model_on_a_cpu.md",
+            ),
+            Place(name="Alerts", route="alerts:list", pages=("alerts",), document="alerts.md"),
         ),
     ),
     Group(name="Build", places=_BUILD),

@@ -73,6 +73,8 @@ def pages_of(stage: Stage) -> dict[str, str]:
     return {
         "overview": "/",
         "search": "/search/?q=smol",
+        "docs": "/docs/",
+        "document": "/docs/alerts.md",
         "configs": "/configs/",
         "calibration-data": "/calibration-sets/",
         "calibration-set": f"/calibration-sets/{stage.team.calibration_sets.get().id}/",

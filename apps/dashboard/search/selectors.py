@@ -9,6 +9,7 @@ from django.urls import reverse
 from apps.accounts.models import Team, User
 from apps.builds.models import Build
 from apps.configs.models import Config
+from apps.dashboard.docs.library import documents
 from apps.deployments.models import Deployment, ServedModel
 from apps.fleet.models import Node
 from apps.secrets.models import Secret
@@ -34,7 +35,7 @@ def hits(*, user: User, words: str) -> Sequence[Hit]:
     places = [hit for hit in _places(user) if words.casefold() in hit.name.casefold()]
     if not words:
         return places
-    return [*places, *_of_team(user.team, words)]
+    return [*places, *_of_team(user.team, words), *_documents(words)]
 
 
 def _places(user: User) -> Iterator[Hit]:
@@ -45,6 +46,13 @@ def _places(user: User) -> Iterator[Hit]:
         for place in group.places:
             if place.audience in audiences:
                 yield Hit(kind="Page", name=place.name, url=reverse(place.route), note=group.name)
+
+
+def _documents(words: str) -> Iterator[Hit]:
+    for each in documents().values():
+        if words.casefold() in each.title.casefold():
+            url = reverse("dashboard:document", args=[each.path])
+            yield Hit(kind="Docs", name=each.title, url=url)
 
 
 def _of_team(team: Team, words: str) -> Iterator[Hit]:

@@ -1,0 +1,65 @@
+"""The documentation as pages: every link of it leads somewhere, and nothing of it is raw HTML."""
+
+import re
+
+import pytest
+
+from apps.dashboard.docs.library import documents
+from apps.dashboard.docs.markdown import html_of
+from apps.ui.navigation import GROUPS
+from tests.apps.pages import signed_in
+from tests.factories import make_cast
+
+HREF = re.compile(r'href="([^"#]*)(?:#([^"]*))?"')
+ID = re.compile(r' id="([^"]*)"')
+
+
+def test_every_link_within_leads_to_a_document_and_a_heading_that_are_there() -> None:
+    lost = []
+    for document in documents().values():
+        folder = document.path.rpartition("/")[0]
+        for target, heading in HREF.findall(document.html):
+            if target.startswith("http"):
+                continue
+            path = _joined(folder, target) if target else document.path
+            there = documents().get(path)
+            if there is None or (heading and heading not in ID.findall(there.html)):
+                lost.append((document.path, target, heading))
+    assert lost == []
+
+
+def _joined(folder: str, target: str) -> str:
+    parts = folder.split("/") if folder else []
+    for part in target.split("/"):
+        parts = parts[:-1] if part == ".." else [*parts, part]
+    return "/".join(parts)
+
+
+def test_what_every_place_says_is_written_about_it_is_there() -> None:
+    named = {place.document for group in GROUPS for place in group.places} - {""}
+    assert named <= documents().keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("# A `b`, c\n", '<h1 id="a-b-c">A <code>b</code>, c</h1>'),
+        ("<script>x</script>", "&lt;script&gt;x&lt;/script&gt;"),
+        ("[x](../LICENSE)", "<p>x</p>"),
+        ("[x](../config.md)", '<p><a href="../config.md">x</a></p>'),
+        ("[x](javascript:alert)", "<p>[x](javascript:alert)</p>"),
+        ("|a|\n|-|\n|b<br>c|", "<td>b<br />\nc</td>"),
+    ],
+)
+def test_markdown_becomes_html_without_what_does_not_belong(text: str, html: str) -> None:
+    assert html in html_of(text, page="guide/x.md")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("broker")
+def test_a_document_is_read_by_who_is_signed_in_and_none_outside_of_the_folder() -> None:
+    page = signed_in(make_cast().member)
+    assert "<h1" in page.get("/docs/").content.decode()
+    assert "<h1" in page.get("/docs/guide/from_vllm.md").content.decode()
+    for path in ("/docs/../README.md", "/docs/%2e%2e/README.md", "/docs/nowhere.md"):
+        assert page.get(path).status_code == 404, path
