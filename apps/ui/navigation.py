@@ -23,7 +23,7 @@ class Place:
     """What else is part of it: routes, or namespaces whose other routes all are."""
     audience: Audience = Audience.EVERYBODY
     document: str = ""
-    """What is written about it, by its path below `docs/`."""
+    """What is written about it, by its path below `docs/`, without its ending."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,50 +38,50 @@ _TEAM_ADMINS, _ORGANISATION_ADMINS = Audience.TEAM_ADMINS, Audience.ORGANISATION
 _NODE_PAGES = ("fleet", "node_page", "node_remove", "node_clear_failed_starts")
 _KEY_PAGES = ("accounts:key_create", "accounts:key_revoke")
 _BUILD = (
-    Place(name="Configs", route="configs:list", pages=("configs",), document="config.md"),
+    Place(name="Configs", route="configs:list", pages=("configs",), document="config"),
     Place(
         name="Calibration data",
         route="calibration_sets:list",
         pages=("calibration_sets",),
-        document="quantization.md",
+        document="quantization",
     ),
-    Place(name="Builds", route="builds:list", pages=("builds",), document="builds.md"),
-    Place(name="Artifacts", route="artifacts:list", pages=("artifacts",), document="builds.md"),
+    Place(name="Builds", route="builds:list", pages=("builds",), document="builds"),
+    Place(name="Artifacts", route="artifacts:list", pages=("artifacts",), document="builds"),
 )
 _SERVE = (
-    Place(name="Models", route="deployments:list", pages=("deployments",), document="serving.md"),
-    Place(name="Usage", route="usage", pages=("set_price",), document="keys_and_usage.md"),
+    Place(name="Models", route="deployments:list", pages=("deployments",), document="serving"),
+    Place(name="Usage", route="usage", pages=("set_price",), document="keys_and_usage"),
 )
 _INFRASTRUCTURE = (
-    Place(name="Nodes", route="fleet:list", pages=_NODE_PAGES, document="nodes.md"),
-    Place(name="Runtimes", route="dashboard:runtimes", document="runtimes.md"),
+    Place(name="Nodes", route="fleet:list", pages=_NODE_PAGES, document="nodes"),
+    Place(name="Runtimes", route="dashboard:runtimes", document="runtimes"),
 )
 _ADMIN = (
-    Place(name="Secrets", route="secrets:list", pages=("secrets",), document="secrets.md"),
-    Place(name="API keys", route="accounts:keys", pages=_KEY_PAGES, document="keys_and_usage.md"),
-    Place(name="People", route="accounts:people", pages=("accounts",), document="people.md"),
+    Place(name="Secrets", route="secrets:list", pages=("secrets",), document="secrets"),
+    Place(name="API keys", route="accounts:keys", pages=_KEY_PAGES, document="keys_and_usage"),
+    Place(name="People", route="accounts:people", pages=("accounts",), document="people"),
     Place(
         name="Audit", route="accounts:audit", pages=("accounts:audit_export",),
-        audience=_TEAM_ADMINS, document="people.md",
+        audience=_TEAM_ADMINS, document="people",
     ),
     Place(
         name="Remote code", route="remote_code:list", pages=("remote_code",),
-        audience=_ORGANISATION_ADMINS, document="security.md",
+        audience=_ORGANISATION_ADMINS, document="security",
     ),
     Place(
         name="Settings", route="dashboard:settings",
-        audience=_ORGANISATION_ADMINS, document="settings.md",
+        audience=_ORGANISATION_ADMINS, document="settings",
     ),
 )  # fmt: skip
 _REFERENCE = (
     Place(name="Documentation", route="dashboard:docs", pages=("dashboard:document",)),
-    Place(name="Config fields", route="dashboard:config_reference", document="config.md"),
-    Place(name="Rules", route="dashboard:rules", document="checks.md"),
+    Place(name="Config fields", route="dashboard:config_reference", document="config"),
+    Place(name="Rules", route="dashboard:rules", document="checks"),
     Place(
         name="REST API",
         route="dashboard:rest",
         pages=("dashboard:rest_operation",),
-        document="rest.md",
+        document="rest",
     ),
 )
 GROUPS: Sequence[Group] = (
@@ -91,9 +91,9 @@ GROUPS: Sequence[Group] = (
             Place(
                 name="Overview",
                 route="dashboard:overview",
-                document="guide/first_model_on_a_cpu.md",
+                document="guide/first_model_on_a_cpu",
             ),
-            Place(name="Alerts", route="alerts:list", pages=("alerts",), document="alerts.md"),
+            Place(name="Alerts", route="alerts:list", pages=("alerts",), document="alerts"),
         ),
     ),
     Group(name="Build", places=_BUILD),

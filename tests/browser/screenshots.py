@@ -74,7 +74,7 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "overview": "/",
         "search": "/search/?q=smol",
         "docs": "/docs/",
-        "document": "/docs/alerts.md",
+        "document": "/docs/alerts.html",
         "configs": "/configs/",
         "calibration-data": "/calibration-sets/",
         "calibration-set": f"/calibration-sets/{stage.team.calibration_sets.get().id}/",

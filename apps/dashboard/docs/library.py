@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from apps.dashboard.docs.markdown import html_of, title_of
 
-INDEX = "index.md"
+INDEX = "index"
 _NOT_SHOWN = ("site",)
 
 
@@ -19,6 +19,7 @@ class Document:
     """One of them."""
 
     path: str
+    """Below `docs/`, without its ending."""
     title: str
     text: str
 
@@ -33,12 +34,16 @@ def documents() -> Mapping[str, Document]:
     folder = Path(settings.ROOT) / "docs"
     found = (each for each in sorted(folder.rglob("*.md")) if each.is_file())
     paths = [each.relative_to(folder) for each in found]
-    return {str(path): _document(folder, path) for path in paths if path.parts[0] not in _NOT_SHOWN}
+    return {
+        str(path.with_suffix("")): _document(folder, path)
+        for path in paths
+        if path.parts[0] not in _NOT_SHOWN
+    }
 
 
 def _document(folder: Path, path: Path) -> Document:
     text = (folder / path).read_text(encoding="utf-8")
-    return Document(path=str(path), title=title_of(text) or path.stem, text=text)
+    return Document(path=str(path.with_suffix("")), title=title_of(text) or path.stem, text=text)
 
 
 @cache

@@ -52,7 +52,9 @@ def _children(children: list[Token], folder: PurePosixPath) -> list[Token]:
     is_dropped = False
     for token in children:
         if token.type == "link_open":
-            is_dropped = not _leads_here(str(token.attrGet("href") or ""), folder)
+            href = str(token.attrGet("href") or "")
+            is_dropped = not _leads_here(href, folder)
+            token.attrSet("href", _as_page(href))
         if is_dropped and token.type in ("link_open", "link_close"):
             continue
         kept.extend(_with_breaks(token))
@@ -64,6 +66,13 @@ def _leads_here(href: str, folder: PurePosixPath) -> bool:
         return True
     path = normpath(folder / href.partition("#")[0])
     return path.endswith(".md") and not path.startswith("..")
+
+
+def _as_page(href: str) -> str:
+    if href.startswith("http"):
+        return href
+    path, mark, heading = href.partition("#")
+    return f"{path.removesuffix('.md')}.html{mark}{heading}" if path else href
 
 
 def _with_breaks(token: Token) -> list[Token]:

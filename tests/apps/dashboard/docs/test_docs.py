@@ -21,7 +21,7 @@ def test_every_link_within_leads_to_a_document_and_a_heading_that_are_there() ->
         for target, heading in HREF.findall(document.html):
             if target.startswith("http"):
                 continue
-            path = _joined(folder, target) if target else document.path
+            path = _joined(folder, target).removesuffix(".html") if target else document.path
             there = documents().get(path)
             if there is None or (heading and heading not in ID.findall(there.html)):
                 lost.append((document.path, target, heading))
@@ -46,7 +46,7 @@ def test_what_every_place_says_is_written_about_it_is_there() -> None:
         ("# A `b`, c\n", '<h1 id="a-b-c">A <code>b</code>, c</h1>'),
         ("<script>x</script>", "&lt;script&gt;x&lt;/script&gt;"),
         ("[x](../LICENSE)", "<p>x</p>"),
-        ("[x](../config.md)", '<p><a href="../config.md">x</a></p>'),
+        ("[x](../config.md)", '<p><a href="../config.html">x</a></p>'),
         ("[x](javascript:alert)", "<p>[x](javascript:alert)</p>"),
         ("|a|\n|-|\n|b<br>c|", "<td>b<br />\nc</td>"),
     ],
@@ -60,6 +60,6 @@ def test_markdown_becomes_html_without_what_does_not_belong(text: str, html: str
 def test_a_document_is_read_by_who_is_signed_in_and_none_outside_of_the_folder() -> None:
     page = signed_in(make_cast().member)
     assert "<h1" in page.get("/docs/").content.decode()
-    assert "<h1" in page.get("/docs/guide/from_vllm.md").content.decode()
-    for path in ("/docs/../README.md", "/docs/%2e%2e/README.md", "/docs/nowhere.md"):
+    assert "<h1" in page.get("/docs/guide/from_vllm.html").content.decode()
+    for path in ("/docs/../README.html", "/docs/%2e%2e/README.html", "/docs/nowhere.html"):
         assert page.get(path).status_code == 404, path
