@@ -192,12 +192,26 @@ def _replicas(found: Iterable[Mapping[str, Any]]) -> _Rows:
         yield row["id"], _without(row, "id", *(() if row["is_suspect"] else proof))
 
 
-_LIMITS = ("requests_per_minute", "tokens_per_minute", "parallel_requests", "spent_until")
-
-
-def _keys(found: Iterable[Mapping[str, Any]]) -> _Rows:
-    for row in found:
-        told = _without(row, "secret_sha256", "type", *_LIMITS)
-        told["scope"] = _SCOPES[ApiKeyType(row["type"])]
-        told["limits"] = {name: row[name] for name in _LIMITS}
-        yield row["secret_sha256"], told
+def _keys(asked: _Asked | None) -> _Rows:
+    if asked is None:
+        return
+    for key in ApiKey.objects.raw(KEYS, {**asked, "now": clock.now()}):
+        yield (
+            key.secret_sha256,
+            {
+                "id": key.id,
+                "prefix": key.prefix,
+                "scope": _SCOPES[ApiKeyType(key.type)],
+                "team_id": key.team_id,
+                "model_ids": key.model_ids,
+                "environments": key.environments,
+                "expires_at": key.expires_at.timestamp() if key.expires_at else None,
+                "limits": {
+                    "requests_per_minute": key.requests_per_minute,
+                    "tokens_per_minute": key.tokens_per_minute,
+                    "parallel_requests": key.parallel_requests,
+                    "spent_until": key.spent_until.timestamp() if key.spent_until else None,
+                },
+                **({"traffic_mark": key.traffic_mark} if key.traffic_mark else {}),
+            },
+        )

@@ -48,6 +48,8 @@ class UsageMinute(models.Model):
     deployment_id = models.CharField(max_length=16)
     environment = models.CharField(max_length=64, blank=True)
     key_id = models.CharField(max_length=16)
+    traffic_mark = models.CharField(max_length=16, blank=True, default="", db_default="")
+    """`benchmark` for requests of one, which are no traffic of users; a key has one mark."""
     status_class = models.PositiveSmallIntegerField()
     """2, 4 or 5; 0 where the client left or the gateway was killed."""
     requests = models.BigIntegerField(default=0)

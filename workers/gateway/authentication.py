@@ -3,6 +3,7 @@
 import math
 from hashlib import sha256
 
+from controlplane.domain.wire.traffic_mark import MARK_HEADER
 from workers.gateway.refusals import Refusal, Refused
 from workers.gateway.snapshot import Key, Scope, Snapshot
 
@@ -46,6 +47,12 @@ def require_money(key: Key, *, now: float) -> None:
         )
 
 
+def require_mark(key: Key, header: bytes | None) -> None:
+    """Return if the request is marked as its key's are, which most are not. Raises Refused."""
+    if (header or b"").strip().decode("latin-1") != key.traffic_mark:
+        raise Refused(_OTHER_MARK if key.traffic_mark else _NO_MARK)
+
+
 def _unauthorized(message: str, status: int = 401) -> Refusal:
     code = "invalid_api_key" if status == 401 else "insufficient_permissions"
     return Refusal(status=status, code=code, error_code="unauthorized", message=message)
@@ -57,6 +64,14 @@ _MISSING = _unauthorized(
 )
 _UNKNOWN = _unauthorized("This API key does not exist or was revoked. Make a new one in settings.")
 _EXPIRED = _unauthorized("This API key has expired. Make a new one in settings.")
+_NO_MARK = _unauthorized(
+    f"`{MARK_HEADER}` is set by benchmarks, with keys of their own. Leave it out.", 403
+)
+_OTHER_MARK = _unauthorized(
+    f"This API key was made for a benchmark, whose requests carry `{MARK_HEADER}: benchmark`. "
+    "Use a key of your own.",
+    403,
+)
 _OUT_OF_SCOPE = {
     Scope.METRICS: _unauthorized("This API key may only read metrics, not call models.", 403),
     Scope.INVOKE: _unauthorized("This API key may only call models, not read metrics.", 403),

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from itertools import count
 
 from controlplane.clock import SYSTEM, Clock
-from controlplane.domain.wire.exposition import form_for
+from controlplane.domain.wire.traffic_mark import MARK_HEADER
 from workers.gateway import local_answers
 from workers.gateway.authentication import (
     INVOKING,
     MEASURING,
     authenticate,
+    require_mark,
     require_money,
     require_scope,
 )
@@ -235,6 +236,7 @@ class Gateway:
         target = parse_target(request.path)
         require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
         require_money(key, now=self._key_time())
+        require_mark(key, request.named.get(_MARK_HEADER))
         return self._admitted(key, target, request.method, snapshot)
 
     def _admitted(self, key: Key, target: Target, method: bytes, snapshot: Snapshot) -> Admission:
@@ -286,6 +288,7 @@ def _without_body(path: str) -> Refusal:
     return malformed(f"`{path}` takes no body. Send the request without one.")
 
 
+_MARK_HEADER = MARK_HEADER.encode()
 _STARTING = Refusal(
     status=503,
     code="gateway_starting",

@@ -94,6 +94,8 @@ class Key:
     tokens_per_minute: int | None
     spent_until: float | None
     """Until when the money of this month is used up."""
+    traffic_mark: str = ""
+    """What its requests must be marked as, and no others may."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,6 +236,7 @@ def read_key(row: Mapping[str, Any]) -> Key:
         parallel_requests=limits.get("parallel_requests"),
         tokens_per_minute=limits.get("tokens_per_minute"),
         spent_until=limits.get("spent_until"),
+        traffic_mark=row.get("traffic_mark") or "",
     )
 
 

@@ -32,7 +32,7 @@ def usage_line(
     deployment = admission.deployment
     named = _named(
         deployment.model_id, deployment.id, admission.environment, admission.key.id,
-        admission.route, admission.route in deployment.extra_routes,
+        admission.route, admission.route in deployment.extra_routes, admission.key.traffic_mark,
     )  # fmt: skip
     measured = (
         f'"replica_id":{_text(replica_id)},"status":{_or_null(meter.status)},'
@@ -57,6 +57,7 @@ def _named(
     key_id: str,
     route: str,
     is_extra_route: bool,
+    traffic_mark: str,
 ) -> str:
     fields = {
         "model_id": model_id,
@@ -66,6 +67,8 @@ def _named(
         "route": route[:200],
         "is_extra_route": is_extra_route,
     }
+    if traffic_mark:
+        fields["traffic_mark"] = traffic_mark
     return json.dumps(fields, separators=(",", ":"))[1:-1]
 
 

@@ -60,6 +60,7 @@ def api_key_create(
     name: str = "",
     model_ids: Sequence[str] | None = None,
     limits: KeyLimits = NO_LIMITS,
+    traffic_mark: str = "",
 ) -> MadeApiKey:
     """Return a new key of 256 random bits. Raises InvalidInput."""
     _check_reach(type, model_ids, limits)
@@ -78,6 +79,7 @@ def api_key_create(
             team=team,
             owner=owner,
             model_ids=list(model_ids) if model_ids is not None else None,
+            traffic_mark=traffic_mark,
             **limits.columns(),
         )
         audit("key.create", key, team=team, label=key_label(key), after=key_facts(key))

@@ -155,7 +155,8 @@ def _shared(money: Decimal, called: Sequence[_Called]) -> dict[str, Decimal]:
 
 def _called(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, list[_Called]]:
     teams = dict(ApiKey.objects.values_list("id", "team_id"))
-    minutes = UsageMinute.objects.filter(minute__gte=begin, minute__lt=end)
+    # A benchmark is nobody's spend: what it took falls to those who called beside it, or to nobody.
+    minutes = UsageMinute.objects.filter(minute__gte=begin, minute__lt=end, traffic_mark="")
     if team_id is not None:
         minutes = minutes.filter(key_id__in=[id for id, team in teams.items() if team == team_id])
     rows = (

@@ -66,6 +66,7 @@ class UsageRecord(BaseModel):
     status: Annotated[int, Field(ge=0, le=999)] | None = None
     stream: bool = False
     is_extra_route: bool = False
+    traffic_mark: Id = ""
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     cached_tokens: Count | None = None
@@ -182,7 +183,7 @@ def usage_add(
     if from_offset != row.committed_offset:
         raise OffsetMismatch(from_offset, row.committed_offset)
     _add_minutes(_rolled_up(records), set_aside)
-    deltas_write(request_cells(records, team_ids))
+    deltas_write(request_cells((each for each in records if not each.traffic_mark), team_ids))
     row.committed_offset, row.gateway_name = to_offset, gateway_name
     if set_aside.requests:
         row.set_aside = min(row.set_aside + set_aside.requests, _LARGEST_SUM)
@@ -196,7 +197,9 @@ def _rolled_up(records: Sequence[UsageRecord]) -> dict[_Key, UsageMinute]:
     for record in records:
         key = _key_of(record)
         if key not in minutes:
-            minutes[key] = UsageMinute(model_id=record.model_id, **_identity(key))
+            minutes[key] = UsageMinute(
+                model_id=record.model_id, traffic_mark=record.traffic_mark, **_identity(key)
+            )
         _count(minutes[key], record)
     return minutes
 
@@ -214,7 +217,7 @@ def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> No
     # Another gateway may be adding to the same minutes: make sure the rows exist, lock, add. All
     # in one order, so that two of them never wait for each other.
     UsageMinute.objects.bulk_create(
-        [UsageMinute(model_id=minutes[key].model_id, **_identity(key)) for key in sorted(minutes)],
+        [_new_minute(key, minutes[key]) for key in sorted(minutes)],
         ignore_conflicts=True,
     )
     wanted = {key.minute for key in minutes}, {key.deployment_id for key in minutes}
@@ -235,6 +238,14 @@ def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> No
         changed, update_conflicts=True, unique_fields=[*_Key.__dataclass_fields__],
         update_fields=_COUNTED,
     )  # fmt: skip
+    usage_sums_add(minutes=[each for each in added if not each.traffic_mark])
+
+
+def _new_minute(key: _Key, counted: UsageMinute) -> UsageMinute:
+    """Return the row of that minute with nothing in it."""
+    return UsageMinute(
+        model_id=counted.model_id, traffic_mark=counted.traffic_mark, **_identity(key)
+    )
 
 
 _COUNTED = (

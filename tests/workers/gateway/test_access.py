@@ -215,3 +215,19 @@ def test_an_adapter_of_a_clients_own_is_refused_on_every_route(serve, http, path
     message = answer.json()["detail"]
     assert message == "`lora_request` is not taken from clients: name the adapter in `model`."
     assert engine.calls == []
+
+
+def test_only_a_key_of_a_benchmark_marks_its_requests_and_it_always_does(house, http):
+    snapshot = routes(house.engine(answers).port)
+    snapshot["keys"][digest(FOREIGN_KEY)] = key_row("keybench", traffic_mark="benchmark")
+    house.publish_snapshot(snapshot)
+    url = house.gateway().url + CHAT
+    benchmark = {"authorization": f"Bearer {FOREIGN_KEY}"}
+    mark = {"x-enginehouse-traffic": "benchmark"}
+
+    refused = [http.post(url, json={}, headers=each) for each in (mark, benchmark)]
+    marked = http.post(url, json={}, headers={**benchmark, **mark})
+
+    assert [each.status_code for each in refused] == [403, 403]
+    assert all("x-enginehouse-traffic" in each.json()["detail"] for each in refused)
+    assert marked.status_code == 200

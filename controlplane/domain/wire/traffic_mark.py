@@ -1,0 +1,5 @@
+"""How requests are marked that are no traffic of users: with a header, by keys that must set it."""
+
+MARK_HEADER = "x-enginehouse-traffic"
+BENCHMARK = "benchmark"
+"""Requests of a benchmark: counted in usage by themselves, and in nothing else."""
