@@ -38,6 +38,14 @@ class PushState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class BenchmarkState(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
 class DeploymentState(StrEnum):
     """Lower-case form of the hosted product's statuses (reference: management API, 2026-08-22)."""
 
@@ -82,6 +90,9 @@ _QUANTIZING_STEPS = frozenset({"calibrate", "gate"})
 
 BUILD_TERMINAL = frozenset({BuildState.SUCCEEDED, BuildState.FAILED, BuildState.CANCELLED})
 PUSH_TERMINAL = frozenset({PushState.SUCCEEDED, PushState.FAILED, PushState.CANCELLED})
+BENCHMARK_TERMINAL = frozenset(
+    {BenchmarkState.SUCCEEDED, BenchmarkState.FAILED, BenchmarkState.CANCELLED}
+)
 STEP_TERMINAL = frozenset(StepState) - {StepState.WAITING, StepState.RUNNING}
 REPLICA_TERMINAL = frozenset({ReplicaState.STOPPED, ReplicaState.FAILED})
 DEPLOYMENT_TERMINAL = frozenset(
