@@ -25,7 +25,17 @@ from workers.filled_pipe import read_pipe
 from workers.gates import pass_gate
 from workers.imports import import_tokenizers, import_transformers, without_collecting
 
-STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test", "preview", "push")
+STEPS = (
+    "fetch",
+    "inspect",
+    "calibrate",
+    "gate",
+    "package",
+    "smoke_test",
+    "preview",
+    "push",
+    "benchmark",
+)
 _COMPUTING_STEPS = ("calibrate", "gate")
 EXIT_FAILED = 1
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from controlplane.domain.benchmarks.order import BenchmarkOrder
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.secret_expiries import SecretExpiry
 from controlplane.domain.remote_code import CodeGrants
@@ -83,6 +84,7 @@ class JobOptions(BaseModel):
     """By the data set that the spec names."""
 
     push: PushOrder | None = None
+    benchmark: BenchmarkOrder | None = None
 
     secret_names: frozenset[str] | None = None
     secret_expiries: tuple[SecretExpiry, ...] = ()

@@ -86,6 +86,8 @@ class Target(_Kept):
 
     label: str
     url: str
+    route: str
+    """The engine's own, that is asked below `url`."""
     kind: Kind
     model: str
     """The name that its engine answers to."""
