@@ -65,6 +65,7 @@ app.conf.update(
         "sweep-builds": _every(3.0, "builds.sweep"),
         "sweep-deployments": _every(3.0, "deployments.sweep"),
         "sweep-facts": _every(3.0, "configs.sweep"),
+        "sweep-benchmarks": _every(5.0, "benchmarks.sweep"),
         "sweep-alerts": _every(5.0, "alerts.sweep"),
         "sweep-artifacts": _every(3600.0, "artifacts.sweep"),
         "check-artifacts": _every(60.0, "artifacts.check"),

@@ -108,6 +108,7 @@ INSTALLED_APPS = [
     "apps.deployments",
     "apps.routes",
     "apps.alerts",
+    "apps.benchmarks",
     "apps.dashboard",
 ]
 
@@ -119,6 +120,7 @@ LEASE_KINDS = [
     "apps.builds.leasing.BUILD",
     "apps.builds.pushes.leasing.PUSH",
     "apps.alerts.deliveries.leasing.DELIVERY",
+    "apps.benchmarks.leasing.BENCHMARK",
 ]
 LEASES_JUDGED_WHILE = "apps.fleet.selectors.listened_for"
 

@@ -112,3 +112,27 @@ class CheckpointRecord(Leased):
 
     def __str__(self) -> str:
         return f"{self.source} {self.repo}"
+
+
+class PlanMeasurement(models.Model):
+    """One figure of a revision's plan beside what a benchmark measured of one replica."""
+
+    id = models.BigAutoField(primary_key=True)
+    revision = models.ForeignKey(
+        Revision, on_delete=models.CASCADE, related_name="plan_measurements"
+    )
+    benchmark_id = models.CharField(max_length=16)
+    """A plain id: benchmarks are above configs."""
+    figure = models.CharField(max_length=32)
+    """`tokens_per_second` or `kv_tokens`."""
+    concurrency = models.PositiveIntegerField(null=True)
+    device_kind = models.CharField(max_length=64, blank=True)
+    planned_low = models.FloatField()
+    planned_high = models.FloatField()
+    measured = models.FloatField()
+    difference_ratio = models.FloatField()
+    """How far beyond the nearer end of the plan; 0 within it."""
+    measured_at = StampField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.figure} of {self.revision_id}"

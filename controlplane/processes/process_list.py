@@ -71,7 +71,7 @@ def processes(*, build_pool: str) -> tuple[Process, ...]:
             argv=("-m", "celery", "--quiet", "-A", "controlplane.beat", "beat", "-l", "WARNING"),
             uses_store=False,
         ),
-        Process(name="control", argv=_worker("control", 2)),
+        Process(name="control", argv=_worker("control", 3)),
         Process(name="build", argv=_worker(f"build.{build_pool}", 1)),
         Process(name="agent", argv=("-m", "workers.agent"), uses_database=False),
     )

@@ -2,6 +2,7 @@
 
 from workers.tasks import (
     alerts,
+    benchmarks,
     build,
     deployments,
     facts,
@@ -17,6 +18,7 @@ from workers.tasks import (
 
 __all__ = [
     "alerts",
+    "benchmarks",
     "build",
     "deployments",
     "facts",

@@ -11,9 +11,9 @@ from apps.leases.lease import Lease
 from apps.leases.services import lease_claim
 from apps.secrets.models import Secret, SecretTest
 from controlplane import clock
-from tests import factories, factories_alerts
+from tests import factories, factories_alerts, factories_benchmarks
 
-KINDS = ("alert_delivery", "build", "facts", "preview", "push", "secret_test")
+KINDS = ("alert_delivery", "benchmark", "build", "facts", "preview", "push", "secret_test")
 
 
 def _preview() -> CalibrationPreview:
@@ -36,6 +36,7 @@ def _delivery() -> AlertDelivery:
 
 _ROWS: Mapping[str, Callable[[], Any]] = {
     "alert_delivery": _delivery,
+    "benchmark": factories_benchmarks.make_benchmark,
     "build": factories.make_build,
     "facts": factories.make_checkpoint_record,
     "preview": _preview,

@@ -1,0 +1,174 @@
+"""Tasks of benchmarks: run one by a child process, and find those whose task was lost."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from celery import shared_task
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+
+from apps.accounts.routes_version import routes_version_current
+from apps.benchmarks.leasing import BENCHMARK
+from apps.benchmarks.services.carrying import (
+    benchmark_begin,
+    benchmark_claim,
+    benchmark_end,
+    benchmark_key,
+    benchmark_progress,
+)
+from apps.fleet.selectors import gateways_have_applied
+from apps.leases.lease import LeaseLost
+from apps.leases.sweeping import leases_sweep
+from controlplane.domain.benchmarks.order import BenchmarkOrder
+from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import benchmarks
+from controlplane.domain.lifecycle import BenchmarkState
+from workers.benchmarking.progress import progress_read
+from workers.build_steps.benchmark import KEY
+from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, Verdict, run_step
+from workers.build_steps.job import Job
+from workers.build_steps.options import JobOptions
+from workers.tasks.leasing import (
+    Interrupted,
+    LeaseKeeper,
+    LeaseStatus,
+    claimed,
+    drop_or_hand_over,
+    lease_folder,
+    retry_on_db_error,
+    verdict_of,
+)
+
+GATEWAY_SECONDS = 15.0
+_PAUSE_SECONDS = 0.2
+_log = logging.getLogger(__name__)
+
+
+@shared_task(name="benchmarks.sweep")
+def sweep(*, format: int, **unknown: object) -> None:
+    """Make benchmarks true again after a worker or a message was lost."""
+    if unknown:
+        _log.warning("benchmarks.sweep: unknown arguments %s", sorted(unknown))
+    leases_sweep(BENCHMARK)
+
+
+@shared_task(name="benchmarks.run")
+def run(benchmark_id: str, **newer: Any) -> None:
+    """Run one benchmark, if nobody else does, and store how it ended."""
+    lease = claimed(lambda owner: benchmark_claim(benchmark_id=benchmark_id, owner=owner))
+    if lease is None:
+        return
+    with LeaseKeeper(lease) as keeper, lease_folder(lease, under="benchmarks") as folder:
+        try:
+            _measure(keeper, folder)
+        except LeaseLost:
+            drop_or_hand_over(keeper, Interrupted(LeaseStatus.LOST))
+        except Interrupted as stopped:
+            _end_interrupted(keeper, stopped)
+
+
+def _measure(keeper: LeaseKeeper, folder: Path) -> None:
+    order = retry_on_db_error(keeper, lambda: benchmark_begin(lease=keeper.lease))
+    key = benchmark_key(lease=keeper.lease)
+    if not _gateways_know(keeper):
+        _end(keeper, BenchmarkState.FAILED, benchmarks.NO_GATEWAY.failure(seconds=GATEWAY_SECONDS))
+        return
+    report = _Report(keeper, folder / "output")
+    outcome = run_step(
+        _command(keeper, order, key, folder),
+        on_progress=lambda _progress: None,
+        on_log=lambda data: _log.info("%s", data.decode(errors="replace")),
+        heartbeat=report.beat,
+        clock=keeper.clock,
+    )
+    report.store(is_last=True)
+    _store(keeper, outcome)
+
+
+def _gateways_know(keeper: LeaseKeeper) -> bool:
+    """Return whether every live gateway has taken over the key in time."""
+    version = retry_on_db_error(keeper, routes_version_current)
+    give_up_at = keeper.clock.monotonic() + GATEWAY_SECONDS
+    while not retry_on_db_error(keeper, lambda: gateways_have_applied(version)):
+        keeper.check()
+        if keeper.clock.monotonic() >= give_up_at:
+            return False
+        keeper.clock.sleep(_PAUSE_SECONDS)
+    return True
+
+
+def _command(keeper: LeaseKeeper, order: BenchmarkOrder, key: str, folder: Path) -> StepCommand:
+    job = Job(
+        build_id=keeper.lease.id,
+        attempt=keeper.lease.token,
+        spec={},
+        inputs={},
+        output_dir=str(folder / "output"),
+        options=JobOptions(benchmark=order),
+    )
+    job.write(folder / "job.json")
+    return StepCommand(
+        step="benchmark",
+        job_path=folder / "job.json",
+        lease=keeper.lease.marker,
+        instance=str(settings.DATA_DIR),
+        secrets={KEY: key},
+    )
+
+
+def _store(keeper: LeaseKeeper, outcome: StepOutcome) -> None:
+    if outcome.kind is OutcomeKind.FINISHED:
+        _end(keeper, BenchmarkState.SUCCEEDED)
+    elif outcome.failure is not None:
+        _end(keeper, BenchmarkState.FAILED, outcome.failure)
+    else:
+        keeper.check()
+        raise Interrupted(LeaseStatus.LOST)
+
+
+def _end(keeper: LeaseKeeper, state: BenchmarkState, failure: Failure | None = None) -> None:
+    retry_on_db_error(
+        keeper, lambda: benchmark_end(lease=keeper.lease, state=state, failure=failure)
+    )
+
+
+def _end_interrupted(keeper: LeaseKeeper, stopped: Interrupted) -> None:
+    if stopped.status is LeaseStatus.CANCEL:
+        _end(keeper, BenchmarkState.CANCELLED)
+    else:
+        drop_or_hand_over(keeper, stopped)
+
+
+class _Report:
+    """Stores what the child has measured, each second, and tells it whether to go on."""
+
+    def __init__(self, keeper: LeaseKeeper, output: Path) -> None:
+        self._keeper, self._output = keeper, output
+        self._stored: Mapping[str, Any] | None = None
+
+    def beat(self) -> Verdict:
+        """Return whether the child goes on."""
+        self.store()
+        return verdict_of(self._keeper.status)
+
+    def store(self, *, is_last: bool = False) -> None:
+        """Store what is new; of what the database does not take now, later ones tell."""
+        told = progress_read(self._output)
+        if told is None or told == self._stored or not (is_last or self._keeper.is_reachable):
+            return
+        try:
+            self._write(told) if not is_last else retry_on_db_error(
+                self._keeper, lambda: self._write(told)
+            )
+            self._stored = told
+        except (OperationalError, InterfaceError):
+            connection.close()
+        except LeaseLost:
+            return  # the next beat ends the child
+
+    def _write(self, told: Mapping[str, Any]) -> None:
+        benchmark_progress(
+            lease=self._keeper.lease, stages=told["stages"], progress=told["progress"]
+        )
