@@ -29,6 +29,7 @@ class Drafter:
     def __init__(self, rule: DraftRule, history: SharedHistory | None = None) -> None:
         self.rule = rule
         self._numbers = rule.numbers()
+        self._longest = rule.longest_draft
         self._history = history
         self._shared = (NO_HEADER, NO_BLOCK)
         if history is not None:
@@ -88,8 +89,10 @@ class Drafter:
     def _state_of(self, request: Hashable) -> RequestState:
         state = self._requests.get(request)
         if state is None:
-            state = self._requests[request] = RequestState(self.rule.longest_draft)
+            state = self._requests[request] = RequestState(self._longest)
         return state
 
     def _bounded(self, most: int) -> int:
-        return max(0, min(most, self.rule.longest_draft))
+        if 0 <= most <= self._longest:
+            return most
+        return max(0, min(most, self._longest))

@@ -56,10 +56,21 @@ def find(own: Header, own_block: Block, header: Header, block: Block, want: int,
                 own, own_block, end, header, block, newest, order, want, anchor, taken, best
             )
     if anchor != NOWHERE and best[0] < header[ORDERS + ORDER_FIELDS * CHAINED]:
-        oldest = max(0, header[TOTAL] - header[CAPACITY])
-        for last in range(max(oldest, anchor - BEFORE_ANCHOR), anchor + BEHIND_ANCHOR):
-            best = _look_at(own, own_block, end, header, block, last, want, anchor, taken, best)
+        best = _near(own, own_block, end, header, block, want, anchor, taken, best)
     return best[2], best[0]
+
+
+@compiled
+def _near(own: Header, own_block: Block, end: int, header: Header, block: Block, want: int,
+          anchor: int, taken: Block, best: Best) -> Best:  # fmt: skip
+    first = max(0, header[TOTAL] - header[CAPACITY], anchor - BEFORE_ANCHOR)
+    slot = slot_of(header, first)
+    token = own_block[2 * end]
+    for last in range(first, min(anchor + BEHIND_ANCHOR, header[TOTAL] - 1)):
+        if block[2 * slot] == token:
+            best = _look(own, own_block, end, header, block, last, slot, want, anchor, taken, best)
+        slot = slot + 1 if slot + 1 < header[CAPACITY] else 0
+    return best
 
 
 @compiled
@@ -115,11 +126,12 @@ def _look(own: Header, own_block: Block, end: int, header: Header, block: Block,
           slot: int, want: int, anchor: int, taken: Block, best: Best) -> Best:  # fmt: skip
     if last >= header[TOTAL] - 1:
         return best
-    length = match_length(own, own_block, end, header, block, last, slot, want)
-    if length == 0 or length < best[0]:
-        return best
     distance = _distance(header, last, want, anchor)
-    if length == best[0] and distance >= best[1]:
+    needed = best[0] + 1 if distance >= best[1] or best[0] == 0 else best[0]
+    if needed > want or not _agree_at(own, own_block, end, header, block, slot, needed - 1):
+        return best
+    length = match_length(own, own_block, end, header, block, last, slot, want)
+    if length < needed:
         return best
     following = block[2 * (slot + 1 if slot + 1 < header[CAPACITY] else 0)]
     if following < 0:
@@ -128,6 +140,15 @@ def _look(own: Header, own_block: Block, end: int, header: Header, block: Block,
         if following == other:
             return best
     return (length, distance, last + 1)
+
+
+@compiled
+def _agree_at(own: Header, own_block: Block, end: int, header: Header, block: Block, slot: int,
+              back: int) -> bool:  # fmt: skip
+    """Return whether the tokens so far back are equal, without which no match is long enough."""
+    slot = slot - back if slot >= back else slot - back + header[CAPACITY]
+    end = end - back if end >= back else end - back + own[CAPACITY]
+    return block[2 * slot] == own_block[2 * end]
 
 
 @compiled

@@ -1,7 +1,7 @@
 """A ring of tokens that is searched by its n-grams."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,8 @@ class TokenIndex:
 
 def as_block(tokens: Tokens) -> Block:
     """Return tokens as the compiled functions take them."""
+    if isinstance(tokens, np.ndarray) and tokens.dtype == np.int32 and tokens.flags.c_contiguous:
+        return cast("Block", tokens)  # as engines bring them: NumPy takes longer to find it out
     return np.ascontiguousarray(tokens, dtype=np.int32)
 
 
