@@ -3,6 +3,7 @@
 import logging
 import os
 import platform
+import random
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
 from workers.engine.adapters import read_adapter
 from workers.engine.deltas import AdapterDeltas
+from workers.engine.drafts import Drafter
 from workers.engine.errors import CheckpointRefused
 from workers.engine.generation import Generation
 from workers.engine.grammar import Grammars
@@ -58,6 +60,8 @@ class Engine:
         self.max_seq_len = min(model.max_positions, slots, settings.total_token_limit)
         self.step_tokens = min(settings.max_num_tokens, DECODER_STEP_TOKENS)
         self.metrics = EngineMetrics()
+        # Who goes without drafts is no secret.
+        self._lots = random.Random(0)  # nosec B311
         runner = ModelRunner(model.module, self._cache, self._deltas, device, model.long_rope)
         self._runner = runner
         self._scheduler = Scheduler(self._cache, settings, self.step_tokens, self.metrics)
@@ -83,15 +87,22 @@ class Engine:
     def submit(self, generation: Generation) -> Sequence:
         """Queue a request and give back its handle. Raises: `QueueFull`."""
         special = generation.sampling.shows_special_tokens
-        make_drafter, long_rope = self.settings.make_drafter, self._model.long_rope
+        long_rope = self._model.long_rope
         sequence = Sequence(
             generation, end_tokens=self._end_tokens,
             decode=partial(self.codec.decode, shows_special=special),
-            drafter=make_drafter() if make_drafter else None,
+            drafter=self._drafter(),
             rope_border=None if long_rope is None else long_rope.border, clock=self._clock,
         )  # fmt: skip
         self._scheduler.submit(sequence)
         return sequence
+
+    def _drafter(self) -> Drafter | None:
+        """Begin the drafter of a request, unless it is one of those that go without."""
+        make_drafter, share = self.settings.make_drafter, self.settings.undrafted_share
+        if make_drafter is None or (share and self._lots.random() < share):
+            return None
+        return make_drafter()
 
     def report(self) -> dict[str, Any]:
         """Give back what was really allocated, for comparison with the plan."""

@@ -30,6 +30,10 @@ class EngineMetrics:
         self._drafts = counter("draft_tokens", "Guessed tokens that were verified.")
         self._accepted = counter("accepted_draft_tokens", "Guessed tokens that were right.")
         self._forced = counter("forced_tokens", "Tokens of a schema that shared a forward.")
+        self._drafted_tokens = counter("drafted_answer_tokens", "Tokens after the first, drafted.")
+        self._drafted_seconds = counter("drafted_answer_seconds", "Time that these took.")
+        self._undrafted_tokens = counter("undrafted_answer_tokens", "The same, without guesses.")
+        self._undrafted_seconds = counter("undrafted_answer_seconds", "Time that these took.")
         self.failed = counter("requests_failed", "Rows that ended with an error.")
         self._prompt_tokens = counter("prompt_tokens", "Prompt tokens read.")
         self._completion_tokens = counter("completion_tokens", "Tokens generated.")
@@ -50,6 +54,12 @@ class EngineMetrics:
             self._first_token.observe(sequence.last_token_at - sequence.arrived_at)
         else:
             self._between_tokens.observe(sequence.last_token_at - before)
+            self._compare(sequence, sequence.last_token_at - before)
+
+    def _compare(self, sequence: Sequence, seconds: float) -> None:
+        is_drafted = sequence.is_drafted
+        (self._drafted_tokens if is_drafted else self._undrafted_tokens).inc()
+        (self._drafted_seconds if is_drafted else self._undrafted_seconds).inc(seconds)
 
     def drafts_verified(self, segment: Segment, accepted: int) -> None:
         """Count what stood behind a row's newest token."""

@@ -58,6 +58,11 @@ class Sequence:
         self._stops = StopStrings(generation.sampling.stop)
 
     @property
+    def is_drafted(self) -> bool:
+        """Whether anything drafts for it."""
+        return self._drafter is not None
+
+    @property
     def reserved_tokens(self) -> int:
         """Cache slots that prompt and answer need together; the last token is never fed."""
         return len(self.generation.prompt) + max(1, self.generation.sampling.max_tokens) - 1

@@ -68,6 +68,8 @@ class EngineSettings:
 
     make_drafter: MakeDrafter | None = None
     """Begins the drafter of a row. Absent: nothing is drafted."""
+    undrafted_share: float = 0.0
+    """Of requests that have none all the same, so that speeds can be compared."""
 
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Folders of LoRA adapters in PEFT's form, by the model name that asks for them."""

@@ -28,6 +28,10 @@ _ENGINE_COUNTERS = {
     "prefix_cache_hits_total": "prefix_cache_hits",
     "draft_tokens_total": "draft_tokens",
     "accepted_draft_tokens_total": "accepted_draft_tokens",
+    "drafted_answer_tokens_total": "drafted_answer_tokens",
+    "drafted_answer_seconds_total": "drafted_answer_seconds",
+    "undrafted_answer_tokens_total": "undrafted_answer_tokens",
+    "undrafted_answer_seconds_total": "undrafted_answer_seconds",
 }
 """Of an engine, as agents name it -> of the catalogue."""
 _STARTING = (ReplicaState.ORDERED, ReplicaState.STARTING, ReplicaState.LOADING)

@@ -114,6 +114,12 @@ CATALOGUE: tuple[Series, ...] = (
         ("prefix_cache_hits", Kind.COUNTER, "tokens", "Tokens found there."),
         ("draft_tokens", Kind.COUNTER, "tokens", "Draft tokens that were verified."),
         ("accepted_draft_tokens", Kind.COUNTER, "tokens", "Of them, those that were accepted."),
+        ("drafted_answer_tokens", Kind.COUNTER, "tokens",
+         "Tokens after the first of answers with lookahead."),
+        ("drafted_answer_seconds", Kind.COUNTER, "seconds", "Time that these took."),
+        ("undrafted_answer_tokens", Kind.COUNTER, "tokens",
+         "The same of answers without, as a held-out share is."),
+        ("undrafted_answer_seconds", Kind.COUNTER, "seconds", "Time that these took."),
     ),
     *_of(
         Source.DEVICE,

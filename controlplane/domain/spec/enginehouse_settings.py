@@ -54,6 +54,8 @@ class EnginehouseSettings(Section):
     """How much of the calibration data to use."""
     draft_factor: Annotated[int, Field(ge=1, le=8)] = 1
     """Tokens drafted per token of matched suffix; 1 is the documented rule."""
+    undrafted_share: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    """Native engine: share of requests answered without lookahead, to compare speeds by."""
     generic_tools: StrictBool = False
     """Native engine: offer `tools` by a prompt of ours where the chat template renders none."""
     rerank_template: RerankTemplate | None = None

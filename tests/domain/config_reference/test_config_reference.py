@@ -96,8 +96,11 @@ def test_the_native_engine_is_told_whatever_the_reference_says(
         assert changes_the_launch("native", stack, field, value)
 
 
+OF_DRAFTS = ("enginehouse.draft_factor", "enginehouse.undrafted_share")
+
+
 def changes_the_launch(runtime: str, stack: str, field: str, value: Any) -> bool:
-    beside = ADAPTERS if "lora_c" in field else DRAFTS if field.endswith("draft_factor") else {}
+    beside = ADAPTERS if "lora_c" in field else DRAFTS if field in OF_DRAFTS else {}
     plain, changed = (
         words_of(runtime, spec_with(each, stack, on_gpu=runtime != "native"))
         for each in (beside, {**beside, field: value})

@@ -37,7 +37,7 @@ INNER: dict[str, Any] = {
 }
 OURS: dict[str, Any] = {
     "runtime": "vllm", "gate": {"enabled": False}, "calibration": {"samples": 8},
-    "draft_factor": 2, "generic_tools": True, "shared_prefixes": True,
+    "draft_factor": 2, "undrafted_share": 0.1, "generic_tools": True, "shared_prefixes": True,
     "extra_routes": ["/tokenizer_info"], "pool": "fast", "dtype": "bfloat16",
     "rerank_template": "qwen3",
     "vllm_args": {"max-logprobs": 5},

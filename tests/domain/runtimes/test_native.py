@@ -110,7 +110,7 @@ def test_scheduling_guesses_and_adapters_reach_the_engine(make_spec: MakeSpec) -
     engine = make_spec(build).trt_llm.model_dump(mode="json")
     spec = make_spec(
         trt_llm={**engine, "runtime": {**engine["runtime"], **runtime}},
-        enginehouse={"generic_tools": True, "draft_factor": 4},
+        enginehouse={"generic_tools": True, "draft_factor": 4, "undrafted_share": 0.25},
     )
     settings = render.engine_settings(
         spec, SMOLLM2_135M, model_dir="/a", host="h", port=1, threads=1, memory_bytes=4 * GIB
@@ -118,6 +118,7 @@ def test_scheduling_guesses_and_adapters_reach_the_engine(make_spec: MakeSpec) -
     assert settings.batch_scheduler_policy == "max_utilization"
     assert settings.total_token_limit == 9000
     assert (settings.lookahead_ngram_size, settings.draft_factor) == (8, 4)
+    assert settings.undrafted_share == 0.25
     assert settings.adapters == (("legal", "/a/adapters/legal"),)
     assert settings.max_adapter_rank == 16
     assert settings.generic_tools
@@ -143,7 +144,7 @@ def test_a_field_reaches_the_engine_or_is_said_to_have_no_effect(
     beside: dict[str, Any] = {"enginehouse.runtime": "native"}
     if "lora_c" in field:
         beside["trt_llm.build.lora_adapters"] = {"x": PLACE}
-    if field == "enginehouse.draft_factor":
+    if field in ("enginehouse.draft_factor", "enginehouse.undrafted_share"):
         beside["trt_llm.build.speculator"] = LOOKAHEAD
     if stack == "v2":
         beside |= {"trt_llm.inference_stack": "v2", "trt_llm.build.max_seq_len": None}

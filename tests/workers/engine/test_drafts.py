@@ -134,3 +134,18 @@ def test_a_started_engine_has_drafted_once_so_that_no_request_waits_for_the_comp
     asked: list[int] = []
     start_engine(checkpoint, make_drafter=lambda: _Noting(asked)).stop()
     assert asked == [2]
+
+
+def test_a_share_of_requests_goes_without_guesses_and_answers_the_same(
+    engine: Engine, checkpoint: Path
+) -> None:
+    half = start_engine(checkpoint, make_drafter=drafters(8, 1), undrafted_share=0.5)
+    answers = [Asked(half, REPEATING, max_tokens=20, ignore_eos=True) for _ in range(12)]
+    plain = Asked(engine, REPEATING, max_tokens=20, ignore_eos=True).finish().tokens
+    assert [one.finish().tokens for one in answers] == [plain] * 12
+    drafted = sum(one.answer.is_drafted for one in answers)
+    assert 2 < drafted < 10
+    with_guesses = metric(half, "engine_drafted_answer_tokens_total")
+    assert with_guesses == 19 * drafted
+    assert metric(half, "engine_undrafted_answer_tokens_total") == 19 * (12 - drafted)
+    half.stop()

@@ -40,6 +40,7 @@ def parse(arguments: Sequence[str]) -> tuple[Address, EngineSettings]:
         total_token_limit=options.total_token_limit,
         scheduler_policy=options.batch_scheduler_policy,
         make_drafter=_drafters(options),
+        undrafted_share=options.undrafted_share,
         adapters=dict(options.adapter),
         max_adapter_rank=options.max_adapter_rank,
         rerank_template=options.rerank_template and RerankTemplate(options.rerank_template),
@@ -88,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--total-token-limit", type=_positive, default=defaults.total_token_limit)
     add("--batch-scheduler-policy", choices=tuple(Policy), default=defaults.scheduler_policy)
     add("--lookahead-ngram-size", type=_positive, help="guess so many tokens; default: none")
+    add("--undrafted-share", type=float, default=0.0, help="requests answered without guesses")
     add("--draft-factor", type=_positive, default=1, help="guesses a match")
     add("--adapter", type=_adapter, action="append", default=[], metavar="NAME=DIR")
     add("--max-adapter-rank", type=_positive, help="refuse an adapter of a higher rank")

@@ -20,6 +20,10 @@ PLAIN: Mapping[str, str] = MappingProxyType(
         "engine_prefix_hit_tokens_total": "prefix_cache_hits_total",
         "engine_draft_tokens_total": "draft_tokens_total",
         "engine_accepted_draft_tokens_total": "accepted_draft_tokens_total",
+        "engine_drafted_answer_tokens_total": "drafted_answer_tokens_total",
+        "engine_drafted_answer_seconds_total": "drafted_answer_seconds_total",
+        "engine_undrafted_answer_tokens_total": "undrafted_answer_tokens_total",
+        "engine_undrafted_answer_seconds_total": "undrafted_answer_seconds_total",
     }
 )
 HISTOGRAMS: Mapping[str, str] = MappingProxyType(

@@ -41,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     for flag in ("--total-token-limit", "--lookahead-ngram-size", "--draft-factor",
                  "--max-adapter-rank"):  # fmt: skip
         parser.add_argument(flag, type=_at_least_one)
+    parser.add_argument("--undrafted-share", type=float)
     parser.add_argument("--batch-scheduler-policy", choices=tuple(BatchSchedulerPolicy))
     parser.add_argument("--adapter", type=_adapter, action="append", default=[])
     parser.add_argument("--generic-tools", action="store_true")

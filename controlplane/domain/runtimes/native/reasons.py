@@ -34,7 +34,8 @@ REASONS: Mapping[str, str] = MappingProxyType(
 READ: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
         ("enginehouse.dtype", "enginehouse.generic_tools", "enginehouse.rerank_template",
-         "enginehouse.draft_factor", "trt_llm.runtime.total_token_limit"),
+         "enginehouse.draft_factor", "enginehouse.undrafted_share",
+         "trt_llm.runtime.total_token_limit"),
         "It is told by a flag.",
     )
 )  # fmt: skip

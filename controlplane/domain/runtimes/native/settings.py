@@ -26,6 +26,7 @@ class EngineSettings:
     batch_scheduler_policy: str | None = None
     lookahead_ngram_size: int | None = None
     draft_factor: int | None = None
+    undrafted_share: float | None = None
     adapters: tuple[tuple[str, str], ...] = ()
     """Model name and folder of each adapter."""
     max_adapter_rank: int | None = None
