@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
+from workers.lookahead.row_drafter import rule_of
 from workers.runtimes.native.command_line import parse
-from workers.runtimes.native.drafting import drafters, rule_of
+from workers.runtimes.native.drafting import drafters
 
 TEXT = [7, 2, 3, 4, 5, 6, 1, 8, 2, 3]
 
