@@ -77,6 +77,16 @@ def revision_last(*, config: Config) -> Revision | None:
     return revision_list(config=config).first()
 
 
+def revision_wanted(*, config: Config, number: int | None = None) -> Revision:
+    """Return that revision of a config, the last one where none is named. Raises NotFound."""
+    if number is not None:
+        return revision_get(config=config, number=number)
+    revision = revision_last(config=config)
+    if revision is None:
+        raise NotFound(f"The config `{config.id}` has no revision.")
+    return revision
+
+
 def revision_difference(revision: Revision) -> Sequence[DifferenceLine]:
     """Return how a revision's text differs from that of the one before it."""
     before = Revision.objects.filter(config_id=revision.config_id, number=revision.number - 1)

@@ -25,8 +25,8 @@ from apps.configs.calibration_sets.serializers import (
 )
 from apps.configs.calibration_sets.services.previews import preview_request
 from apps.configs.calibration_sets.services.sets import set_delete, set_upload
-from apps.configs.selectors import config_get, revision_get, revision_last
-from apps.rest.errors import NotAForm, NotFound
+from apps.configs.selectors import config_get, revision_wanted
+from apps.rest.errors import NotAForm
 from apps.rest.paging import PageQuery, page_of
 from apps.rest.serializers import validated
 
@@ -97,12 +97,7 @@ class PreviewListView(TeamView):
         """Ask for the first samples as a config's model will see them; read it again until done."""
         wanted = validated(PreviewBody, request.data)
         config = config_get(team=self.team, config_id=wanted["config_id"])
-        number = wanted.get("revision")
-        revision = (
-            revision_get(config=config, number=number) if number else revision_last(config=config)
-        )
-        if revision is None:
-            raise NotFound(f"The config `{config.id}` has no revision.")
+        revision = revision_wanted(config=config, number=wanted.get("revision"))
         preview = preview_request(revision=revision, dataset=wanted.get("dataset"), user=self.user)
         return Response(PreviewObject(preview).data, status=202)
 

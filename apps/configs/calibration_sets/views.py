@@ -24,8 +24,8 @@ from apps.configs.calibration_sets.selectors import (
 from apps.configs.calibration_sets.services.previews import preview_request
 from apps.configs.calibration_sets.services.sets import set_delete, set_upload
 from apps.configs.models import Config
-from apps.configs.selectors import config_get, config_list, revision_get, revision_last
-from apps.rest.errors import ApiError, Conflict, NotFound
+from apps.configs.selectors import config_get, config_list, revision_wanted
+from apps.rest.errors import ApiError, Conflict
 from apps.rest.numbers import whole_number
 from apps.ui.fragments import live_answer
 from controlplane.domain.facts.calibration_sets import PREFIX
@@ -84,15 +84,10 @@ def start_preview(request: HttpRequest) -> HttpResponse:
     """Ask for a preview of a config's model on the named data, and go where it will appear."""
     config = config_get(team=person(request).team, config_id=request.POST.get("config", ""))
     number = whole_number(request.POST.get("revision", ""))
-    revision = (
-        revision_last(config=config)
-        if number is None
-        else revision_get(config=config, number=number)
-    )
-    if revision is None:
-        raise NotFound(f"The config `{config.id}` has no revision.")
     preview = preview_request(
-        revision=revision, dataset=request.POST.get("dataset") or None, user=person(request)
+        revision=revision_wanted(config=config, number=number),
+        dataset=request.POST.get("dataset") or None,
+        user=person(request),
     )
     return redirect("calibration_sets:preview", preview.id)
 

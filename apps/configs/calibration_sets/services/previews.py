@@ -32,7 +32,7 @@ def preview_request(
     """
     spec = Spec.model_validate(revision.spec)
     dataset = dataset or spec.engine_build.quantization_config.calib_dataset
-    _check_dataset(revision, dataset)
+    check_dataset(revision, dataset)
     open_states = [StepState.WAITING, StepState.RUNNING]
     with transaction.atomic():
         # Held so that two presses of a button make one preview.
@@ -69,7 +69,8 @@ def preview_finish(
     return lease_end(lease=lease, finished_at=ClockTimestamp(), **outcome)
 
 
-def _check_dataset(revision: Revision, dataset: str) -> None:
+def check_dataset(revision: Revision, dataset: str) -> None:
+    """Raise InvalidInput for a set that the team does not have."""
     if not is_team_form(dataset):
         return
     known = {each.name: each for each in known_sets(team=revision.config.team)}
