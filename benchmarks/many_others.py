@@ -18,6 +18,7 @@ from apps.accounts.models import (
     User,
 )
 from apps.configs.calibration_sets.models import CalibrationSet, CalibrationVersion
+from apps.configs.models import LookaheadTuning, Revision
 from apps.configs.remote_code.models import RemoteCodeGrant
 from apps.fleet.models import DevicePrice, PoolTeam
 from apps.secrets.models import Secret, SecretTest
@@ -28,6 +29,7 @@ def people_secrets_and_sets(team: Team, user: User, count: int) -> None:
     _people(team, user, count)
     _secrets_and_keys(team, count)
     _calibration_sets(team, count)
+    _lookahead_tunings(team, count)
     _audit_entries(team, user, count * 50)
     made(DevicePrice(kind="H100", per_hour=2, since=timezone.now()) for _ in range(count))
 
@@ -111,6 +113,16 @@ def _calibration_sets(team: Team, count: int) -> None:
         )
         for each in sets
         for number in (1, 2)
+    )
+
+
+def _lookahead_tunings(team: Team, count: int) -> None:
+    revision = Revision.objects.filter(config__team=team).earliest("created_at")
+    made(
+        LookaheadTuning(
+            team=team, revision=revision, dataset=f"team/set-{number}", requests=1, pool="default"
+        )
+        for number in range(count)
     )
 
 

@@ -117,6 +117,7 @@ LEASE_KINDS = [
     "apps.secrets.services.trials.SECRET_TEST",
     "apps.configs.leasing.FACTS",
     "apps.configs.calibration_sets.leasing.PREVIEW",
+    "apps.configs.lookahead_tunings.leasing.TUNING",
     "apps.builds.leasing.BUILD",
     "apps.builds.pushes.leasing.PUSH",
     "apps.alerts.deliveries.leasing.DELIVERY",

@@ -7,6 +7,7 @@ from apps.alerts import urls as alerts
 from apps.builds import urls as builds
 from apps.configs import urls as configs
 from apps.configs.calibration_sets import urls as calibration_sets
+from apps.configs.lookahead_tunings import urls as lookahead_tunings
 from apps.dashboard import urls as dashboard
 from apps.deployments import urls as deployments
 from apps.deployments.remote_code import urls as remote_code
@@ -25,6 +26,7 @@ _APPS = (
     series,
     configs,
     calibration_sets,
+    lookahead_tunings,
     builds,
     deployments,
     remote_code,
@@ -50,6 +52,7 @@ urlpatterns = [
     path("nodes/", include("apps.fleet.urls")),
     path("configs/", include("apps.configs.urls")),
     path("calibration-sets/", include("apps.configs.calibration_sets.urls")),
+    path("lookahead-tunings/", include("apps.configs.lookahead_tunings.urls")),
     path("builds/", include("apps.builds.urls")),
     path("artifacts/", include("apps.builds.artifacts.urls")),
     path("models/", include("apps.deployments.urls")),

@@ -9,6 +9,7 @@ from apps.configs.calibration_sets.models import (
     CalibrationSet,
     CalibrationVersion,
 )
+from apps.configs.lookahead_tunings.models import LookaheadTuning
 from apps.configs.remote_code.models import RemoteCodeGrant
 from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
@@ -21,6 +22,7 @@ __all__ = [
     "CheckpointRecord",
     "Config",
     "FactsState",
+    "LookaheadTuning",
     "RemoteCodeGrant",
     "Revision",
 ]

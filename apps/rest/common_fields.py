@@ -47,6 +47,7 @@ PATH_PARAMETERS: Mapping[str, str] = {
     "pool": "Name of the pool.",
     "prefix": "The key's prefix: what stands before its dot.",
     "preview_id": "Id of the preview.",
+    "tuning_id": "Id of the lookahead tuning.",
     "runtime": "Name of the runtime, as `enginehouse.runtime` says it.",
     "set_id": "Id of the calibration set.",
     "team_id": "Id of the team.",

@@ -40,6 +40,9 @@ CHECKED_ELSEWHERE = {
     "calibration_sets:list": "needs a file: tests/apps/configs/calibration_sets",
     "calibration_sets:delete": "needs a store: tests/apps/configs/calibration_sets",
     "calibration_sets:start_preview": "needs a set: tests/apps/configs/calibration_sets",
+    "lookahead_tunings:apply": "needs a result: tests/apps/configs/test_lookahead_tunings.py",
+    "lookahead_tunings:cancel": "needs a set: tests/apps/configs/test_lookahead_tunings.py",
+    "lookahead_tunings:list": "needs a set: tests/apps/configs/test_lookahead_tunings.py",
     "node_remove": "needs the node's name: tests/apps/deployments/nodes/test_removing_nodes.py",
 }
 

@@ -79,6 +79,8 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "calibration-data": "/calibration-sets/",
         "calibration-set": f"/calibration-sets/{stage.team.calibration_sets.get().id}/",
         "calibration-preview": f"/calibration-sets/previews/{stage.preview.id}/",
+        "lookahead": "/lookahead-tunings/",
+        "lookahead-tuning": f"/lookahead-tunings/{stage.tuning.id}/",
         "editor": f"/configs/{stage.blocked.id}/",
         "editor-yaml": f"/configs/{stage.blocked.id}/?view=yaml",
         "editor-cpu": f"/configs/{stage.small.id}/",

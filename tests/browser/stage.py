@@ -8,6 +8,8 @@ from apps.accounts.people.invitations import invitation_create
 from apps.accounts.signing_in.links import sign_in_link_create
 from apps.builds.models import Build
 from apps.configs.calibration_sets.models import CalibrationPreview
+from apps.configs.lookahead_tunings import examples
+from apps.configs.lookahead_tunings.models import LookaheadTuning
 from apps.configs.models import Config
 from apps.configs.services.configs import config_create
 from apps.deployments.models import Deployment
@@ -83,6 +85,7 @@ class Stage:
     built: Build
     deployment: Deployment
     preview: CalibrationPreview
+    tuning: LookaheadTuning
     invitation_path: str
     """Of a link to join with."""
     sign_in_path: str
@@ -134,6 +137,16 @@ def make_stage() -> Stage:
         deployment=deployment,
         preview=CalibrationPreview.objects.create(
             team=team, revision=revision, dataset="enginehouse/general", pool="default"
+        ),
+        tuning=LookaheadTuning.objects.create(
+            team=team,
+            revision=revision,
+            dataset="team/edits",
+            requests=1,
+            pool="default",
+            state="finished",
+            result=examples.TUNING["result"],
+            created_by=owner,
         ),
         invitation_path=urlsplit(
             invitation_create(

@@ -26,17 +26,11 @@ from workers.gates import pass_gate
 from workers.imports import import_tokenizers, import_transformers, without_collecting
 
 STEPS = (
-    "fetch",
-    "inspect",
-    "calibrate",
-    "gate",
-    "package",
-    "smoke_test",
-    "preview",
-    "push",
-    "benchmark",
-)
+    "fetch", "inspect", "calibrate", "gate", "package", "smoke_test", "preview", "push",
+    "tune_lookahead",
+)  # fmt: skip
 _COMPUTING_STEPS = ("calibrate", "gate")
+_TOKENIZING_STEPS = ("preview", "tune_lookahead")
 EXIT_FAILED = 1
 
 log = logging.getLogger(__name__)
@@ -69,7 +63,7 @@ def _prepare_libraries(step: str) -> None:
     """Import what the step stands on for less than it would be by itself."""
     if step in _COMPUTING_STEPS:
         import_transformers(spreads_over_devices=True)
-    elif step == "preview":
+    elif step in _TOKENIZING_STEPS:
         import_tokenizers()
 
 

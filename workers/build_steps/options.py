@@ -52,6 +52,15 @@ class PushOrder(BaseModel):
     quantization_type: str | None = None
 
 
+class LookaheadOrder(BaseModel):
+    """What the step `tune_lookahead` tries, and for which kind of device."""
+
+    model_config = ConfigDict(frozen=True)
+
+    settings: tuple[Mapping[str, Any], ...]
+    device: str
+
+
 class JobOptions(BaseModel):
     """The options of a job; those of a newer release are ignored."""
 
@@ -84,7 +93,7 @@ class JobOptions(BaseModel):
     """By the data set that the spec names."""
 
     push: PushOrder | None = None
-    benchmark: BenchmarkOrder | None = None
+    lookahead: LookaheadOrder | None = None
 
     secret_names: frozenset[str] | None = None
     secret_expiries: tuple[SecretExpiry, ...] = ()

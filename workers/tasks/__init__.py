@@ -14,6 +14,7 @@ from workers.tasks import (
     storage,
     sweep,
     telemetry,
+    tunings,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "storage",
     "sweep",
     "telemetry",
+    "tunings",
 ]

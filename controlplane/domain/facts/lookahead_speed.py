@@ -14,6 +14,8 @@ TOKENS_PER_SECOND_COPYING_NOTHING: Final = 162
 """With our drafter, in a text that nothing stood before of: hardly any step drafts."""
 DRAFTED_STEPS_PER_SECOND: Final = 149
 """With 63 tokens drafted in each, where a file is given back unchanged."""
+LONG_DRAFTED_STEPS_PER_SECOND: Final = 117
+"""With 127."""
 SOURCE: Final = sources.Source(
     document="docs/evidence.md",
     section="lookahead under vLLM on a GPU (vLLM 0.25.1 alone)",

@@ -19,6 +19,8 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import RERANK_ROUTE, default_route
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.pattern import Pattern
+from controlplane.domain.lookahead_tuning.settings import DraftManner
+from controlplane.domain.lookahead_tuning.step_times import MeasuredSteps
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.runtimes.argument_fault import ArgumentFault
 from controlplane.domain.runtimes.capability import Capability, Feature, Proof
@@ -175,6 +177,12 @@ class Runtime(Protocol):
     compiles_by_path: bool = False
     """Whether it keys what it compiled by the path that its model was given as."""
     drafts_exclude_chunked_prefill: bool = False
+    draft_manner: DraftManner = DraftManner.OFF
+    """How it makes the length of a draft; a tuning tries none where it makes none."""
+    draft_lengths: tuple[int, ...] = ()
+    """The longest drafts that a tuning tries."""
+    measured_steps: tuple[MeasuredSteps, ...] = ()
+    """Times of its steps with drafts, where they were measured."""
     ignored_settings: Mapping[str, str] = MappingProxyType({})
     """Settings that a check names as having no effect on it, and why."""
     not_told: Mapping[str, str] = MappingProxyType({})

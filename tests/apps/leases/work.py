@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from apps.alerts.models import AlertDelivery
-from apps.configs.models import CalibrationPreview
+from apps.configs.models import CalibrationPreview, LookaheadTuning
 from apps.leases.kinds import LeaseKind, lease_kinds
 from apps.leases.lease import Lease
 from apps.leases.services import lease_claim
@@ -13,7 +13,7 @@ from apps.secrets.models import Secret, SecretTest
 from controlplane import clock
 from tests import factories, factories_alerts, factories_benchmarks
 
-KINDS = ("alert_delivery", "benchmark", "build", "facts", "preview", "push", "secret_test")
+KINDS = ("alert_delivery", "build", "facts", "preview", "push", "secret_test", "tuning")
 
 
 def _preview() -> CalibrationPreview:
@@ -30,6 +30,14 @@ def _secret_test() -> SecretTest:
     return SecretTest.objects.create(secret=secret, kind="hub", target="org/gated")
 
 
+def _tuning() -> LookaheadTuning:
+    revision = factories.make_revision()
+    return LookaheadTuning.objects.create(
+        team=revision.config.team, revision=revision, dataset="team/answers", requests=1,
+        pool="default",
+    )  # fmt: skip
+
+
 def _delivery() -> AlertDelivery:
     return AlertDelivery.objects.create(channel=factories_alerts.make_alert_channel(), event="test")
 
@@ -42,6 +50,7 @@ _ROWS: Mapping[str, Callable[[], Any]] = {
     "preview": _preview,
     "push": factories.make_push,
     "secret_test": _secret_test,
+    "tuning": _tuning,
 }
 
 

@@ -54,6 +54,16 @@ def no_column(name: str, columns: Sequence[str]) -> StepFailure:
     return step_failure(calibration.COLUMN, name=name, columns=_listed(columns))
 
 
+def no_answers(name: str, columns: Sequence[str]) -> StepFailure:
+    """Return the failure for rows that do not tell what was asked from what was answered."""
+    return step_failure(calibration.NO_ANSWERS, name=name, columns=_listed(columns))
+
+
+def nothing_answered(name: str) -> StepFailure:
+    """Return the failure for a set without a single answer of two tokens."""
+    return step_failure(calibration.NOTHING_ANSWERED, name=name)
+
+
 def no_template(name: str, column: str) -> StepFailure:
     return step_failure(calibration.NO_TEMPLATE, name=name, column=column)
 

@@ -144,6 +144,28 @@ CHANGED = configuration(
     "Start a new build: it takes the data as they are now.",
     field=fields.DATASET,
 )
+NO_ANSWERS = configuration(
+    "EHC-NO-ANSWERS",
+    "The set `{name}` does not tell what was asked from what was answered, so nothing can be "
+    "drafted for its answers.",
+    "Its columns are {columns}. Upload rows with `prompt` and `completion`, or `messages` with "
+    "turns of the `assistant`.",
+)
+NOTHING_ANSWERED = configuration(
+    "EHC-NO-ANSWERS",
+    "The set `{name}` has no answer of two tokens or more.",
+    "Upload rows with `prompt` and `completion`, or `messages` with turns of the `assistant`.",
+)
+TUNING_LOST = machine(
+    "EHC-TUNING-LOST",
+    "The build worker was lost {times} times while it simulated lookahead.",
+    "Look at the build worker's log, then ask again.",
+)
+TUNING_SLOW = machine(
+    "EHC-TUNING-SLOW",
+    "The simulation was not done after {minutes:.0f} minutes.",
+    "Take fewer conversations: a thousand tell enough.",
+)
 PREVIEW_LOST = machine(
     "EHC-PREVIEW-LOST",
     "The build worker was lost {times} times while it made this preview.",

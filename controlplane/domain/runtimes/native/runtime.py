@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.lookahead_tuning.settings import DraftManner
 from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.gpu_values import route_values
 from controlplane.domain.runtimes.launch import Launch, Start
@@ -17,6 +18,7 @@ from controlplane.domain.runtimes.native import (
 )
 from controlplane.domain.runtimes.native.chat_forms import tool_refusal
 from controlplane.domain.runtimes.native.effective import effective_values
+from controlplane.domain.runtimes.native.lookahead_steps import STEPS
 from controlplane.domain.runtimes.native.memory import MEMORY
 from controlplane.domain.runtimes.native.reasons import READ, REASONS
 from controlplane.domain.runtimes.runtime import PlannedDevice, Runtime, Task
@@ -45,6 +47,9 @@ class Native(Runtime):
     takes_dtype = True
     runs_remote_code = False
     has_default_length = True
+    draft_manner = DraftManner.BY_MATCH
+    draft_lengths = (4, 8, 16, 32, 64)
+    measured_steps = STEPS
     not_told = REASONS
     told_alone = READ
     generating_words = f"It serves {', '.join(sorted(capabilities.GENERATED))}."

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.lookahead_tuning.settings import DraftManner
 from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.gpu_values import gpu_values
 from controlplane.domain.runtimes.launch import Launch, Start
@@ -57,6 +58,8 @@ class TensorRtLlm(Runtime):
     # says so. Source: NVIDIA/TensorRT#4855 and `serve/openai_protocol.py`, read 2026-11-27.
     non_openai_dialect = True
     drafts_exclude_chunked_prefill = True
+    draft_manner = DraftManner.SUFFIX
+    draft_lengths = (7, 15, 31, 63)
     not_told = REASONS
     command_reader = parse
     command_exporter = export

@@ -6,6 +6,7 @@ from typing import Any
 
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.lookahead_tuning.settings import DraftManner
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.runtimes.argument_fault import ArgumentFault
 from controlplane.domain.runtimes.effective_value import EffectiveValue
@@ -27,6 +28,7 @@ from controlplane.domain.runtimes.vllm.argument_faults import argument_faults
 from controlplane.domain.runtimes.vllm.chat_parsers import tool_refusal, unread_reasoning
 from controlplane.domain.runtimes.vllm.effective import vllm_values
 from controlplane.domain.runtimes.vllm.engine_keys import untranslated
+from controlplane.domain.runtimes.vllm.lookahead_steps import STEPS
 from controlplane.domain.runtimes.vllm.memory import MEMORY, MEMORY_OF_NEWER
 from controlplane.domain.runtimes.vllm.pairs import PAIRS
 from controlplane.domain.runtimes.vllm.parse import EXPERTS
@@ -65,6 +67,9 @@ class Vllm(Runtime):
     salts_every_route = True
     compiles_by_path = True
     takes_own_arguments = True
+    draft_manner = DraftManner.FILLED
+    draft_lengths = (15, 31, 63, 127)
+    measured_steps = STEPS
     ignored_settings = REASONS
     not_told = REASONS
     told_alone = TOLD_ALONE

@@ -1,0 +1,1 @@
+"""Which lookahead settings pay for recorded answers, and how much: pure, from counted steps."""

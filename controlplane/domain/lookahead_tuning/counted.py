@@ -1,0 +1,76 @@
+"""What a simulation counted of one setting: steps, drafts, and how far drafts were accepted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from controlplane.domain.lookahead_tuning.settings import LookaheadSetting
+
+_SHOWN_POSITIONS = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """The steps that a setting took to say the recorded answers."""
+
+    setting: LookaheadSetting
+    tokens: int
+    steps: int
+    drafted_steps: int
+    drafted_tokens: int
+    accepted_at: Sequence[int]
+    """Drafts of which at least so many tokens were accepted, from one on."""
+
+    @property
+    def accepted_tokens(self) -> int:
+        """Of all drafts."""
+        return sum(self.accepted_at)
+
+    @property
+    def tokens_per_step(self) -> float:
+        """What a step of one request brings."""
+        return self.tokens / self.steps if self.steps else 0.0
+
+    @property
+    def drafted_share(self) -> float:
+        """The share of steps with a draft."""
+        return self.drafted_steps / self.steps if self.steps else 0.0
+
+    @property
+    def drafted_tokens_per_draft(self) -> float:
+        """How long a draft is."""
+        return self.drafted_tokens / self.drafted_steps if self.drafted_steps else 0.0
+
+    def cut(self, longest: int) -> tuple[float, float]:
+        """Return tokens a step, and tokens a draft, where drafts may only be so long.
+
+        What is accepted after a shorter draft is taken to be what was accepted within it.
+        """
+        accepted = sum(self.accepted_at[: max(0, longest)])
+        per_step = 1 + accepted / self.steps if self.steps else 1.0
+        whole = self.tokens_per_step if longest >= len(self.accepted_at) else per_step
+        return whole, min(self.drafted_tokens_per_draft, longest)
+
+    def acceptance_by_position(self) -> list[dict[str, Any]]:
+        """Return how often a draft's token at a position was accepted, at telling positions."""
+        return [
+            {"position": position, "share": round(self.accepted_at[position - 1] / drafts, 4)}
+            for position in _SHOWN_POSITIONS
+            if position <= len(self.accepted_at) and (drafts := self.drafted_steps)
+        ]
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
+        """Return what a step's result says of one setting."""
+        return cls(**{**told, "setting": LookaheadSetting.from_json(told["setting"])})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the form in which a step says it."""
+        return {
+            "setting": self.setting.to_json(),
+            "tokens": self.tokens,
+            "steps": self.steps,
+            "drafted_steps": self.drafted_steps,
+            "drafted_tokens": self.drafted_tokens,
+            "accepted_at": list(self.accepted_at),
+        }

@@ -1,0 +1,1 @@
+"""Recorded answers, said again on paper: how many tokens each setting would have drafted."""
