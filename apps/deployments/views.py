@@ -20,6 +20,7 @@ from apps.deployments.environments.restrictions import (
 )
 from apps.deployments.environments.services import environment_create
 from apps.deployments.forms import DeployForm
+from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
 from apps.deployments.presentation import (
@@ -112,7 +113,8 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "ranges": RANGES,
         "default_range": DEFAULT_RANGE,
         "makes_text": asked_route(found) == CHAT_ROUTE,
-        "has_drafts": has_drafts(every),
+        "has_drafts": (drafts := has_drafts(every)),
+        "lookahead": lookahead_panel(found) if drafts else None,
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
         **_code(request, found),
         "tab_title": title(

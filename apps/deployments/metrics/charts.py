@@ -59,6 +59,7 @@ _LINES: Mapping[str, _Line] = {
     "requests": _Line(series="requests", statistic="per_second"),
     "errors": _Line(series="requests", statistic="per_second", statuses=_ERRORS),
     "tokens": _Line(series="completion_tokens", statistic="per_second"),
+    "made": _Line(series="engine_completion_tokens", statistic="sum"),
     "running": _Line(series="requests_running", statistic="mean"),
     "waiting": _Line(series="requests_waiting", statistic="mean"),
     "kv_used": _Line(series="kv_cache_used_ratio", statistic="max", times=_PERCENT),
@@ -92,7 +93,9 @@ def deployment_charts(
         name: _values(line, answers[line.series, line.statuses], times)
         for name, line in _LINES.items()
     }
-    drawn["accepted"] = _share(drawn.pop("accepted_drafts"), drawn.pop("drafts"))
+    accepted = drawn.pop("accepted_drafts")
+    drawn["accepted"] = _share(accepted, drawn.pop("drafts"))
+    drawn["tokens_per_step"] = _per_step(drawn.pop("made"), accepted)
     step = _step_of(times, step)
     return {
         "start": int(scope.start.timestamp()),
@@ -143,6 +146,16 @@ def _share(
     return [
         round(part / whole * _PERCENT, 2) if part is not None and whole else None
         for part, whole in zip(parts, wholes, strict=True)
+    ]
+
+
+def _per_step(made: Sequence[float | None], accepted: Sequence[float | None]) -> list[float | None]:
+    """Return tokens a step of one request; each brings one more than was accepted."""
+    return [
+        round(tokens / (tokens - right), 3)
+        if tokens is not None and right is not None and tokens > right
+        else None
+        for tokens, right in zip(made, accepted, strict=True)
     ]
 
 

@@ -32,6 +32,7 @@ def deployment() -> Deployment:
     engine.look("kv_cache_used_ratio", 0.25)
     engine.count("draft_tokens", 10)
     engine.count("accepted_draft_tokens", 4)
+    engine.count("engine_completion_tokens", 12)
     batches_add([Batch(source="test", sequence=1, cells=cells)])
     series_fold(clock=ManualClock(NOW))
     return found
@@ -52,6 +53,7 @@ def test_values_stand_in_their_times_none_in_gaps_and_zero_where_nothing_was_ask
     assert told["first_token_p99"][place] == pytest.approx(0.5, rel=0.01)
     assert told["first_token_p99"][later] is None
     assert (told["kv_used"][place], told["accepted"][place]) == (25, 40)
+    assert told["tokens_per_step"][place] == 1.5
     assert told["running"] == [None] * len(told["times"])
 
 

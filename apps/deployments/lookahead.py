@@ -1,0 +1,110 @@
+"""What lookahead brings a deployment: measured in the last hour, beside what a tuning predicted."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from apps.configs.lookahead_tunings.models import LookaheadTuning
+from apps.configs.lookahead_tunings.selectors import (
+    context_of_revision,
+    step_times_of,
+    tuning_behind,
+)
+from apps.deployments.models import Deployment
+from apps.telemetry.series.selectors import query
+from controlplane import clock
+from controlplane.domain.lookahead_tuning.served import Served, verdict
+from controlplane.domain.lookahead_tuning.step_times import StepTimes
+
+WINDOW = timedelta(hours=1)
+LEAST_TOKENS = 200
+"""Fewer tell nothing."""
+_COMPARED = (
+    "drafted_answer_tokens", "drafted_answer_seconds",
+    "undrafted_answer_tokens", "undrafted_answer_seconds",
+)  # fmt: skip
+_STATISTICS: Mapping[str, str] = {
+    "engine_completion_tokens": "sum",
+    "draft_tokens": "sum",
+    "accepted_draft_tokens": "sum",
+    "requests_running": "mean",
+    **dict.fromkeys(_COMPARED, "sum"),
+}
+
+
+def lookahead_panel(deployment: Deployment, now: datetime | None = None) -> dict[str, Any] | None:
+    """Return what the page says of lookahead; None where too little was drafted to say."""
+    present = now or clock.now()
+    served = _served(deployment, present)
+    if served is None or deployment.build is None:
+        return None
+    revision = deployment.build.revision
+    times = step_times_of(context_of_revision(revision))
+    hurts, sentence = verdict(served, times)
+    return {
+        "hurts": hurts,
+        "sentence": sentence,
+        "basis": times.basis if times else "",
+        "measured_tokens_per_step": served.tokens_per_step,
+        "measured_ratio": _ratio(served, times),
+        "compared": _compared(deployment, present),
+        "predicted": _predicted(tuning_behind(revision), served.requests),
+    }
+
+
+def _ratio(served: Served, times: StepTimes | None) -> float | None:
+    return None if times is None else served.tokens_per_step / served.cost_of_step(times)
+
+
+def _served(deployment: Deployment, now: datetime) -> Served | None:
+    told = {
+        name: _total(deployment, name, now) or 0.0 for name in _STATISTICS if name not in _COMPARED
+    }
+    if told["engine_completion_tokens"] < LEAST_TOKENS or not told["draft_tokens"]:
+        return None
+    return Served(
+        completion_tokens=told["engine_completion_tokens"],
+        drafted_tokens=told["draft_tokens"],
+        accepted_tokens=min(told["accepted_draft_tokens"], told["engine_completion_tokens"]),
+        requests=told["requests_running"],
+    )
+
+
+def _compared(deployment: Deployment, now: datetime) -> dict[str, float] | None:
+    """Return tokens a second of one answer with and without; None where too few went without."""
+    totals = [_total(deployment, name, now) or 0.0 for name in _COMPARED]
+    tokens, seconds, plain_tokens, plain_seconds = totals
+    if min(tokens, plain_tokens) < LEAST_TOKENS or not (seconds and plain_seconds):
+        return None
+    drafted, undrafted = tokens / seconds, plain_tokens / plain_seconds
+    return {"with": drafted, "without": undrafted, "ratio": drafted / undrafted}
+
+
+def _total(deployment: Deployment, name: str, now: datetime) -> float | None:
+    answer = query(
+        name,
+        start=now - WINDOW,
+        end=now,
+        team_id=deployment.model.team_id,
+        filters={"deployment_id": [deployment.id]},
+        as_one=True,
+        now=now,
+    )
+    return answer.lines[0].values[_STATISTICS[name]][0]
+
+
+def _predicted(tuning: LookaheadTuning | None, requests: float) -> dict[str, Any] | None:
+    """Return what the tuning said of the setting that is served, for as many requests at once."""
+    recommended = (tuning.result or {}).get("recommended") if tuning else None
+    if tuning is None or tuning.result is None or recommended is None:
+        return None
+    each = next(
+        one for one in tuning.result["settings"] if one["setting"] == recommended["setting"]
+    )
+    speeds = [one for one in each["by_batch"] if one["requests"] <= max(1, round(requests))]
+    return {
+        "tuning": tuning,
+        "tokens_per_step": each["tokens_per_step"],
+        "ratio": speeds[-1]["ratio"],
+        "requests": speeds[-1]["requests"],
+    }
