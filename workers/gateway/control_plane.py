@@ -74,6 +74,9 @@ class ControlPlane(Protocol):
 
     async def report_applied(self, version: int, credential: Credential) -> None: ...
 
+    async def report_load(self, report: bytes, credential: Credential) -> None:
+        """Say what is in flight; a report that is lost is not sent again."""
+
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
         """Return the offset up to which the journal is committed."""
 
@@ -141,6 +144,9 @@ class HttpControlPlane:
     async def report_applied(self, version: int, credential: Credential) -> None:
         body = {"version": version}
         await self._call("POST", "gateways/applied", credential.secret, body=_json(body))
+
+    async def report_load(self, report: bytes, credential: Credential) -> None:
+        await self._call("POST", "gateways/load", credential.secret, content=report)
 
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
         answer = await self._call("POST", "usage", credential.secret, body=batch)

@@ -10,7 +10,7 @@ from workers.gateway.event_stream import EndlessEvent
 from workers.gateway.headers import Header
 from workers.gateway.meter import Meter
 from workers.gateway.phase import Phase
-from workers.gateway.refusals import Refusal, Refused, no_replica
+from workers.gateway.refusals import Refusal, Refused, no_replica, not_awake
 from workers.gateway.reply import Reply, status_of_leaving
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared
@@ -21,6 +21,8 @@ from workers.gateway.usage_record import RecordState, usage_line
 
 RUNNING_RECORD_SECONDS = 1.0
 HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
+WAKING_STATUSES = frozenset({"SCALED_TO_ZERO", "WAKING_UP"})
+"""A request starts a replica, and waits for it."""
 
 
 @contains(
@@ -60,6 +62,14 @@ class Exchange:
         self._held_until: float | None = None
         self._last_moved_at = meter.started_at
 
+    @property
+    def request_bytes(self) -> int:
+        return self._meter.request_bytes
+
+    @property
+    def response_bytes(self) -> int:
+        return self._meter.response_bytes
+
     def start(self) -> None:
         self._meter.opened()
         self._ledger.retries.request()
@@ -75,7 +85,8 @@ class Exchange:
     def tick(self, now: float) -> None:
         """Once a second: write down that it runs, and end it when it takes too long."""
         if self._is_held_too_long(now):
-            self._refuse(no_replica(self.admission.deployment))
+            deployment = self.admission.deployment
+            self._refuse(not_awake(deployment) if self._is_waking else no_replica(deployment))
         elif self._connection is not None and self._connection.is_dark:
             self._give_up("dark", refusals.ENGINE_FAILED)
         elif late := self._overdue(now):
@@ -259,14 +270,26 @@ class Exchange:
             self._connects = asyncio.get_running_loop().create_task(self._upstream.connect(self))
 
     def _hold(self) -> None:
-        """Wait for new routes when a replica just went; say no at once when none is meant to be."""
-        deployment = self.admission.deployment
-        if deployment.status not in HOLDING_STATUSES and not self._ledger.may_come(deployment):
-            self._refuse(no_replica(self.admission.deployment))
-            return
-        if self._held_until is None:
-            self._held_until = self._clock.monotonic() + self._ledger.bounds.hold_seconds
-        self._ledger.wait_for_routes(self)
+        """Wait for new routes when a replica just went, or wakes; else say no at once."""
+        deployment, is_waking = self.admission.deployment, self._is_waking
+        may_come = is_waking or deployment.status in HOLDING_STATUSES
+        if not may_come and not self._ledger.may_come(deployment):
+            self._refuse(no_replica(deployment))
+        elif is_waking and (refusal := self._ledger.no_room_to_wait(self)) is not None:
+            self._refuse(refusal)
+        else:
+            self._held_until = self._hold_until(is_waking)
+            self._ledger.wait_for_routes(self)
+
+    @property
+    def _is_waking(self) -> bool:
+        return self.admission.deployment.status in WAKING_STATUSES
+
+    def _hold_until(self, is_waking: bool) -> float:
+        bounds = self._ledger.bounds
+        if is_waking:  # from when it came: however often routes change meanwhile
+            return self._meter.started_at + bounds.wake_seconds
+        return self._held_until or self._clock.monotonic() + bounds.hold_seconds
 
     def _is_held_too_long(self, now: float) -> bool:
         """Whether nobody came in time; a suspect that lived lately may be late for being busy."""
@@ -340,6 +363,8 @@ class Exchange:
             self._connection.drop()
             self._connection = None
         self._meter.closed(status, now)
+        if self._reply is not None and (used := self._reply.counts) is not None:
+            self._meter.used(used.prompt, used.completion)
         line = self.line(RecordState.CLOSED, now)
         self._leave_upstream()
         self._ledger.ended(self, None if self._reply is None else self._reply.counts)

@@ -19,13 +19,14 @@ from workers.gateway.authentication import (
 from workers.gateway.body_memory import BodyMemory
 from workers.gateway.exchange import Exchange
 from workers.gateway.limits import KeyLimits, RetryBudget
+from workers.gateway.load import Load, LoadReport
 from workers.gateway.meter import Meter
 from workers.gateway.metrics import Metrics
 from workers.gateway.recorder import Recorder
 from workers.gateway.refusals import Refusal, Refused, malformed
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import prepare
-from workers.gateway.routing import Target, may_see, parse_target, require_open, resolve
+from workers.gateway.routing import Action, Target, may_see, parse_target, require_open, resolve
 from workers.gateway.seams import Client, ClientSide
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Deployment, Key, Snapshot
@@ -33,9 +34,11 @@ from workers.gateway.suspects import Suspects
 from workers.gateway.upstream import Upstream, UpstreamPool
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
+from workers.gateway.waiting_room import WaitingRoom
 
 log = logging.getLogger(__name__)
 _LOCAL_PATHS = frozenset({"/health", "/metrics"})
+ASLEEP = "SCALED_TO_ZERO"
 
 
 class Gateway:
@@ -63,7 +66,8 @@ class Gateway:
         self._limits = KeyLimits()
         self._pool = UpstreamPool(bounds, clock=clock)
         self.suspects = Suspects(self.try_again, clock=clock)
-        self._waiting: set[Exchange] = set()
+        self.load = Load(self.metrics, clock=clock)
+        self._waiting = WaitingRoom(bounds)
         self.body_memory = BodyMemory(bounds.buffered_bytes)
         self._id_prefix = os.urandom(10).hex().encode()
         self._ids = count(1)
@@ -79,8 +83,7 @@ class Gateway:
 
     def try_again(self) -> None:
         """Look anew for a replica for every request that waits for one."""
-        waiting, self._waiting = self._waiting, set()
-        for exchange in waiting:
+        for exchange in self._waiting.take_all():
             exchange.routes_changed()
 
     def sweep(self) -> None:
@@ -152,6 +155,9 @@ class Gateway:
         admission, id = request.admission, self.new_request_id()
         if admission is None:
             return None
+        if admission.target.action is Action.WAKE:
+            self._wake(client, request, admission.deployment, id)
+            return None
         counted = False
         try:
             counted = self._limits.enter(admission.key, now=self._clock.monotonic())
@@ -212,8 +218,17 @@ class Gateway:
     def admit_again(self, admission: Admission, method: bytes) -> Admission:
         return self._admitted(admission.key, admission.target, method, self._known_routes())
 
+    def no_room_to_wait(self, exchange: Exchange) -> Refusal | None:
+        return self._waiting.no_room(exchange)
+
     def wait_for_routes(self, exchange: Exchange) -> None:
         self._waiting.add(exchange)
+        if exchange.admission.deployment.status == ASLEEP:
+            self.load.is_urgent.set()
+
+    def load_report(self) -> LoadReport:
+        """Return what was in flight since the last one, for the control plane."""
+        return self.load.take(self.exchanges, self._waiting.by_deployment)
 
     def record(self, line: bytes) -> None:
         self.recorder.record(line)
@@ -243,6 +258,13 @@ class Gateway:
         deployment = resolve(target, key, snapshot)
         require_open(target, method, deployment)
         return Admission.of(key, target, deployment)
+
+    def _wake(self, client: Client, request: Request, deployment: Deployment, id: bytes) -> None:
+        """Answer at once: a start takes longer than a client waits."""
+        self.release(request)
+        self.load.wake(deployment.id)
+        client.write(local_answers.accepted(request, request_id=id))
+        client.answered(keep_alive=request.keep_alive)
 
     @property
     def _state(self) -> str:

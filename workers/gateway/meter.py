@@ -29,7 +29,7 @@ class Meter:
         self.started_at = self._clock.monotonic()
 
     def opened(self) -> None:
-        self._counts.in_flight += 1
+        self._counts.opened(self.started_at)
 
     @property
     def has_begun(self) -> bool:
@@ -54,11 +54,17 @@ class Meter:
 
     def closed(self, status: int, now: float) -> None:
         self.status = status
-        self._counts.in_flight -= 1
+        self._counts.closed(now)
         self._counts.finished(
             status, self.request_id,
             duration=now - self.started_at, first_byte=self.first_byte_seconds,
         )  # fmt: skip
+
+    def used(self, prompt_tokens: int, completion_tokens: int) -> None:
+        """Learn how many tokens its bytes were."""
+        self._counts.tokens.learn(
+            prompt_tokens, completion_tokens, self.request_bytes, self.response_bytes
+        )
 
     @property
     def queue_seconds(self) -> float | None:

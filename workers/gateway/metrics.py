@@ -41,15 +41,56 @@ class Histogram:
         }
 
 
-class DeploymentCounts:
-    __slots__ = ("by_status_class", "duration", "first_byte", "in_flight", "upstream_errors")
+class TokensPerByte:
+    """What finished requests had, by which those in flight are estimated."""
+
+    __slots__ = ("completion", "prompt", "request_bytes", "response_bytes")
 
     def __init__(self) -> None:
+        self.prompt = self.completion = self.request_bytes = self.response_bytes = 0
+
+    def learn(self, prompt: int, completion: int, request_bytes: int, response_bytes: int) -> None:
+        self.prompt += prompt
+        self.completion += completion
+        self.request_bytes += request_bytes
+        self.response_bytes += response_bytes
+
+    def estimate(self, request_bytes: int, response_bytes: int) -> float:
+        """Return the tokens of so many bytes; none before a request has told its own."""
+        read = request_bytes * self.prompt / self.request_bytes if self.request_bytes else 0.0
+        if not self.response_bytes:
+            return read
+        return read + response_bytes * self.completion / self.response_bytes
+
+
+class DeploymentCounts:
+    __slots__ = (
+        "_moved_at", "_seconds", "by_status_class", "duration", "first_byte", "in_flight", "tokens",
+        "upstream_errors",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._seconds = self._moved_at = 0.0
+        self.tokens = TokensPerByte()
         self.by_status_class = [0] * len(STATUS_CLASSES)
         self.duration = Histogram()
         self.first_byte = Histogram()
         self.in_flight = 0
         self.upstream_errors: dict[str, int] = {}
+
+    def opened(self, now: float) -> None:
+        self._seconds += self.in_flight * (now - self._moved_at)
+        self._moved_at = now
+        self.in_flight += 1
+
+    def closed(self, now: float) -> None:
+        self._seconds += self.in_flight * (now - self._moved_at)
+        self._moved_at = now
+        self.in_flight -= 1
+
+    def in_flight_seconds_until(self, now: float) -> float:
+        """Return for how long requests were in flight, all of them added up."""
+        return self._seconds + self.in_flight * (now - self._moved_at)
 
     def upstream_failed(self, reason: str) -> None:
         self.upstream_errors[reason] = self.upstream_errors.get(reason, 0) + 1

@@ -23,6 +23,7 @@ from workers.gateway.confirmation import Confirmation
 from workers.gateway.control_plane import ControlPlaneAway, CredentialRefused, HttpControlPlane
 from workers.gateway.gateway import Gateway
 from workers.gateway.journal import Journal, Segment, close_interrupted
+from workers.gateway.load_reports import LEAST_PAUSE_SECONDS, LoadReports
 from workers.gateway.membership import Membership
 from workers.gateway.recorder import Recorder
 from workers.gateway.routes_sync import RoutesSync
@@ -77,6 +78,9 @@ class Process:
             differed=self._gateway.metrics.count_routes_differed,
             clock=clock,
         )
+        self._load_reports = LoadReports(
+            self._control_plane, self._membership, self._gateway, clock=clock
+        )
         self._stopping = asyncio.Event()
 
     def stop_at_signals(self) -> None:
@@ -117,6 +121,7 @@ class Process:
             self._every(SWEEP_SECONDS, self._sweep),
             self._every(SWEEP_SECONDS, self._keep),
             self._every(self._settings.ship_seconds, self._ship),
+            self._every(LEAST_PAUSE_SECONDS, self._load_reports.send),
         ]
         if self._settings.broker_url:
             works.append(self._every(RESTART_SECONDS, self._listen))

@@ -93,6 +93,24 @@ def no_replica(deployment: Deployment) -> Refusal:
     return not_ready(message, retry_after_seconds=retry_after_seconds)
 
 
+def not_awake(deployment: Deployment) -> Refusal:
+    """Return that a deployment which was asked to wake did not do so in time."""
+    return not_ready(
+        f"Deployment `{deployment.id}` was scaled to zero, and no replica became ready in the time "
+        "that a request waits. It goes on starting: send the request again later.",
+        retry_after_seconds=30,
+    )
+
+
+def waiting_room_full(deployment: Deployment, what: str) -> Refusal:
+    """Return that no more requests may wait for a deployment that wakes up."""
+    return rate_limited(
+        f"Deployment `{deployment.id}` is waking up, and {what} wait for it already. "
+        "Send the request again in a moment.",
+        retry_after_seconds=5,
+    )
+
+
 _NOT_READY = {
     "SCALED_TO_ZERO": ("is scaled to zero: no replica runs", 30),
     "WAKING_UP": ("is waking up", 5),

@@ -18,6 +18,8 @@ class Place(StrEnum):
 class Action(StrEnum):
     PREDICT = "predict"
     SYNC = "sync"
+    WAKE = "wake"
+    """Answered here: it starts a replica where none runs, and is no request to one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,8 +54,8 @@ def resolve(target: Target, key: Key, snapshot: Snapshot) -> Deployment:
 
 def require_open(target: Target, method: bytes, deployment: Deployment) -> None:
     """Return if clients may call the route so on this deployment's engine. Raises Refused."""
-    if target.action is Action.PREDICT:
-        methods = _PREDICT_METHODS
+    if target.action is not Action.SYNC:
+        methods = _POST
     elif (found := deployment.routes.get(target.route)) is not None:
         methods = found
     else:
@@ -98,6 +100,8 @@ def _plain(path: str) -> str | None:
 def _with_action(model_id: str, place: Place, name: str, action: list[str]) -> Target | Refusal:
     if action == ["predict"]:
         return Target(model_id=model_id, place=place, name=name, action=Action.PREDICT, route="")
+    if action == ["wake"]:
+        return Target(model_id=model_id, place=place, name=name, action=Action.WAKE, route="")
     if action == ["sync"]:  # the hub's client posts to the address itself
         return Target(model_id=model_id, place=place, name=name, action=Action.SYNC, route="/")
     if len(action) < 2 or action[0] != "sync" or not action[1]:
@@ -135,7 +139,7 @@ def _open(deployment: Deployment) -> Deployment:
 
 
 def _takes_only(target: Target, allowed: str) -> Refusal:
-    name = "predict" if target.action is Action.PREDICT else target.route
+    name = target.route if target.action is Action.SYNC else target.action.value
     return Refusal(
         status=405,
         code="method_not_allowed",
@@ -145,7 +149,7 @@ def _takes_only(target: Target, allowed: str) -> Refusal:
     )
 
 
-_PREDICT_METHODS = frozenset({b"POST"})
+_POST = frozenset({b"POST"})
 _CLOSED = (
     "`{}` is not open to clients on deployment `{}`. Where its engine has that route, the "
     "config can open it under `enginehouse.extra_routes`."
@@ -164,7 +168,7 @@ _UNKNOWN_PATH = (
     "Nothing is served at `{}`. Call `/m/<model>/environments/<name>/sync/v1/chat/completions` "
     "or `/m/<model>/environments/<name>/predict`."
 )
-_UNKNOWN_ACTION = "`{}` is not served here. Use `predict` or `sync/<route>`."
+_UNKNOWN_ACTION = "`{}` is not served here. Use `predict`, `wake` or `sync/<route>`."
 _TRICKY = Refusal(
     status=400,
     code="bad_request",

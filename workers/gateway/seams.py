@@ -43,6 +43,9 @@ class Ledger(Protocol):
     def admit_again(self, admission: Admission, method: bytes) -> Admission:
         """Return the same admission under today's routes. Raises Refused."""
 
+    def no_room_to_wait(self, exchange: "Exchange") -> Refusal | None:
+        """Return why a request cannot wait for a replica that wakes, or None."""
+
     def wait_for_routes(self, exchange: "Exchange") -> None: ...
 
     def record(self, line: bytes) -> None: ...

@@ -38,6 +38,12 @@ class Bounds:
     total_seconds: float = 3600.0
     hold_seconds: float = 3.0
     """How long a request waits for routes when its last replica just went."""
+    wake_seconds: float = 600.0
+    """How long a request waits for a deployment that wakes up. Source: the hosted product's time
+    limit of `wake`."""
+    waiting_requests: int = 1024
+    """So many may wait for one deployment that wakes up, with bodies of no more than this:"""
+    waiting_bytes: int = 128 * MEBIBYTE
     upstream_idle_seconds: float = 4.0
     """Below the 5 s after which vLLM and TensorRT-LLM close an idle connection."""
     eject_seconds: float = 1.0
@@ -76,6 +82,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Setti
             idle_seconds=options.idle_seconds,
             total_seconds=options.total_seconds,
             hold_seconds=options.hold_seconds,
+            wake_seconds=options.wake_seconds,
             drain_seconds=options.drain_seconds,
             last_shipment_seconds=options.last_shipment_seconds,
             honour_routes_seconds=given.routes_hours * 3600,
@@ -111,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
         ("idle-seconds", Bounds.idle_seconds),
         ("total-seconds", Bounds.total_seconds),
         ("hold-seconds", Bounds.hold_seconds),
+        ("wake-seconds", Bounds.wake_seconds),
         ("drain-seconds", Bounds.drain_seconds),
         ("last-shipment-seconds", Bounds.last_shipment_seconds),
     ):

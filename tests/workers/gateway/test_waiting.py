@@ -7,18 +7,6 @@ from tests.workers.gateway.stage.gateway_thread import GatewayThread
 from tests.workers.gateway.stage.routes import CHAT, routes
 from tests.workers.gateway.stage.scripts import answers
 
-SLEEPING = "/m/modelaaa/deployment/sleeping/sync/v1/chat/completions"
-
-
-def test_a_deployment_at_rest_says_so_and_when_to_come_back(serve, http):
-    gateway, _ = serve(answers)
-
-    answer = http.post(gateway.url + SLEEPING, json={})
-
-    assert (answer.status_code, answer.headers["retry-after"]) == (503, "30")
-    assert "is scaled to zero" in answer.json()["error"]["message"]
-    assert answer.json()["error_code"] == "model_not_ready"
-
 
 @pytest.mark.parametrize("status", ["LOADING_MODEL", "UNHEALTHY", "FAILED", "ANYTHING_NEW"])
 def test_a_deployment_without_replicas_says_what_state_it_is_in(house, http, status):

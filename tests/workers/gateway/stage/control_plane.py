@@ -24,6 +24,7 @@ class ControlPlane:
         self.applied: list[int] = []
         self.records: dict[str, dict[str, Any]] = {}
         self.batches: list[dict[str, Any]] = []
+        self.loads: list[dict[str, Any]] = []
         self.loses_next_usage_answer = False
         self.hears_applied = True
         """One of an earlier release does not: it is told apart."""
@@ -98,6 +99,9 @@ class ControlPlane:
             _answer(http, 200, {"gateway_id": "gateway1"})
         elif path == "gateways/applied":
             self._note_applied(body["version"])
+            _answer(http, 200, {})
+        elif path == "gateways/load":
+            self.loads.append(body)
             _answer(http, 200, {})
         else:
             self._usage(http, body)

@@ -18,6 +18,7 @@ from workers.gateway.client_connection import ClientConnection
 from workers.gateway.control_plane import HttpControlPlane
 from workers.gateway.gateway import Gateway
 from workers.gateway.journal import Journal, segments_in
+from workers.gateway.load import LoadReport
 from workers.gateway.process import BACKLOG
 from workers.gateway.recorder import Recorder
 from workers.gateway.settings import Bounds
@@ -92,6 +93,10 @@ class GatewayThread:
     @property
     def clients(self) -> list[ClientConnection]:
         return [each for each in list(self.inner.clients) if isinstance(each, ClientConnection)]
+
+    def report(self) -> LoadReport:
+        """Return what it would tell the control plane now."""
+        return self._loop.call(self.inner.load_report)
 
     @property
     def waiting(self) -> int:

@@ -1,0 +1,79 @@
+"""What is in flight, as the control plane is told it: it sizes deployments by that."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from controlplane.clock import SYSTEM, Clock
+from workers.gateway.metrics import Metrics
+
+if TYPE_CHECKING:
+    from workers.gateway.exchange import Exchange
+
+
+@dataclass(slots=True)
+class LoadReport:
+    """Means since the report before; a deployment that is not named had nothing in flight."""
+
+    seconds: float
+    deployments: dict[str, tuple[float, int, float]] = field(default_factory=dict)
+    """By id: mean requests in flight, requests held without a replica, tokens in flight."""
+    woken: list[str] = field(default_factory=list)
+
+    def to_json(self, sequence: int) -> bytes:
+        """Return it as the control plane reads it."""
+        rows = {
+            id: {"requests": round(requests, 4), "held": held, "tokens": round(tokens)}
+            for id, (requests, held, tokens) in self.deployments.items()
+        }
+        told = {"sequence": sequence, "seconds": round(self.seconds, 3), "woken": self.woken}
+        return json.dumps({**told, "deployments": rows}).encode()
+
+
+class Load:
+    """Sums of what is in flight; requests that nobody should be sized by would stay out here."""
+
+    def __init__(self, metrics: Metrics, *, clock: Clock = SYSTEM) -> None:
+        self._metrics = metrics
+        self._clock = clock
+        self._told_at = clock.monotonic()
+        self._told: dict[str, float] = {}
+        self._woken: set[str] = set()
+        self.is_urgent = asyncio.Event()
+        """A request waits for a deployment that sleeps, or somebody asked to wake one."""
+
+    def wake(self, deployment_id: str) -> None:
+        """Have the control plane told at once that the deployment is wanted."""
+        self._woken.add(deployment_id)
+        self.is_urgent.set()
+
+    def keep_woken(self, report: LoadReport) -> None:
+        """Tell of them with the next report: this one did not arrive."""
+        self._woken.update(report.woken)
+
+    def take(self, running: Iterable["Exchange"], held: Mapping[str, int]) -> LoadReport:
+        """Return what there was since the last time; a report that is lost is never made up for."""
+        now = self._clock.monotonic()
+        report = LoadReport(seconds=now - self._told_at, woken=sorted(self._woken))
+        tokens = self._tokens(running)
+        for (_, id), counts in self._metrics.deployments.items():
+            total = counts.in_flight_seconds_until(now)
+            grown, self._told[id] = total - self._told.get(id, 0.0), total
+            if grown > 0 or id in held:
+                mean = grown / report.seconds if report.seconds > 0 else float(counts.in_flight)
+                report.deployments[id] = (mean, held.get(id, 0), tokens.get(id, 0.0))
+        self._told_at = now
+        self._woken.clear()
+        self.is_urgent.clear()
+        return report
+
+    def _tokens(self, running: Iterable["Exchange"]) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for each in running:
+            deployment = each.admission.deployment
+            counts = self._metrics.of(deployment.model_id, deployment.id)
+            more = counts.tokens.estimate(each.request_bytes, each.response_bytes)
+            found[deployment.id] = found.get(deployment.id, 0.0) + more
+        return found
