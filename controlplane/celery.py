@@ -64,6 +64,7 @@ app.conf.update(
     beat_schedule={
         "sweep-builds": _every(3.0, "builds.sweep"),
         "sweep-deployments": _every(3.0, "deployments.sweep"),
+        "autoscale": _every(3.0, "deployments.autoscale"),
         "sweep-facts": _every(3.0, "configs.sweep"),
         "sweep-benchmarks": _every(5.0, "benchmarks.sweep"),
         "sweep-alerts": _every(5.0, "alerts.sweep"),

@@ -21,7 +21,7 @@ class AutoscalingBody(StrictSerializer):
         required=False,
         min_value=0,
         max_value=1000,
-        help_text="So many replicas run always; 0 lets it sleep without requests.",
+        help_text="So many replicas run always; with 0 none runs without requests, which wake it.",
     )
     max_replica = serializers.IntegerField(
         required=False, min_value=1, max_value=1000, help_text="No more replicas than this."
@@ -36,7 +36,7 @@ class AutoscalingBody(StrictSerializer):
         required=False,
         min_value=0,
         max_value=3600,
-        help_text="Seconds of less load before a replica is ended.",
+        help_text="Seconds for which load must stay low before replicas end.",
     )
     concurrency_target = serializers.IntegerField(
         required=False,
@@ -47,13 +47,13 @@ class AutoscalingBody(StrictSerializer):
         required=False,
         min_value=1,
         max_value=100,
-        help_text="Share of `concurrency_target`, in percent, at which a replica is added.",
+        help_text="Share of `concurrency_target`, in percent, above which a replica is added.",
     )
     target_in_flight_tokens = serializers.IntegerField(
         required=False,
         min_value=1,
         allow_null=True,
-        help_text="Tokens at once that one replica is meant to carry; null: not counted.",
+        help_text="Tokens at once that one replica is meant to carry; in place of the concurrency.",
     )
     max_scale_down_rate = serializers.IntegerField(
         required=False,

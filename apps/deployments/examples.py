@@ -43,6 +43,23 @@ AUTOSCALING: dict[str, Any] = {
 }
 AUTOSCALING_CHANGE = {"max_replica": 3, "concurrency_target": 8}
 AUTOSCALING_ANSWER = {"status": "ACCEPTED", "message": "Stored."}
+SCALING_DECISION: dict[str, Any] = {
+    "at": READY_AT,
+    "code": "load_rose",
+    "sentence": "16 requests in flight over 60 s: 3 replicas for 5.6 each.",
+    "before": 1,
+    "after": 3,
+    "by_load": 3,
+    "requests": 16.0,
+    "tokens": 21_400.0,
+}
+SCALING_STANDING: dict[str, Any] = {
+    "code": "waits",
+    "sentence": "2.1 requests in flight over 60 s: 1 replica for 5.6 each; it may rise again.",
+    "by_load": 1,
+    "held": 0,
+    "next_at": "2026-11-26T14:25:49.653243Z",
+}
 DEPLOYMENT: dict[str, Any] = {
     "id": MODEL["production_deployment_id"],
     "created_at": CREATED_AT,

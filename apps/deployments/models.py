@@ -6,12 +6,17 @@ from django.db import models
 
 from apps.accounts.models import Team, User
 from apps.builds.models import Artifact, Build
+from apps.deployments.autoscaling.models import GatewayLoad, ScalingDecision, ScalingState
 from apps.fleet.models import Node
 from apps.rest.identifiers import new_id, new_replica_id
 from controlplane import clock
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 from controlplane.stamps import StampField
 
+__all__ = [
+    "PRODUCTION", "Deployment", "Environment", "FailedStarts", "GatewayLoad", "Replica",
+    "ScalingDecision", "ScalingState", "ServedModel", "SweepRecord",
+]  # fmt: skip
 PRODUCTION = "production"
 """The environment that every model has, and that `/production/` asks."""
 
@@ -54,7 +59,7 @@ class Deployment(models.Model):
     failure = models.JSONField(null=True)
     generation = models.PositiveIntegerField(default=1)
     wanted_replicas = models.PositiveIntegerField(default=1)
-    min_replica = models.PositiveIntegerField(default=1)
+    min_replica = models.PositiveIntegerField(default=0)
     max_replica = models.PositiveIntegerField(default=1)
     autoscaling = models.JSONField(default=dict)
     start_failures = models.PositiveIntegerField(default=0)

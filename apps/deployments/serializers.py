@@ -28,25 +28,25 @@ CHANGES = ["ACCEPTED", "QUEUED", "UNCHANGED"]
 
 class AutoscalingObject(serializers.Serializer[Any]):
     min_replica = serializers.IntegerField(
-        help_text="So many replicas run always; 0 lets it sleep without requests."
+        help_text="So many replicas run always; with 0 none runs without requests, which wake it."
     )
     max_replica = serializers.IntegerField(help_text="No more replicas than this.")
     autoscaling_window = serializers.IntegerField(
         allow_null=True, help_text="Seconds over which load is averaged."
     )
     scale_down_delay = serializers.IntegerField(
-        allow_null=True, help_text="Seconds of less load before a replica is ended."
+        allow_null=True, help_text="Seconds for which load must stay low before replicas end."
     )
     concurrency_target = serializers.IntegerField(
         help_text="Requests at once that one replica is meant to carry."
     )
     target_utilization_percentage = serializers.IntegerField(
         allow_null=True,
-        help_text="Share of `concurrency_target`, in percent, at which a replica is added.",
+        help_text="Share of `concurrency_target`, in percent, above which a replica is added.",
     )
     target_in_flight_tokens = serializers.IntegerField(
         allow_null=True,
-        help_text="Tokens at once that one replica is meant to carry; null: not counted.",
+        help_text="Tokens at once that one replica is meant to carry; in place of the concurrency.",
     )
     max_scale_down_rate = serializers.IntegerField(
         allow_null=True, help_text="Share of the replicas, in percent, that may end at one time."

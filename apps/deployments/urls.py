@@ -4,6 +4,7 @@ from django.urls import URLPattern, path
 
 from apps.deployments import api as deployments
 from apps.deployments import internal_api, log_views, views
+from apps.deployments.autoscaling import api as scaling
 from apps.deployments.environments import api as environments
 from apps.deployments.metrics import api as metrics
 from apps.deployments.metrics import hosted_api as hosted
@@ -56,6 +57,7 @@ api: list[URLPattern] = [
     path(f"{_MODEL}/deployments", deployments.DeploymentListView.as_view(), name="deployments"),
     path(_DEPLOYMENT, deployments.DeploymentDetailView.as_view(), name="model_deployment"),
     path(f"{_DEPLOYMENT}/autoscaling_settings", deployments.AutoscalingView.as_view()),
+    path(f"{_DEPLOYMENT}/scaling_decisions", scaling.ScalingDecisionsView.as_view()),
     path(f"{_DEPLOYMENT}/activate", deployments.ActivateView.as_view()),
     path(f"{_DEPLOYMENT}/deactivate", deployments.DeactivateView.as_view()),
     path(f"{_DEPLOYMENT}/retry", deployments.RetryView.as_view()),

@@ -11,6 +11,8 @@ from apps.accounts.models import Team
 from apps.accounts.pages import actor_on, page, person
 from apps.builds.selectors import build_numbered
 from apps.deployments.addresses import CHAT_ROUTE, addresses_of, asked_route
+from apps.deployments.autoscaling.history import decision_list
+from apps.deployments.autoscaling.standing import standing_of
 from apps.deployments.environments.promoting import environment_promote
 from apps.deployments.environments.restrictions import (
     closed_environments,
@@ -61,6 +63,7 @@ from apps.ui.tones import title
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 
 ENDED_REPLICAS_SHOWN = 5
+DECISIONS_SHOWN = 8
 
 
 @page
@@ -108,6 +111,8 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "failed_starts": failed,
         "next_start": waiting["next_start"],
         "promotions": promotions_of(found, environments),
+        "scaling": standing_of(found),
+        "decisions": decision_list(deployment=found)[:DECISIONS_SHOWN],
         **engine_of(found, running),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
         "ranges": RANGES,

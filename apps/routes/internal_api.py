@@ -8,10 +8,12 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from pydantic import BaseModel, Field
 
+from apps.deployments.autoscaling.signal import load_add
+from apps.deployments.autoscaling.waking import WAITED, deployments_wake
 from apps.fleet.internal_authentication import calling_gateway, unknown_credential
 from apps.fleet.services.gateways import gateway_applied, gateway_seen
 from apps.rest.internal import bearer, internal_view, read_body, read_body_of_records
-from apps.rest.machine_bodies import Count, MachineBody, Moment
+from apps.rest.machine_bodies import Count, MachineBody, Moment, SmallCount
 from apps.routes.book import BOOK
 from apps.routes.services import usage_ingest
 from apps.routes.snapshot import routes_snapshot
@@ -25,6 +27,19 @@ _MOMENT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 class AppliedBody(MachineBody):
     version: Count
+
+
+class DeploymentLoad(MachineBody):
+    requests: float = Field(ge=0, le=1e9, allow_inf_nan=False)
+    held: SmallCount = 0
+    tokens: float = Field(default=0, ge=0, le=1e15, allow_inf_nan=False)
+
+
+class LoadBody(MachineBody):
+    sequence: Count
+    seconds: float = Field(ge=0, le=1e6, allow_inf_nan=False)
+    woken: list[str] = Field(default_factory=list, max_length=10_000)
+    deployments: dict[str, DeploymentLoad] = Field(default_factory=dict, max_length=100_000)
 
 
 class UsageBody(BaseModel):
@@ -86,6 +101,19 @@ def gateways_applied(request: HttpRequest) -> HttpResponseBase:
     """Record which routes the gateway works by."""
     gateway = calling_gateway(request)
     gateway_applied(gateway=gateway, version=read_body(request, AppliedBody).version)
+    return JsonResponse({})
+
+
+@internal_view("POST")
+def gateways_load(request: HttpRequest) -> HttpResponseBase:
+    """Keep what a gateway has in flight, and start at once what it has requests for."""
+    gateway = calling_gateway(request)
+    body = read_body(request, LoadBody)
+    loads = {id: each.model_dump() for id, each in body.deployments.items()}
+    load_add(gateway=gateway, sequence=body.sequence, seconds=body.seconds, loads=loads)
+    deployments_wake(ids=body.woken)
+    waited_for = [id for id, each in body.deployments.items() if each.held]
+    deployments_wake(ids=waited_for, why=WAITED)
     return JsonResponse({})
 
 

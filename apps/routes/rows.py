@@ -21,6 +21,7 @@ from apps.deployments.selectors import (
 )
 from apps.routes.queries import CHANGED, IDS, ROWS
 from controlplane import clock
+from controlplane.domain.lifecycle import DeploymentState
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.runtimes.open_routes import open_routes
 from controlplane.domain.wire.routes import KINDS
@@ -35,36 +36,7 @@ _SCOPES = {
 }
 
 
-class RoutesChanged(NamedTuple):
-    """The present version, whether all up to it is named, and the rows that changed after one."""
-
-    version: int
-    is_named: bool
-    rows: dict[str, dict[str, Any]] | None
-    """By kind and id, None for each that is not there any more; None where that is everything."""
-
-
-def routes_changed(after: int) -> RoutesChanged:
-    """Return what changed after that version, read at one moment."""
-    found: dict[str, list[Any]] = {}
-    with prepared_cursor() as cursor:
-        cursor.execute(CHANGED, {"after": after, "now": clock.now()})
-        for kind, told in cursor.fetchall():
-            found.setdefault(kind, []).append(json.loads(told))
-    ((version, is_named),) = found.get("version", [(0, False)])
-    named: dict[str, list[str]] = {}
-    for kind, name in found.get("named", ()):
-        named.setdefault(kind, []).append(name)
-    rows = None if EVERYTHING in named else with_gone(_told(found), named)
-    return RoutesChanged(version, is_named, rows)
-
-
-def with_gone(rows: Mapping[str, Any], named: Named) -> dict[str, Any]:
-    """Return the rows of what is named, with None for each that is not there."""
-    found: dict[str, Any] = {"route_tables": rows["route_tables"]}
-    for kind in KINDS:
-        found[kind] = {**dict.fromkeys(named.get(kind, ())), **rows[kind]}
-    return found
+_SERVING = frozenset({DeploymentState.ACTIVE, DeploymentState.UNHEALTHY})
 
 
 def routes_rows(named: Named | None = None) -> dict[str, dict[str, Any]]:
@@ -134,7 +106,7 @@ def _deployments(found: Iterable[Mapping[str, Any]], tables: dict[str, Any]) -> 
             {
                 "model_id": deployment.model_id,
                 "name": deployment.name,
-                "status": deployment.state.upper(),
+                "status": _status(deployment),
                 "environment": deployment.environment_name,
                 "served_model_name": served_model_name(deployment),
                 "predict_route": predict_route(deployment),
@@ -149,7 +121,13 @@ def _deployments(found: Iterable[Mapping[str, Any]], tables: dict[str, Any]) -> 
         )
 
 
-def _with_checkpoints(found: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
+def _status(deployment: Deployment) -> str:
+    """Return its state; of one whose last replica leaves, that it sleeps: requests wait for it."""
+    is_leaving = deployment.wanted_replicas == 0 and deployment.state in _SERVING
+    return (DeploymentState.SCALED_TO_ZERO if is_leaving else deployment.state).upper()
+
+
+def _with_checkpoints(asked: _Asked) -> Iterator[Any]:
     """Yield deployments, with checkpoints only where a route depends on it: they are large."""
     made = [_deployment(row) for row in found]
     encoders = [each.id for each in made if is_encoder(each)]

@@ -7,5 +7,6 @@ from apps.routes import internal_api
 internal: list[URLPattern] = [
     path("routes", internal_api.routes),
     path("gateways/applied", internal_api.gateways_applied),
+    path("gateways/load", internal_api.gateways_load),
     path("usage", internal_api.usage),
 ]

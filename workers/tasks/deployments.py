@@ -4,6 +4,7 @@ import logging
 
 from celery import shared_task
 
+from apps.deployments.autoscaling.deciding import autoscale
 from apps.deployments.services.builds import deployments_after_build
 from apps.deployments.services.sweeping import deployments_sweep
 from controlplane.celery import CONTROL_QUEUE, PAYLOAD_FORMAT
@@ -18,6 +19,15 @@ def sweep(*, format: int, **unknown: object) -> None:
     if unknown:
         _log.warning("deployments.sweep: unknown arguments %s", sorted(unknown))
     deployments_sweep()
+
+
+@shared_task(name="deployments.autoscale")
+def autoscale_all(*, format: int, **unknown: object) -> None:
+    """Give every deployment the size that its load asks for."""
+    if unknown:
+        _log.warning("deployments.autoscale: unknown arguments %s", sorted(unknown))
+    if moved := autoscale():
+        _log.info("%s deployments were given another size", moved)
 
 
 @shared_task(name="deployments.after_build")

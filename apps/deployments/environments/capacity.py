@@ -50,13 +50,14 @@ def capacity_of(environment: Environment, candidate: Deployment) -> Capacity:
 
 
 def asked_replicas(environment: Environment, candidate: Deployment) -> int | None:
-    """Return how many a person wants the candidate to run once it serves; None where nobody said.
+    """Return how many a person lets the candidate run once it serves; None where nobody said.
 
-    Those of the environment hold for whatever serves there.
+    Those of the environment hold for whatever serves there. Of fewer that carry the traffic now,
+    the load says that they are needed.
     """
     if environment.autoscaling_settings:
-        return max(1, int(environment.autoscaling_settings.get("min_replica", 1)))
-    return max(1, candidate.min_replica) if candidate.autoscaling else None
+        return max(1, int(environment.autoscaling_settings.get("max_replica", 1)))
+    return max(1, candidate.max_replica) if candidate.autoscaling else None
 
 
 def _ready_by_id(*ids: str | None) -> dict[str | None, int]:
@@ -68,5 +69,5 @@ def _rule(environment: Environment, carried: int, asked: int | None) -> str:
     if carried == 0:
         return f"one, since none carries the traffic of `{environment.name}` now"
     if asked is not None and asked < carried:
-        return f"the {asked} that `min_replica` asks for; {carried} carry the traffic now"
+        return f"the {asked} that `max_replica` allows; {carried} carry the traffic now"
     return f"as many as carry the traffic of `{environment.name}` now"

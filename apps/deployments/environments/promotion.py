@@ -173,7 +173,7 @@ def _stalled(candidate: Deployment, capacity: Capacity) -> str:
     cause = (candidate.failure or {}).get("sentence", "")
     return (
         f"{_waits_for(candidate, capacity)} No more became ready for {minutes} minutes. {cause} "
-        "Make room, or lower `min_replica` of the environment, and promote again."
+        "Make room, or lower `max_replica` of the environment, and promote again."
     ).replace("  ", " ")
 
 
@@ -227,12 +227,12 @@ def _inherit(environment: Environment, candidate: Deployment) -> bool:
 
 
 def _scale_of(settings: Mapping[str, Any], candidate: Deployment) -> dict[str, Any]:
-    low, high = int(settings.get("min_replica", 1)), int(settings.get("max_replica", 1))
+    low, high = int(settings.get("min_replica", 0)), int(settings.get("max_replica", 1))
     others = {key: value for key, value in settings.items() if not key.endswith("_replica")}
     return {
         "min_replica": low,
         "max_replica": high,
-        "wanted_replicas": max(1, low),
+        "wanted_replicas": max(1, low, min(candidate.wanted_replicas, high)),
         "autoscaling": {**candidate.autoscaling, **others},
     }
 
@@ -258,7 +258,8 @@ def _finish(environment: Environment) -> list[str]:
     cleanup = promotion_settings(environment)["promotion_cleanup_strategy"]
     if retiring is None or keep_previous or cleanup == "KEEP" or _is_needed(retiring):
         return []
-    changes: dict[str, Any] = {"wanted_replicas": 0}
+    # Without a least number, or it would not stay asleep.
+    changes: dict[str, Any] = {"wanted_replicas": 0, "min_replica": 0}
     if cleanup == "DEACTIVATE":
         changes["state"] = DeploymentState.DEACTIVATING
     Deployment.objects.filter(id=retiring.id).exclude(state__in=DEPLOYMENT_TERMINAL).update(

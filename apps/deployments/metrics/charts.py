@@ -6,10 +6,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+from apps.deployments.autoscaling.sizes import settings_of
 from apps.deployments.models import Deployment
 from apps.telemetry.series.names import BY_NAME
 from apps.telemetry.series.selectors import Answer, query, step_of
 from controlplane import clock
+from controlplane.domain.scaling.settings import ScalingSettings
 
 DEFAULT_RANGE = "1h"
 _FOLDED = timedelta(seconds=20)
@@ -68,6 +70,7 @@ _LINES: Mapping[str, _Line] = {
     "gpu_used": _Line(series="device_utilization_ratio", statistic="mean", times=_PERCENT),
     "ready": _Line(series="replicas_ready", statistic="mean"),
     "wanted": _Line(series="replicas_wanted", statistic="mean"),
+    "in_flight": _Line(series="requests_in_flight", statistic="mean"),
 }
 """What the page's charts name -> where it comes from."""
 
@@ -93,9 +96,8 @@ def deployment_charts(
         name: _values(line, answers[line.series, line.statuses], times)
         for name, line in _LINES.items()
     }
-    accepted = drawn.pop("accepted_drafts")
-    drawn["accepted"] = _share(accepted, drawn.pop("drafts"))
-    drawn["tokens_per_step"] = _per_step(drawn.pop("made"), accepted)
+    drawn["target"] = _target(drawn["wanted"], settings_of(deployment))
+    drawn["accepted"] = _share(drawn.pop("accepted_drafts"), drawn.pop("drafts"))
     step = _step_of(times, step)
     return {
         "start": int(scope.start.timestamp()),
@@ -149,14 +151,14 @@ def _share(
     ]
 
 
-def _per_step(made: Sequence[float | None], accepted: Sequence[float | None]) -> list[float | None]:
-    """Return tokens a step of one request; each brings one more than was accepted."""
-    return [
-        round(tokens / (tokens - right), 3)
-        if tokens is not None and right is not None and tokens > right
-        else None
-        for tokens, right in zip(made, accepted, strict=True)
-    ]
+def _target(
+    wanted: Sequence[float | None], settings: ScalingSettings
+) -> list[float | None]:  # fmt: skip
+    """Return above which load replicas are added, by today's settings."""
+    if settings.target_in_flight_tokens is not None:
+        return [None] * len(wanted)
+    each = settings.requests_per_replica
+    return [None if count is None else round(count * each, 6) for count in wanted]
 
 
 def _step_of(times: Sequence[int], otherwise: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from apps.deployments.autoscaling.signal import signals_at
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.selectors import replicas_measured
 from apps.fleet.models import Device, DeviceLease
@@ -37,6 +38,8 @@ _ENGINE_COUNTERS = {
 _STARTING = (ReplicaState.ORDERED, ReplicaState.STARTING, ReplicaState.LOADING)
 _LONGEST_STEP_SECONDS = 60.0
 """What passed since the last look, at most: after an absence nobody saw what was held."""
+_LOAD_SECONDS = 10
+"""As long as a bucket: what is kept of the load is the load since the sample before."""
 _CONTROL_PLANE = "control_plane"
 _PER_HOUR = 3600.0
 _Labels = Mapping[str, str]
@@ -172,11 +175,17 @@ def _look_at_deployments(cells: Cells, at: float) -> None:
     )
     ids = {deployment_id for deployment_id, _ in states}
     every = Deployment.objects.select_related("model")
+    moment = datetime.fromtimestamp(at, UTC)
+    loads = signals_at(moment, windows={_LOAD_SECONDS})
     for deployment in every.filter(wanted_replicas__gt=0) | every.filter(id__in=ids):
         cell = cells.at(Source.CONTROL_PLANE, at, _labels(deployment))
         cell.look("replicas_wanted", deployment.wanted_replicas)
         cell.look("replicas_ready", states[deployment.id, True])
         cell.look("replicas_starting", states[deployment.id, False])
+        if not loads.missing:
+            load = loads.of(deployment.id, window_seconds=_LOAD_SECONDS).load
+            cell.look("requests_in_flight", load.requests)
+            cell.look("tokens_in_flight", load.tokens)
 
 
 def _count_failures(cells: Cells, at: float, since: float) -> None:

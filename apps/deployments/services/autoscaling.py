@@ -1,4 +1,4 @@
-"""Autoscaling settings: what this release acts on, and what it keeps for later."""
+"""Autoscaling settings of a deployment, which its environments keep for what comes after it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,21 +7,15 @@ from typing import Any
 from django.db import transaction
 
 from apps.accounts.audit.recording import audit
+from apps.deployments.autoscaling.sizes import settings_of
+from apps.deployments.autoscaling.waking import deployment_wake
 from apps.deployments.checks import refuse_more_replicas_than_devices
 from apps.deployments.models import Deployment, Environment
-from apps.deployments.plan import is_at_rest
+from apps.deployments.plan import is_asleep, is_at_rest
 from apps.deployments.services.reconcile import deployment_settle_after_commit
 from apps.rest.errors import InvalidInput
-
-AUTOSCALING_DEFAULTS: Mapping[str, Any] = {
-    "autoscaling_window": 60,
-    "scale_down_delay": 900,
-    "concurrency_target": 1,
-    "target_utilization_percentage": 70,
-    "target_in_flight_tokens": None,
-    "max_scale_down_rate": 50,
-}
-"""Source: the hosted product's autoscaling page, read 2026-11-27."""
+from controlplane.domain.counted import counted
+from controlplane.domain.scaling.settings import ScalingSettings, problems_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,34 +28,60 @@ class AutoscalingAnswer:
 
 def autoscaling_settings(deployment: Deployment) -> dict[str, Any]:
     """Return all settings, the stored ones over the defaults."""
-    return {
-        "min_replica": deployment.min_replica,
-        "max_replica": deployment.max_replica,
-        **AUTOSCALING_DEFAULTS,
-        **deployment.autoscaling,
-    }
+    return settings_of(deployment).to_json()
 
 
 @transaction.atomic
 def autoscaling_update(*, deployment: Deployment, changes: Mapping[str, Any]) -> AutoscalingAnswer:
-    """Store the changes and run as many replicas as they ask for. Raises InvalidInput."""
+    """Store the changes; the next decision goes by them. Raises InvalidInput."""
     places = Environment.objects.select_for_update(no_key=True).filter(current=deployment)
     environments = list(places.order_by("id"))
     row = Deployment.objects.select_for_update(no_key=True).get(id=deployment.id)
     before = autoscaling_settings(row)
-    after = {**before, **changes}
-    if after == before:
+    after = _changed(row, changes)
+    if after.to_json() == before:
         return AutoscalingAnswer(status="UNCHANGED", message="Nothing differs from what is set.")
-    low, high = _bounds(after)
-    if low > before["min_replica"]:
-        refuse_more_replicas_than_devices(spec=row.spec, replicas=low)
-    # Nothing wakes a sleeping deployment but a person, or a promotion.
-    Deployment.objects.filter(id=row.id).update(
-        min_replica=low,
-        max_replica=high,
-        wanted_replicas=0 if is_at_rest(row) else max(1, low),
-        autoscaling={key: after[key] for key in AUTOSCALING_DEFAULTS},
-    )
+    if after.min_replica > before["min_replica"]:
+        refuse_more_replicas_than_devices(spec=row.spec, replicas=after.min_replica)
+    _store(row, after, changes, is_woken=after.min_replica > before["min_replica"])
+    _audit(row, before, after.to_json())
+    for environment in environments:
+        environment.autoscaling_settings = after.to_json()
+        environment.save(update_fields=["autoscaling_settings"])
+    deployment_settle_after_commit(deployment_id=row.id)
+    return AutoscalingAnswer(status="ACCEPTED", message=_words(after))
+
+
+def _changed(row: Deployment, changes: Mapping[str, Any]) -> ScalingSettings:
+    """Return the settings with the changes. Raises InvalidInput for what contradicts itself."""
+    kept = {**row.autoscaling, "max_replica": row.max_replica}
+    if row.min_replica:
+        kept["min_replica"] = row.min_replica
+    after = ScalingSettings.of({**kept, **changes})
+    for names, sentence, hint in problems_of(changes, after):
+        raise InvalidInput(sentence, fields=names.split(","), hint=hint)
+    return after
+
+
+def _store(
+    row: Deployment, after: ScalingSettings, changes: Mapping[str, Any], *, is_woken: bool
+) -> None:
+    values: dict[str, Any] = {
+        "min_replica": after.min_replica,
+        "max_replica": after.max_replica,
+        # What nobody set keeps its default, which goes by the others.
+        "autoscaling": {**row.autoscaling, **changes},
+    }
+    if not is_at_rest(row):
+        values["wanted_replicas"] = max(1, after.within(row.wanted_replicas))
+    Deployment.objects.filter(id=row.id).update(**values)
+    if is_woken and is_asleep(row):
+        row.refresh_from_db()
+        why = f"`min_replica` was set to {after.min_replica}."
+        deployment_wake(deployment=row, why=why)
+
+
+def _audit(row: Deployment, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     audit(
         "deployment.autoscale",
         row,
@@ -70,26 +90,11 @@ def autoscaling_update(*, deployment: Deployment, changes: Mapping[str, Any]) ->
         before=before,
         after=after,
     )
-    for environment in environments:
-        environment.autoscaling_settings = after
-        environment.save(update_fields=["autoscaling_settings"])
-    deployment_settle_after_commit(deployment_id=row.id)
-    return AutoscalingAnswer(status="ACCEPTED", message=_words(low))
 
 
-def _bounds(settings: Mapping[str, Any]) -> tuple[int, int]:
-    low, high = int(settings["min_replica"]), int(settings["max_replica"])
-    if low > high:
-        raise InvalidInput(
-            f"`min_replica` {low} is above `max_replica` {high}.",
-            fields=["min_replica", "max_replica"],
-            hint="Raise `max_replica`, or lower `min_replica`.",
-        )
-    return low, high
-
-
-def _words(low: int) -> str:
-    return (
-        f"Stored. This release runs a fixed number of replicas, now {max(1, low)}: "
-        "`max(1, min_replica)`. It does not follow the load yet."
-    )
+def _words(after: ScalingSettings) -> str:
+    low, high = after.min_replica, after.max_replica
+    if low == high:
+        return f"Stored. It runs {counted(low, 'replica')}, whatever the load."
+    sleeps = " It sleeps without requests, and a request wakes it." if low == 0 else ""
+    return f"Stored. It follows the load between {low} and {high} replicas.{sleeps}"

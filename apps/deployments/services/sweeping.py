@@ -2,11 +2,10 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import takewhile
 from typing import TypeVar
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
@@ -19,6 +18,7 @@ from apps.deployments.services.net import net_check
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move, replicas_stop
 from apps.fleet.selectors import nodes_silent
+from apps.leases.alone import alone
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.lifecycle import (
     BUILD_TERMINAL,
@@ -49,26 +49,13 @@ def deployments_sweep(*, clock: Clock = SYSTEM) -> bool:
 
     It ends after `ROUND_SECONDS`; what is left then comes first in the next one.
     """
-    with _alone() as is_alone:
+    # Held by the session: each deployment below has a transaction of its own.
+    with alone(_ADVISORY_LOCK) as is_alone:
         if is_alone:
             _follow_builds()
             _mark_lost()
             _settle_due(clock, until=clock.monotonic() + ROUND_SECONDS)
     return is_alone
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    # Held by the session: each deployment below has a transaction of its own.
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK])
-        is_alone = bool(cursor.fetchone()[0])
-    try:
-        yield is_alone
-    finally:
-        if is_alone:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_ADVISORY_LOCK])
 
 
 def _follow_builds() -> None:

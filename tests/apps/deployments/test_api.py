@@ -72,7 +72,7 @@ def test_a_deployment_object_has_the_hosted_fields(call: Call, served: Served) -
         "labels", "region", "request_backpressure_settings",
     }  # fmt: skip
     assert hosted <= set(body)
-    assert body["autoscaling_settings"]["min_replica"] == 1
+    assert body["autoscaling_settings"]["min_replica"] == 0
     assert body["instance_type_name"] == "CPU"
 
 

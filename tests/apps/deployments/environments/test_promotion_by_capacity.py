@@ -101,7 +101,7 @@ def test_where_the_environment_was_made_smaller_its_number_is_enough(
     node: Node, old: Deployment, new: Deployment
 ) -> None:
     Environment.objects.filter(id=_production(old).id).update(
-        autoscaling_settings={"min_replica": 1, "max_replica": 3}
+        autoscaling_settings={"min_replica": 1, "max_replica": 1}
     )
     _promote(old, new)
     assert _production(old).current == new
@@ -116,7 +116,7 @@ def test_a_candidate_that_was_made_smaller_where_the_environment_says_nothing_is
     _promote(old, new)
     assert _told(cast, old)[1:] == (
         2, "1 of 2 needed replicas is ready; "
-        "needed: the 2 that `min_replica` asks for; 3 carry the traffic now."
+        "needed: the 2 that `max_replica` allows; 3 carry the traffic now."
     )  # fmt: skip
     _ready(node, _live(new))
     assert _production(old).current == new

@@ -1,0 +1,1 @@
+"""Deployments that follow their load: the signal, the decisions, their history."""
