@@ -6,8 +6,13 @@ begins at the same time, and within a file, the order is random.
 
 from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER = ("tests/e2e/newcomer/", "tests/workers/runtimes/container/")
-"""Folders whose files share one installation, or one engine of Docker's."""
+TOGETHER = (
+    "tests/e2e/newcomer/",
+    "tests/seeds/",
+    "tests/workers/runtimes/container/",
+    "tests/workers/runtimes/native/",
+)
+"""Folders whose files share one installation, one engine of Docker's, or one of our own."""
 FIRST = (
     "tests/e2e/newcomer/",
     "tests/e2e/test_recovery",
@@ -18,6 +23,7 @@ FIRST = (
     "tests/browser/",
     "tests/e2e/test_faults",
     "tests/workers/build_steps/",
+    "tests/workers/runtimes/native/",
     "tests/e2e/test_several_hosts",
     "tests/workers/agent/",
     "tests/seeds/",

@@ -1,6 +1,7 @@
 """axe-core finds nothing serious on any page, light or dark."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,22 +18,37 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 PASSWORD = "correct horse battery"
 SERIOUS = ("serious", "critical")
+THEMES = ("light", "dark")
 CONTRAST_ONLY = {"runOnly": ["color-contrast"]}
 """All that a theme changes."""
 
 
 @pytest.mark.usefixtures("measured")
-def test_no_page_has_a_serious_violation_in_either_theme(visit: OpenPage, stage: "Stage") -> None:
+@pytest.mark.parametrize(
+    "in_both",
+    [
+        pytest.param(False, id="one after the other"),
+        pytest.param(True, id="both", marks=pytest.mark.long),
+    ],
+)
+def test_no_page_has_a_serious_violation_in_either_theme(
+    visit: OpenPage, stage: "Stage", in_both: bool
+) -> None:
     paths = pages_of(stage)
     page = visit(paths.pop("overview"), color_scheme="light")
     origin = page.url.rstrip("/")
     found = violations(page, "overview")
-    for name, path in paths.items():
+    for number, (name, path) in enumerate(paths.items()):
         page.goto(origin + path)
-        found += violations(page, name)
-    for name, path in pages_of_admins().items():
-        found += violations(visit(path, user=stage.admin, color_scheme="light"), name)
+        found += violations(page, name, THEMES if in_both else _in_turn(number))
+    for number, (name, path) in enumerate(pages_of_admins().items()):
+        page = visit(path, user=stage.admin, color_scheme="light")
+        found += violations(page, name, THEMES if in_both else _in_turn(number))
     assert found == []
+
+
+def _in_turn(number: int) -> tuple[str, ...]:
+    return (THEMES[number % len(THEMES)],)
 
 
 def test_the_second_step_of_a_sign_in_has_no_serious_violation_and_fits_320_px(
@@ -76,16 +92,19 @@ def test_the_sign_in_over_a_page_and_offered_drafts_have_none_and_fit_320_px(
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
-def violations(page: Page, name: str) -> list[str]:
+def violations(page: Page, name: str, themes: Sequence[str] = THEMES) -> list[str]:
     """Return what axe-core calls serious, each with its page, theme and first place."""
     page.wait_for_load_state()  # its styles too
+    first, *others = themes
     # Without motion: a colour on its way to another one is none of the page's.
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    light = Axe().run(page).response
-    assert len(light["passes"]) > 5, f"axe-core did not look at {name}"
-    page.emulate_media(color_scheme="dark")
-    dark = Axe().run(page, options=CONTRAST_ONLY).response
-    return [*_serious(light, f"{name}, light"), *_serious(dark, f"{name}, dark")]
+    page.emulate_media(color_scheme=first, reduced_motion="reduce")
+    all_of_it = Axe().run(page).response
+    assert len(all_of_it["passes"]) > 5, f"axe-core did not look at {name}"
+    found = _serious(all_of_it, f"{name}, {first}")
+    for theme in others:
+        page.emulate_media(color_scheme=theme)
+        found += _serious(Axe().run(page, options=CONTRAST_ONLY).response, f"{name}, {theme}")
+    return found
 
 
 def _serious(response: dict[str, Any], where: str) -> list[str]:

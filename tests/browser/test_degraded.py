@@ -48,7 +48,7 @@ def pages(stage: Stage) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("width", [320, pytest.param(1280, marks=pytest.mark.long)])
 @pytest.mark.usefixtures("measured")
 def test_they_have_no_serious_violation_and_fit(
     visit: OpenPage, pages: dict[str, str], width: int

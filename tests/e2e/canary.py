@@ -105,6 +105,8 @@ class ProcessWatch:
     left_out: Sequence[int]
     seen: set[str] = field(default_factory=set)
     looks: int = 0
+    _searched: set[bytes] = field(default_factory=set)
+    """What processes showed before: most show the same ten times a second."""
 
     def __enter__(self) -> Self:
         self._ended = threading.Event()
@@ -121,12 +123,17 @@ class ProcessWatch:
             self.looks += 1
             for pid in psutil.pids():
                 if pid not in self.left_out:
-                    self.seen.update(self.canaries.found_in(*_shown(pid)))
+                    self._search(_shown(pid))
+
+    def _search(self, shown: bytes) -> None:
+        if shown not in self._searched:
+            self._searched.add(shown)
+            self.seen.update(self.canaries.found_in(f"process {shown[:60]!r}", shown))
 
 
-def _shown(pid: int) -> tuple[str, bytes]:
-    shown = b"".join(_content(Path(f"/proc/{pid}/{name}")) for name in ("cmdline", "environ"))
-    return f"process {shown[:60]!r}", shown
+def _shown(pid: int) -> bytes:
+    """Return what a process shows of itself."""
+    return b"".join(_content(Path(f"/proc/{pid}/{name}")) for name in ("cmdline", "environ"))
 
 
 def leaks(canaries: Canaries, places: Iterable[tuple[str, bytes]]) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PRODUCTION = "/m/modelaaa/environments/production"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def indifferent(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[EngineServer]":
     """An engine that finds every token equally likely."""
     import numpy as np
