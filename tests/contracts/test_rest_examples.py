@@ -88,8 +88,13 @@ def test_only_files_and_empty_answers_have_no_body_of_text() -> None:
 
 def validator_of(schema: Any) -> Any:
     """Return a validator of a schema of the document, with no field that it does not name."""
-    whole = {**_plain(schema), "components": _plain(document()["components"])}
+    whole = {**_plain(schema), "components": _components()}
     return jsonschema.Draft7Validator(whole, format_checker=FORMATS)
+
+
+@cache
+def _components() -> Any:
+    return _plain(document()["components"])
 
 
 def _plain(schema: Any) -> Any:
