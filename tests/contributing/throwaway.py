@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests import migrated_postgres
@@ -174,7 +175,13 @@ def _pattern(path: str) -> re.Pattern[str]:
 def _digests(root: Path) -> dict[str, str]:
     files = {str(each.relative_to(root)): each for each in root.rglob("*") if each.is_file()}
     return {
-        path: hashlib.sha256(file.read_bytes()).hexdigest()
+        path: _digest(file, file.stat().st_mtime_ns)
         for path, file in files.items()
         if not _IGNORED.match(path)
     }
+
+
+@cache
+def _digest(file: Path, _changed_at: int) -> str:
+    """Return that of its content, which is read again once it was written to."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
