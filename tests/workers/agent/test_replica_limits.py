@@ -152,7 +152,10 @@ def test_an_engine_that_loads_and_does_nothing_is_ended(
     assert f"for {settings.engine_start_seconds} seconds" in seen["failure"]["sentence"]
 
 
-@pytest.mark.parametrize("does", ["logs", "computes", "reads"])
+@pytest.mark.parametrize(
+    "does",
+    ["logs", *(pytest.param(each, marks=pytest.mark.long) for each in ("computes", "reads"))],
+)
 def test_an_engine_that_gets_on_may_load_for_as_long_as_it_takes(
     watched: Watched, settings: Settings, silent_port: int, does: str, working: Working
 ) -> None:
