@@ -177,7 +177,20 @@ def _summary(judged: Sequence[Judged]) -> str:
     now = _counted([each.verdict for each in judged])
     first = [Verdict(each.case["first"]) for each in judged if "first" in each.case]
     tried = f" The last {len(first)} at their first trial: {_counted(first)}." if first else ""
-    return f"{len(judged)} reports: {now}.{tried}"
+    return f"{len(judged)} reports: {now}.{tried}{_rounds(judged)}"
+
+
+def _rounds(judged: Sequence[Judged]) -> str:
+    """Return what the rounds got whose answers were written down before the first trial."""
+    numbers = sorted({each.case["round"] for each in judged if "round" in each.case})
+    by_round = {
+        number: [Verdict(each.case["first"]) for each in judged
+                 if each.case.get("round") == number]
+        for number in numbers
+    }  # fmt: skip
+    return "".join(
+        f" Of those, round {number}: {_counted(first)}." for number, first in by_round.items()
+    )
 
 
 def _counted(verdicts: Sequence[Verdict]) -> str:

@@ -63,6 +63,8 @@ class CheckpointFacts(BaseModel):
     """The kinds of layers where they are not all plain attention of one shape; else empty."""
     draft_layers: int = 0
     has_vision: bool = False
+    vision_heads: int | None = None
+    """Attention heads of the vision tower."""
     is_encoder_decoder: bool = False
     """True where it reads with an encoder and writes with a decoder."""
     remote_code: bool = False

@@ -23,6 +23,12 @@ def has_vision(config: Config) -> bool:
     return any(config.get(name) for name in blocks)
 
 
+def vision_heads(config: Config) -> int | None:
+    """Return the attention heads of the tower, None where the file does not say."""
+    tower = next((config[name] for name in _BLOCKS if isinstance(config.get(name), Mapping)), None)
+    return _first(tower, ("num_heads", "num_attention_heads")) if tower else None
+
+
 def count_vision(config: Config, text_hidden: int) -> int:
     """Return the parameters of the tower and its projector; 0 where it gives no sizes."""
     tower = next((config[name] for name in _BLOCKS if isinstance(config.get(name), Mapping)), None)

@@ -10,9 +10,10 @@ from controlplane.domain.failures.guesses.last_exception import LastException, l
 from controlplane.domain.failures.guesses.named_settings import (
     NamedSettings,
     in_stack,
+    own_arguments_about,
     settings_named,
 )
-from controlplane.domain.failures.guesses.refusals import family_of
+from controlplane.domain.failures.guesses.refusals import family_of, words_of
 from controlplane.domain.failures.kind import FailureKind
 from controlplane.domain.failures.registry import guesses
 from controlplane.domain.redaction import Redactor
@@ -65,7 +66,9 @@ def _field(
     """Return the setting to change: what the words name outweighs where they come from."""
     of_place = area.field if area and (family is None or area.is_optional) else None
     of_family = family.field if family else None
-    names = (*named.arguments, of_family, *named.values, of_place)
+    words = words_of(family) if family else None
+    own = own_arguments_about(words, evidence.spec) if words else ()
+    names = (*named.arguments, *own, of_family, *named.values, of_place)
     field = next((each for each in names if each), None)
     return field and in_stack(field, evidence.spec)
 

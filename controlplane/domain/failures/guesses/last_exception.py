@@ -12,6 +12,12 @@ _EXCEPTION = re.compile(
     rf"[^\n]*){{0,{_MOST_LINES}}}))?$",
     re.MULTILINE,
 )
+_OF_CPP = re.compile(
+    r"(?:Assertion failed|what\(\)): +(?:\[TensorRT-LLM\]\[ERROR\] +)?(?:Assertion failed: +)?"
+    r"(?P<message>[^\n(]{3,200}?)[ \t]*\((?P<path>/[^\s:()]+):\d+\)"
+)
+"""What a part in C++ asserts, with its file."""
+_ASSERTED = re.compile(r"^\s*(?P<said>assert [^\n]+)", re.MULTILINE)
 _FRAME = re.compile(r"^[|\s]*File \"(?P<path>[^\"\n]+)\", line \d+", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last)"
 _NEXT_LINE = re.compile(
@@ -49,14 +55,32 @@ def last_exception(log: str) -> LastException | None:
     for match in reversed(list(_EXCEPTION.finditer(log))):
         if not _ECHOES.search(match[0]):
             return _read(log, match)
-    return None
+    return _of_cpp(log)
+
+
+def _of_cpp(log: str) -> LastException | None:
+    found = list(_OF_CPP.finditer(log))
+    if not found:
+        return None
+    last = found[-1]
+    return LastException(kind="AssertionError", message=last["message"], paths=(last["path"],))
 
 
 def _read(log: str, match: re.Match[str]) -> LastException:
     message = _NEXT_LINE.sub("", match["message"] or "")[:_LONGEST_MESSAGE].strip()
     start = log.rfind(_TRACEBACK, 0, match.start())
-    paths = tuple(_innermost_first(log[start : match.start()] if start >= 0 else ""))
-    return LastException(kind=match["kind"].rpartition(".")[2], message=message, paths=paths)
+    trace = log[start : match.start()] if start >= 0 else ""
+    return LastException(
+        kind=match["kind"].rpartition(".")[2],
+        message=message or _asserted(trace),
+        paths=tuple(_innermost_first(trace)),
+    )
+
+
+def _asserted(trace: str) -> str:
+    """Return the line that was asserted, where an exception says nothing itself."""
+    lines = _ASSERTED.findall(trace)
+    return lines[-1] if lines else ""
 
 
 def _innermost_first(trace: str) -> Iterator[str]:

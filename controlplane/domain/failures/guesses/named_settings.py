@@ -89,6 +89,15 @@ def _by_own_argument(message: str, spec: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{path}.{name}"
 
 
+def own_arguments_about(words: re.Pattern[str], spec: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what stands below `vllm_args` or `patch_kwargs` and is about what the words are."""
+    for path in _PATCHES:
+        block = _at(spec, path)
+        for name in block if isinstance(block, Mapping) else ():
+            if words.search(str(name).replace("-", "_")):
+                yield f"{path}.{name}"
+
+
 def _by_argument(message: str, spec: Mapping[str, Any]) -> Iterator[str]:
     for name, words in _ARGUMENTS.items():
         if re.search(words, message, re.IGNORECASE):

@@ -30,7 +30,7 @@ _REFUSES = (
     r"(?:un|in)(?:supported|known|valid|compatible|expected|recognized|equal)|only|must|should|"
     r"cannot|can't|could not|couldn't|requires?|needs?|expected|missing|failed|greater|larger|"
     r"smaller|exceeds?|less than|mismatch|out of|does(?: not|n't)|has no|have no|disabled|doesn|"
-    r"undefined|\bbug\b|"
+    r"undefined|\bbug\b|^assert |"
     r"please|unable|neither|either|lacks?|without|too (?:small|large|many|long|few)|is empty|"
     r"removed|deprecated|mutually|conflict|differ|not (?:in|a|an|be)\b|"
     r"no \w+.{0,40} (?:supports|for)\b"
@@ -55,9 +55,10 @@ FAMILIES: Mapping[re.Pattern[str], FailureKind] = MappingProxyType({
     _family(r"(?i)pip install|(?:please|to) install|is not installed|need(?:s)? to be installed|"
             r"must be installed|package .{0,30}(?:not found|required)|No module named"):
         refusals.PACKAGE,
-    _family(r"[Cc]ompute capability|\b[Ss][Mm][ _]?\d{2,3}|\bHopper\b|\bBlackwell\b|\bAmpere\b|"
-            r"current (?:GPU|platform|device)|this (?:GPU|device|platform|hardware)|"
-            r"your GPU|CUDA (?:device|platform|GPU)|NVIDIA (?:CUDA|GPU)"):
+    _family(r"^Unsupported architecture|[Cc]ompute capability|\b[Ss][Mm][ _]?\d{2,3}|\bHopper\b|"
+            r"\bBlackwell\b|\bAmpere\b|current (?:GPU|platform|device)|your GPU|"
+            r"this (?:GPU|device|platform|hardware)|CUDA (?:device|platform|GPU)|"
+            r"NVIDIA (?:CUDA|GPU)"):
         refusals.GPU,
     _family(r"(?i)\blora\b|\blora_|\badapters?\b|_lora\b|\bdora\b|\bpeft\b"):
         refusals.ADAPTER,
@@ -66,6 +67,7 @@ FAMILIES: Mapping[re.Pattern[str], FailureKind] = MappingProxyType({
         refusals.DRAFTS,
     _family(r"(?i)(?:tensor|pipeline|expert|data|context|sequence)[_ -](?:model[_ -])?parallel|"
             r"\b[tpe]p[_-]?size|\b[TPDE]P ?= ?\d|world[_ ]size|partition|\bEPLB\b|"
+            r"% *(?:self\.)?\w*(?:tp|ep|pp|parallel)_size|^\d+ is not divisible by \d+|"
             r"(?:heads|experts|hidden_size|vocab\w*|ranks).{0,60}divisible|"
             r"divisible by.{0,40}(?:rank|tp\b|tp_|group)"):
         refusals.RANKS,
@@ -77,7 +79,7 @@ FAMILIES: Mapping[re.Pattern[str], FailureKind] = MappingProxyType({
     _family(r"(?i)multi-?modal|\bmm_|\bmm\b|image|video|audio|vision|modalit|pixel|\bvit\b|"
             r"encoder cache|speech"):
         refusals.MEDIA,
-    _family(r"(?i)attention|kv[_ -]?cache|head[_ ](?:size|dim)|block[_ ]size|sliding window|"
+    _family(r"(?i)attention|attn|kv[_ -]?cache|head[_ ](?:size|dim)|block[_ ]size|sliding window|"
             r"mamba|page size|\bMLA\b|\bDCP\b|flash_?attn|flashinfer"):
         refusals.ATTENTION,
     _family(r"(?i)chat[_ ]template|tokeniz|jinja|vocab|detokeniz"):
@@ -114,15 +116,26 @@ _SLIP = re.compile(
     r"cannot access local variable|name '\w+' is not defined|'NoneType' object"
 )
 """What Python says where code and the library that it calls do not fit each other."""
+_MODEL_LACKS = re.compile(
+    r"'\w+(?:For\w+|Model)' object has no attribute '(?:pooler|score|classifier|compute_logits)'"
+)
+"""A model's class was asked for answers that it does not give."""
 _OF_SLIPS = frozenset(
     {"AttributeError", "TypeError", "ImportError", "UnboundLocalError", "NameError"}
 )
+
+
+def words_of(family: FailureKind) -> re.Pattern[str] | None:
+    """Return what a family's words are, None where it has none of its own."""
+    return next((words for words, kind in FAMILIES.items() if kind is family), None)
 
 
 def family_of(error: LastException) -> FailureKind | None:
     """Return the family of a refusal, None for what was not raised for a user to read."""
     if error.paths and not any(_LIBRARIES.search(path) for path in error.paths):
         return None
+    if _MODEL_LACKS.search(error.message):
+        return refusals.POOLING
     if error.kind in _OF_SLIPS and _SLIP.search(error.message):
         return refusals.RELEASE
     if error.kind not in _ON_PURPOSE or not _REFUSAL.search(error.message):

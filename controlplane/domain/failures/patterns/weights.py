@@ -49,7 +49,8 @@ PATTERNS = (
         code="EHP-HEADER",
         blame=Blame.CHECKPOINT,
         expression=re.compile(
-            r"Error while deserializing header: (?P<reason>invalid [^\n]{1,120}|Invalid\w+)"
+            r"(?:Error while deserializing header: |Failed to parse safetensors header [^\n]*?\): )"
+            r"(?P<reason>invalid [^\n]{1,120}|Invalid\w+|header is [^\n.]{1,120})"
         ),
         sentence="The header of a weight file of {repo} cannot be read: {reason}",
         hint="Save the weights again with safetensors and upload them.",

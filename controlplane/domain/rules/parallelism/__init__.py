@@ -7,6 +7,7 @@ from controlplane.domain.rules.parallelism import (
     share_of_a_rank,
     stages_and_experts,
     stages_of_classes,
+    vision_heads,
     whole_shares,
 )
 
@@ -17,5 +18,6 @@ RULES = (
     *share_of_a_rank.RULES,
     *stages_and_experts.RULES,
     *stages_of_classes.RULES,
+    *vision_heads.RULES,
     *whole_shares.RULES,
 )

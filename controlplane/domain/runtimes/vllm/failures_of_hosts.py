@@ -8,6 +8,15 @@ _CONFIG, _MACHINE, _OURS = Blame.CONFIGURATION, Blame.MACHINE, Blame.OURS
 
 PATTERNS = (
     log_pattern(
+        "EVL-HOST-MEMORY", _MACHINE,
+        r"node running low on memory|ray\.exceptions\.OutOfMemoryError",
+        "The host's memory, not the GPU's, ran out under the engine's processes.",
+        "Free memory on this host, or use one with more: each GPU has a process that loads.",
+        text="ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on "
+        "memory.",
+        source=f"{_V}#322, 2023-07-04",
+    ),
+    log_pattern(
         "EVL-NO-COMPILER", _MACHINE, r"Failed to find C compiler",
         "Triton compiles a little C at the first start, and this host has no C compiler.",
         "Install one (`apt-get install build-essential`), or use vLLM's image.",

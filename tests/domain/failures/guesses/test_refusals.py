@@ -16,6 +16,9 @@ SAID = (
     ("AssertionError", "negative values after abs, could be torch or cuda bug", "ENR-RELEASE"),
     ("AttributeError", "type object 'TokenizerInfo' has no attribute 'from_x'", "ENR-RELEASE"),
     ("TypeError", "A.__init__() got multiple values for argument 'tokenizer'", "ENR-RELEASE"),
+    ("AttributeError", "'Qwen2ForCausalLM' object has no attribute 'pooler'", "ENR-POOLING"),
+    ("AssertionError", "assert self.total_num_kv_heads % tp_size == 0", "ENR-RANKS"),
+    ("AssertionError", "25 is not divisible by 4", "ENR-RANKS"),
     ("ImportError", "Arctic Inference is required for suffix decoding. Install via `pip install "
      "arctic-inference==0.1.1`.", "ENR-PACKAGE"),
     ("ValueError", "nvfp4_per_token online quantization requires a Blackwell (SM100) GPU.",
@@ -81,3 +84,33 @@ def test_its_words_its_setting_and_its_values_are_told() -> None:
     assert failure.sentence.startswith("The engine refuses a length")
     assert "(9000) cannot be greater" in failure.sentence
     assert "guess" not in failure.sentence
+
+
+def test_an_assertion_without_words_is_told_by_the_line_that_was_asserted() -> None:
+    log = (
+        'Traceback (most recent call last):\n  File "/srv/vllm/models/chatglm.py", line 53\n'
+        "    assert self.total_num_kv_heads % tp_size == 0\nAssertionError\n"
+    )
+    failure = guessed(CrashEvidence(subject="It", exit_code=1, log_tail=log))
+    assert failure is not None
+    assert (failure.code, failure.field) == ("ENR-RANKS", "trt_llm.build.tensor_parallel_count")
+
+
+def test_what_a_part_in_another_language_asserts_is_read_too() -> None:
+    log = (
+        "[TensorRT-LLM][ERROR] Assertion failed: Unsupported architecture (/tensorrt_llm/fmhaRunner.cpp:8)\n"
+    )
+    failure = guessed(CrashEvidence(subject="It", exit_code=1, log_tail=log))
+    assert failure is not None
+    assert (failure.code, failure.field) == ("ENR-GPU", "resources.accelerator")
+
+
+def test_an_argument_of_the_config_that_is_about_the_same_is_the_one_to_change() -> None:
+    log = (
+        'Traceback (most recent call last):\n  File "/x/tensorrt_llm/_torch/attention.py", line 5\n'
+        "AssertionError: Attention sinks are only supported for that backend.\n"
+    )
+    spec = {"trt_llm": {"runtime": {"patch_kwargs": {"attn_backend": "FLASHINFER", "revision": 1}}}}
+    failure = guessed(CrashEvidence(subject="It", exit_code=1, log_tail=log, spec=spec))
+    assert failure is not None
+    assert failure.field == "trt_llm.runtime.patch_kwargs.attn_backend"
