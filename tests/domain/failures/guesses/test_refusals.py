@@ -98,7 +98,8 @@ def test_an_assertion_without_words_is_told_by_the_line_that_was_asserted() -> N
 
 def test_what_a_part_in_another_language_asserts_is_read_too() -> None:
     log = (
-        "[TensorRT-LLM][ERROR] Assertion failed: Unsupported architecture (/tensorrt_llm/fmhaRunner.cpp:8)\n"
+        "[TensorRT-LLM][ERROR] Assertion failed: Unsupported architecture "
+        "(/tensorrt_llm/kernels/fmhaRunner.cpp:89)\n"
     )
     failure = guessed(CrashEvidence(subject="It", exit_code=1, log_tail=log))
     assert failure is not None
