@@ -51,6 +51,7 @@ OF_OTHER_THINGS = (
     "nothing is said to run that was not run",
     "<!-- not run:",
     "and what was not",
+    "EHQ-UNSEEN",  # a code of failures
 )
 _GENERAL = ROOT / "workers/build_steps/calibration/general.jsonl"
 COUNTED: dict[str, int] = {
