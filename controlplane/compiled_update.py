@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import AutoField, Field, Model
 from django.db.models.functions import Now
 from psycopg.sql import SQL, Composed, Identifier
@@ -32,6 +32,7 @@ def rows_update(model: type[Model], changes: Mapping[str, object], /, **where: o
 def row_insert(row: Model) -> None:
     """Store a new row, as its `save(force_insert=True)` does, of a model that is told by nobody."""
     fields, statement = _insertion(type(row))
+    connection = connections[DEFAULT_DB_ALIAS]
     given = [each.get_db_prep_save(each.pre_save(row, add=True), connection) for each in fields]
     with prepared_cursor() as cursor:
         cursor.execute(statement, given)
@@ -40,6 +41,7 @@ def row_insert(row: Model) -> None:
 
 
 def _values(model: type[Model], named: Mapping[str, object], left: tuple[str, ...]) -> list[Any]:
+    connection = connections[DEFAULT_DB_ALIAS]
     return [
         _field(model, name).get_db_prep_save(value, connection)
         for name, value in named.items()

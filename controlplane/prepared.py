@@ -4,25 +4,20 @@ Django binds values in the text, so that no statement comes twice. For what is a
 again, of which the text stays the same; a statement asked once is better off with a usual cursor.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.postgresql.base import ServerBindingCursor
 
 _ASKED_BEFORE_PREPARED = 2
 
 
-@contextmanager
-def prepared_cursor() -> Iterator[Any]:
-    """A cursor like `connection.cursor()`, errors and counted queries included."""
-    # As `connection.cursor()` does, which cannot be told the kind of cursor.
-    wrapper: Any = connection
-    wrapper.close_if_health_check_failed()
-    wrapper.ensure_connection()
-    wrapper.connection.prepare_threshold = _ASKED_BEFORE_PREPARED  # a usual cursor never prepares
-    with wrapper.wrap_database_errors:
-        cursor = wrapper._prepare_cursor(ServerBindingCursor(wrapper.connection))
-    with cursor:
-        yield cursor
+def prepared_cursor() -> Any:
+    """Return a cursor like that of `connection.cursor()`, with its errors and counted queries."""
+    # As `connection.cursor()` makes it, which cannot be told the kind of cursor.
+    connection: Any = connections[DEFAULT_DB_ALIAS]
+    connection.close_if_health_check_failed()
+    connection.ensure_connection()
+    connection.connection.prepare_threshold = _ASKED_BEFORE_PREPARED  # a usual cursor has none
+    with connection.wrap_database_errors:
+        return connection._prepare_cursor(ServerBindingCursor(connection.connection))

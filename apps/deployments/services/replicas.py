@@ -68,6 +68,8 @@ def replica_move_untold(
 def replicas_stop(*, replicas: Iterable[Replica]) -> set[str]:
     """Want these replicas gone, and return the ids of their nodes."""
     stopping = list(replicas)
+    if not stopping:
+        return set()
     Replica.objects.filter(id__in=[each.id for each in stopping]).update(wanted="stopped")
     for replica in stopping:
         replica.wanted = "stopped"
@@ -108,9 +110,10 @@ def _note_failure(replica: Replica, failure: Failure) -> None:
 def _settle_accounts(replica: Replica, to: ReplicaState) -> None:
     if to in REPLICA_TERMINAL:
         devices_release(holder=replica.device_holder)
-    deployment = Deployment.objects.filter(id=replica.deployment_id)
+    deployments = Deployment.objects.filter
     if to is ReplicaState.READY:
         if replica.deployment.start_failures:
-            deployment.update(start_failures=0)
+            deployments(id=replica.deployment_id).update(start_failures=0)
     elif to is ReplicaState.FAILED and replica.ready_at is None:
-        deployment.update(start_failures=F("start_failures") + 1)
+        failures = F("start_failures") + 1
+        deployments(id=replica.deployment_id).update(start_failures=failures)
