@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import AutoField, Field, Model
+from django.db.models import AutoField, Model
 from django.db.models.functions import Now
 from psycopg.sql import SQL, Composed, Identifier
 
@@ -50,9 +50,8 @@ def _values(model: type[Model], named: Mapping[str, object], left: tuple[str, ..
 
 
 @cache
-def _field(model: type[Model], name: str) -> "Field[Any, Any]":
-    field: Field[Any, Any] = model._meta.get_field(name)
-    return field
+def _field(model: type[Model], name: str) -> Any:
+    return model._meta.get_field(name)
 
 
 @cache
@@ -77,8 +76,8 @@ def _statement(
 
 
 @cache
-def _insertion(model: type[Model]) -> "tuple[list[Field[Any, Any]], str]":
-    meta = model._meta
+def _insertion(model: type[Model]) -> tuple[list[Any], str]:
+    meta: Any = model._meta
     fields = [each for each in meta.concrete_fields if not isinstance(each, AutoField)]
     statement = SQL("INSERT INTO {} ({}) VALUES ({}) RETURNING {}").format(
         Identifier(meta.db_table),

@@ -10,6 +10,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.postgresql.base import ServerBindingCursor
 
 _ASKED_BEFORE_PREPARED = 2
+_CURSOR: Any = ServerBindingCursor
 
 
 def prepared_cursor() -> Any:
@@ -20,4 +21,4 @@ def prepared_cursor() -> Any:
     connection.ensure_connection()
     connection.connection.prepare_threshold = _ASKED_BEFORE_PREPARED  # a usual cursor has none
     with connection.wrap_database_errors:
-        return connection._prepare_cursor(ServerBindingCursor(connection.connection))
+        return connection._prepare_cursor(_CURSOR(connection.connection))

@@ -5,17 +5,14 @@ looks after sessions, people, forms and pages, which takes several times as long
 """
 
 import asyncio
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.handlers.exception import convert_exception_to_response
 from django.core.signals import request_started
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 from django.utils.module_loading import import_string
 
@@ -40,14 +37,15 @@ class MachineHandler(ASGIHandler):
 
     def load_middleware(self, is_async: bool = False) -> None:
         """Have each call go through these alone, as sync code."""
-        view: Callable[[HttpRequest], HttpResponseBase]
-        view = convert_exception_to_response(self._get_response)
+        handler: Any = self
+        view: Any = convert_exception_to_response(handler._get_response)
         for name in reversed(settings.MACHINE_MIDDLEWARE):
             view = convert_exception_to_response(import_string(name)(view))
-        self._view_middleware = self._template_response_middleware = self._exception_middleware = []
-        self._middleware_chain = view
+        handler._view_middleware = handler._exception_middleware = []
+        handler._template_response_middleware = []
+        handler._middleware_chain = view
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # type: ignore[override]
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request; one whose body does not come to its end is nobody's any more."""
         body = await _whole_body(receive)
         if body is None:
@@ -62,7 +60,7 @@ class MachineHandler(ASGIHandler):
         set_script_prefix(get_script_prefix(scope))
         request_started.send(sender=self.__class__, scope=scope)
         request, refusal = self.create_request(scope, BytesIO(body))
-        response = self.get_response(request) if request is not None else refusal
+        response: Any = self.get_response(request) if request is not None else refusal
         try:
             headers = [
                 (name.lower().encode("ascii"), value.encode("latin1"))
