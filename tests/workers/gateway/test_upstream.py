@@ -104,7 +104,7 @@ def test_an_engine_that_does_not_take_a_connection_is_given_up(
     async def connect() -> None:
         loop = asyncio.get_running_loop()
         never = loop.create_future()
-        monkeypatch.setattr(loop, "create_connection", lambda *_: never)
+        monkeypatch.setattr(loop, "create_connection", lambda *_, **_options: never)
         connecting = loop.create_task(upstream.connect(receiver))
         await SYSTEM.pause(0)
         clock.advance(BOUNDS.connect_seconds - 1)
