@@ -46,6 +46,7 @@ BUILD_POOL = _given.build_pool
 ENGINE_CPU_THREADS = _given.engine_cpu_threads
 CALIBRATION_MAX_BYTES = _given.calibration_max_bytes
 LOG_LEVEL = _given.log_level
+TRACES_URL = _given.traces_url
 LOG_RETENTION_DAYS = _given.log_retention_days
 LOG_MAX_BYTES = _given.log_max_bytes
 # By the seconds of a bucket.

@@ -6,11 +6,11 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from controlplane.process_settings.base import variable
-from controlplane.process_settings.common import CHECKPOINTS_AND_BUILDS, CommonSettings
+from controlplane.process_settings.common import CHECKPOINTS_AND_BUILDS, TracedSettings
 from controlplane.process_settings.kinds import HttpUrl, LowerList, split_by
 
 
-class BuildSettings(CommonSettings):
+class BuildSettings(TracedSettings):
     """Of web and workers."""
 
     group = CHECKPOINTS_AND_BUILDS

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from controlplane.process_settings.base import ProcessSettings, variable
-from controlplane.process_settings.kinds import Folder, LogLevel
+from controlplane.process_settings.kinds import Folder, HttpUrl, LogLevel
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,6 +31,17 @@ class CommonSettings(ProcessSettings):
 
     log_level: LogLevel = variable("LOG_LEVEL", "INFO", group=LOGS)
     """`DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`."""
+
+
+class TracedSettings(CommonSettings):
+    """Of what tells a collector what took how long."""
+
+    group = LOGS
+    read_by = "gateway, workers"
+
+    traces_url: HttpUrl | None = variable("TRACES_URL", None, shown="no traces")
+    """A collector of OpenTelemetry that takes OTLP over HTTP, such as `http://collector:4318`:
+    requests and steps of builds are told to it. Needs `enginehouse[traces]`."""
 
 
 class NodeSettings(CommonSettings):

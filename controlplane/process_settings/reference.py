@@ -18,6 +18,7 @@ from controlplane.process_settings.common import (
     CommonSettings,
     EnrolledSettings,
     NodeSettings,
+    TracedSettings,
 )
 from controlplane.process_settings.control_plane import LogSettings, SeriesSettings, UpSettings
 from controlplane.process_settings.engines import EngineHostSettings, RuntimeSettings
@@ -26,9 +27,9 @@ from controlplane.process_settings.sign_in import SignInSettings
 from controlplane.process_settings.store import StoreSettings
 
 DECLARING: tuple[type[ProcessSettings], ...] = (
-    CommonSettings, AddressSettings, StoreSettings, UpSettings, SignInSettings, BuildSettings,
-    NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables, RuntimeSettings,
-    EngineHostSettings, AlertSettings, LogSettings, SeriesSettings,
+    CommonSettings, TracedSettings, AddressSettings, StoreSettings, UpSettings, SignInSettings,
+    BuildSettings, NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables,
+    RuntimeSettings, EngineHostSettings, AlertSettings, LogSettings, SeriesSettings,
 )  # fmt: skip
 """Every class that declares variables, in the order in which they are told."""
 

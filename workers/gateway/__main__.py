@@ -8,7 +8,7 @@ import sys
 import uvloop
 
 from controlplane.process_settings.wrong import WrongSetting
-from workers.gateway.process import Process, hold_data_directory, raise_open_file_limit
+from workers.gateway.process import Process, exporter_of, hold_data_directory, raise_open_file_limit
 from workers.gateway.settings import listening_socket, read_settings
 from workers.gateway.storage import Storage
 from workers.watchdog import Watchdog
@@ -22,13 +22,14 @@ def main() -> int:
         storage = Storage(settings.data_dir)
         hold_data_directory(storage.lock_file)
         listener = listening_socket(settings)
+        spans = exporter_of(settings)
     except WrongSetting as error:
         sys.stderr.write(f"gateway: {error}\n")
         return 1
     raise_open_file_limit()
 
     async def run() -> None:
-        process = Process(settings, storage)
+        process = Process(settings, storage, spans=spans)
         process.stop_at_signals()
         Watchdog().start_on(asyncio.get_running_loop())
         await process.serve(listener)

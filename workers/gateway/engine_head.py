@@ -3,10 +3,17 @@
 from workers.gateway.headers import request_head
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared
+from workers.gateway.tracing import Trace
 
 
 def engine_head(
-    request: Request, prepared: Prepared, admission: Admission, *, authority: bytes, id: bytes
+    request: Request,
+    prepared: Prepared,
+    admission: Admission,
+    *,
+    authority: bytes,
+    id: bytes,
+    trace: Trace | None,
 ) -> bytes:
     """Return the head of the request that goes to the replica at `authority`."""
     route = admission.route.encode("latin-1", "replace")
@@ -17,6 +24,7 @@ def engine_head(
         headers=request.headers,
         named_by_connection=request.connection,
         is_traced=b"traceparent" in request.named,
+        traceparent=None if trace is None else trace.traceparent,
         body_bytes=len(prepared.body),
         request_id=id,
     )

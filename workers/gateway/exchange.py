@@ -16,6 +16,7 @@ from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared
 from workers.gateway.seams import Client, Ledger
 from workers.gateway.timeouts import lateness
+from workers.gateway.tracing import Trace
 from workers.gateway.upstream import Upstream, UpstreamConnection
 from workers.gateway.usage_record import RecordState, usage_line
 
@@ -251,7 +252,7 @@ class Exchange:
         self._meter.asked()
         head = engine_head(
             self.request, self._prepared, self.admission,
-            authority=upstream.authority, id=self._meter.request_id,
+            authority=upstream.authority, id=self._meter.request_id, trace=self._meter.trace,
         )  # fmt: skip
         has_body = self.request.method != b"HEAD"
         connection.send(self, head, self._prepared.body, answer_has_body=has_body)
@@ -366,9 +367,20 @@ class Exchange:
         if self._reply is not None and (used := self._reply.counts) is not None:
             self._meter.used(used.prompt, used.completion)
         line = self.line(RecordState.CLOSED, now)
+        if self._meter.trace is not None:
+            self._tell_trace(self._meter.trace, now)
         self._leave_upstream()
         self._ledger.ended(self, None if self._reply is None else self._reply.counts)
         self._ledger.record(line)
+
+    def _tell_trace(self, trace: Trace, now: float) -> None:
+        upstream, reply = self._upstream, self._reply
+        self._ledger.trace_ended(
+            trace, self._meter, self.admission,
+            None if upstream is None else upstream.replica.id,
+            None if reply is None else reply.counts,
+            now,
+        )  # fmt: skip
 
     def _leave_upstream(self) -> None:
         if self._upstream is not None:

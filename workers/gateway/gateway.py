@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire.traffic_mark import MARK_HEADER
@@ -31,6 +32,7 @@ from workers.gateway.seams import Client, ClientSide
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Deployment, Key, Snapshot
 from workers.gateway.suspects import Suspects
+from workers.gateway.tracing import Trace, Tracing
 from workers.gateway.upstream import Upstream, UpstreamPool
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
@@ -61,6 +63,7 @@ class Gateway:
         self.routes_hold = True
         """Whether the control plane has confirmed the snapshot lately enough to serve by it."""
         self.metrics = Metrics()
+        self.tracing: Tracing | None = None
         self.exchanges: set[Exchange] = set()
         self.clients: set[ClientSide] = set()
         self._limits = KeyLimits()
@@ -181,6 +184,8 @@ class Gateway:
             prepared.stream,
             self._clock,
         )
+        if self.tracing is not None:
+            meter.trace = self.tracing.begin(request)
         exchange = Exchange(
             self,
             client,
@@ -232,6 +237,10 @@ class Gateway:
 
     def record(self, line: bytes) -> None:
         self.recorder.record(line)
+
+    def trace_ended(self, trace: Trace, *told: Any) -> None:
+        if self.tracing is not None:
+            self.tracing.ended(trace, *told)
 
     def ended(self, exchange: Exchange, used: TokenCounts | None) -> None:
         if exchange not in self.exchanges:
@@ -291,6 +300,8 @@ class Gateway:
             self.refused(refused.refusal.status)
             return local_answers.refusal(request, refused.refusal, request_id=id, closes=closes)
         form = form_for(request.named.get(b"accept", b"").decode("latin-1"))
+        if self.tracing is not None:
+            self.metrics.spans_dropped = self.tracing.dropped
         text = self.metrics.exposition(lambda model_id: _sees(key, model_id, snapshot), form)
         return local_answers.answer(
             request, 200, text, request_id=id, closes=closes, ours=[], kind=form.encode()

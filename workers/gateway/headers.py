@@ -36,14 +36,20 @@ def request_head(
     headers: Sequence[Header],
     named_by_connection: bytes,
     is_traced: bool,
+    traceparent: bytes | None,
     body_bytes: int,
     request_id: bytes,
 ) -> bytes:
-    """Return the head that an engine receives; its body always has a length."""
+    """Return the head that an engine receives; its body always has a length.
+
+    With a `traceparent` of the gateway's own, the engine's spans are below the gateway's.
+    """
     lines = [b"%b %b HTTP/1.1\r\nhost: %b" % (method, route, authority)]
     lines += _crossing(headers, _TO_ENGINES, named_by_connection)
     if is_traced:
-        lines += _trace(headers)
+        lines += _trace(headers, traceparent)
+    elif traceparent is not None:
+        lines.append(b"traceparent: " + traceparent)
     if body_bytes or method not in (b"GET", b"HEAD", b"OPTIONS", b"DELETE"):
         lines.append(b"content-length: %d" % body_bytes)
     lines.append(b"x-request-id: %b\r\n\r\n" % request_id)
@@ -76,13 +82,13 @@ def _crossing(
     return [name + b": " + value for name, value in headers if name in listed]
 
 
-def _trace(headers: Sequence[Header]) -> list[bytes]:
+def _trace(headers: Sequence[Header], ours: bytes | None) -> list[bytes]:
     """Return the lines that carry a trace on, where there is one in the form that W3C gives it."""
     parents = [value for name, value in headers if name == b"traceparent"]
     if len(parents) != 1 or not _TRACEPARENT.fullmatch(parents[0]):
-        return []
+        return [] if ours is None else [b"traceparent: " + ours]
     states = b",".join(value for name, value in headers if name == b"tracestate")
-    lines = [b"traceparent: " + parents[0]]
+    lines = [b"traceparent: " + (ours or parents[0])]
     if 0 < len(states) <= _LONGEST_TRACESTATE_BYTES:
         lines.append(b"tracestate: " + states)
     return lines

@@ -1,13 +1,18 @@
 """What one request used, for its usage records, and its share of the metrics."""
 
+from typing import TYPE_CHECKING
+
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway.metrics import DeploymentCounts
+
+if TYPE_CHECKING:
+    from workers.gateway.tracing import Trace
 
 
 class Meter:
     __slots__ = (
         "_clock", "_counts", "asked_at", "first_byte_at", "request_bytes", "request_id",
-        "response_bytes", "started_at", "status", "stream",
+        "response_bytes", "started_at", "status", "stream", "trace",
     )  # fmt: skip
 
     def __init__(
@@ -26,6 +31,7 @@ class Meter:
         self.response_bytes = 0
         self.status: int | None = None
         self.request_id = request_id
+        self.trace: Trace | None = None
         self.started_at = self._clock.monotonic()
 
     def opened(self) -> None:

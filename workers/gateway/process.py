@@ -16,6 +16,7 @@ from typing import Any, cast
 from controlplane.clock import SYSTEM, Clock
 from controlplane.keepalive import Socket, probe_when_quiet
 from controlplane.process_settings.wrong import WrongSetting
+from controlplane.traces.exporting import Exporter
 from workers.full_disk import free_bytes
 from workers.gateway import nudge
 from workers.gateway.client_connection import ClientConnection
@@ -30,6 +31,7 @@ from workers.gateway.routes_sync import RoutesSync
 from workers.gateway.settings import Settings
 from workers.gateway.shipping import Shipper
 from workers.gateway.storage import Storage
+from workers.gateway.tracing import Tracing
 
 log = logging.getLogger(__name__)
 Work = Coroutine[Any, Any, None]
@@ -42,7 +44,14 @@ SWEEP_SECONDS = 1.0
 class Process:
     """Needs a running loop. Order of life: `stop_at_signals`, `serve`, then `stop`."""
 
-    def __init__(self, settings: Settings, storage: Storage, *, clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        storage: Storage,
+        *,
+        spans: Exporter | None = None,
+        clock: Clock = SYSTEM,
+    ) -> None:
         interrupted = close_interrupted(storage.journal_directory)
         self._clock = clock
         self._settings = settings
@@ -59,6 +68,9 @@ class Process:
         self._gateway = Gateway(
             settings.bounds, self._recorder, clock=clock, key_time=self._control_plane.time.time
         )
+        self._spans = spans
+        if spans is not None:
+            self._gateway.tracing = Tracing(spans, share=settings.traces_share, clock=clock)
         honour_seconds = settings.bounds.honour_routes_seconds
         self._confirmation = Confirmation(storage, honour_seconds=honour_seconds, clock=clock)
         self._membership = Membership(
@@ -183,7 +195,16 @@ class Process:
         except TimeoutError:
             log.warning("the last usage records stay in the journal until the next start")
         await self._control_plane.close()
+        if self._spans is not None:
+            await asyncio.to_thread(self._spans.close)
         log.info("the gateway has stopped")
+
+
+def exporter_of(settings: Settings) -> Exporter | None:
+    """Return where spans go, if anywhere. Raises WrongSetting."""
+    if settings.traces_url is None:
+        return None
+    return Exporter(settings.traces_url, "enginehouse-gateway", settings.node_name)
 
 
 def hold_data_directory(lock_file: Path) -> int:

@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING, Protocol
 
 from workers.gateway.limits import RetryBudget
+from workers.gateway.meter import Meter
 from workers.gateway.refusals import Refusal
 from workers.gateway.request import Admission, Request
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Deployment
+from workers.gateway.tracing import Trace
 from workers.gateway.upstream import Upstream
 from workers.gateway.usage import TokenCounts
 
@@ -49,6 +51,16 @@ class Ledger(Protocol):
     def wait_for_routes(self, exchange: "Exchange") -> None: ...
 
     def record(self, line: bytes) -> None: ...
+
+    def trace_ended(
+        self,
+        trace: Trace,
+        meter: Meter,
+        admission: Admission,
+        replica_id: str | None,
+        counts: TokenCounts | None,
+        now: float,
+    ) -> None: ...
 
     def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
         """Forget an exchange; the second time changes nothing."""

@@ -20,6 +20,7 @@ from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.leftovers import prune_host, reap_dead
 from workers.tasks.building.run import BuildRun
 from workers.tasks.building.stopped import StepFailed
+from workers.tasks.building.traces import attempt_span, build_trace_id
 from workers.tasks.deployments import announce_end
 from workers.tasks.leasing import (
     Interrupted,
@@ -55,7 +56,9 @@ def _carry_out(lease: Lease) -> bool:
             folder.prepare()
             retry_on_db_error(keeper, reap_dead)
             build = retry_on_db_error(keeper, lambda: build_to_run(build_id=lease.id))
-            _run(build, keeper, folder)
+            trace = structlog.contextvars.bound_contextvars(trace_id=build_trace_id(lease))
+            with trace, attempt_span(lease):
+                _run(build, keeper, folder)
         except (Interrupted, LeaseLost) as stopped:
             _log.warning("the lease is lost, the result is dropped: %s", stopped)
             return False

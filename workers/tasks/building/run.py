@@ -40,6 +40,7 @@ from workers.tasks.building.report import StepReport
 from workers.tasks.building.reuse import known_artifact, known_results, published_result
 from workers.tasks.building.secrets import secrets_of_build, takes_secrets
 from workers.tasks.building.stopped import StepFailed
+from workers.tasks.building.traces import step_span
 from workers.tasks.leasing import (
     Interrupted,
     LeaseKeeper,
@@ -93,6 +94,10 @@ class BuildRun:
         )
 
     def _step(self, step: str) -> None:
+        with step_span(self._lease, step):
+            self._bring_about(step)
+
+    def _bring_about(self, step: str) -> None:
         self._enter(step)
         if "inspect" in self._results and not self._has_looked:
             self._look_for_artifact()

@@ -1,0 +1,1 @@
+"""Traces: what a process took how long for, told to a collector where the operator names one."""
