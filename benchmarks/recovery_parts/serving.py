@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from apps.dashboard.demo.question import endpoint
+from apps.telemetry.series.names import Source, slots_of
 from benchmarks.recovery_parts.clocks import Clocks
 from benchmarks.recovery_parts.traffic import Traffic
 from tests.e2e.installation import Installation, installation
@@ -29,6 +30,17 @@ _USAGE = """
     SELECT coalesce(sum(requests), 0), coalesce(sum(completion_tokens), 0)
     FROM telemetry_usageminute WHERE status_class = 2
 """
+_SLOTS = slots_of(Source.GATEWAY)
+_SERIES = """
+    SELECT name, sum(sums[%(requests)s])::bigint, sum(sums[%(tokens)s])::bigint FROM (
+        SELECT 'by ' || cut || ' and ' || resolution_seconds || ' s' AS name, sums, labels_id
+        FROM telemetry_series JOIN telemetry_serieslabels ON id = labels_id
+        WHERE resolution_seconds > 10
+        UNION ALL SELECT 'running sums', sums, labels_id FROM telemetry_seriestotal
+    ) AS every JOIN telemetry_serieslabels ON id = labels_id
+    WHERE source = 'gateway' AND status_class = '2xx' GROUP BY name
+"""
+"""Those of 10 seconds are kept for an hour, and a run may take longer."""
 LEASES = "SELECT count(*) FROM fleet_devicelease WHERE released_at IS NULL"
 
 
@@ -54,6 +66,17 @@ class Serving:
         """Return how many answered requests are counted, and their tokens."""
         row = self._row(_USAGE)
         return int(row[0]), int(row[1])
+
+    def series(self) -> dict[str, tuple[int, int]]:
+        """Return the same by every breakdown and resolution of series, and by running sums."""
+        slots = {
+            "requests": _SLOTS["requests"].sums + 1,
+            "tokens": _SLOTS["completion_tokens"].sums + 1,
+        }
+        url = self.here.services.database_url
+        with psycopg.connect(url, connect_timeout=5) as connection:
+            rows = connection.execute(_SERIES, slots).fetchall()
+        return {name: (requests, tokens) for name, requests, tokens in rows}
 
     def clock_is_off(self, kind: str) -> bool:
         """Whether a process of the kind runs by another clock."""

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.recovery_parts.clocks import CAN_BE_OFF
 from benchmarks.recovery_parts.faults import CONTROL_PLANE, OTHER_CLOCKS, Fault, cost_of
 from benchmarks.recovery_parts.serving import Serving, serving
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.recovery, pytest.mark.e2e, pytest.mark.long]
 
@@ -37,6 +38,7 @@ def test_without_a_part_of_the_control_plane_every_request_is_answered(
     assert cost.asked > 0
     assert (cost.lost, cost.doubled, cost.usage_difference) == (0, 0, 0), cost
     assert (cost.engines_replaced, cost.orphans, cost.leases_left) == (0, 0, 0), cost
+    assert_every_series_is_right(served)
 
 
 @pytest.mark.skipif(not CAN_BE_OFF, reason="libfaketime is not here: apt-get install faketime")
@@ -54,3 +56,15 @@ def test_what_is_killed_takes_along_no_more_than_was_on_it(served: Serving, kind
     assert cost.asked > 0
     assert (cost.lost_beyond_in_flight, cost.doubled, cost.usage_difference) == (0, 0, 0), cost
     assert (cost.engines_replaced, cost.orphans, cost.leases_left) == (kind == "engine", 0, 0), cost
+    assert_every_series_is_right(served)
+
+
+def assert_every_series_is_right(served: Serving) -> None:
+    """Series are rolled up every ten seconds: then all say what the clients counted."""
+
+    def told() -> set[tuple[int, int]]:
+        return {*served.series().values()}
+
+    wanted = served.traffic.answered()
+    wait_for(lambda: told() == {wanted}, what=f"{wanted} in every series")
+    assert len(served.series()) == 4 * 3 + 1, "four breakdowns, three resolutions, running sums"
