@@ -23,7 +23,7 @@ _READ = """
 """
 _STORE = """
     INSERT INTO telemetry_seriestotal (labels_id, sums, tallies, exemplars)
-    VALUES (%s, %s::float8[], %s::float8[], %s::jsonb)
+    VALUES (%s, %s::text::float8[], %s::text::float8[], %s::text::jsonb)
     ON CONFLICT (labels_id) DO UPDATE SET
         sums = EXCLUDED.sums, tallies = EXCLUDED.tallies, exemplars = EXCLUDED.exemplars
 """
@@ -77,7 +77,9 @@ def _merge_stored(totals: dict[int, Cell]) -> None:
 def _row(cell: Cell) -> tuple[Any, ...]:
     many = max([_WIDTH - 1, *cell.tallies]) + 1 if cell.tallies else 0
     tallies = [cell.tallies.get(place, 0.0) for place in range(many)]
-    return cell.sums, tallies, json.dumps(cell.exemplars)
+    # As arrays are written: the driver would look at each value twice.
+    sums = ",".join("NULL" if each is None else repr(each) for each in cell.sums)
+    return f"{{{sums}}}", f"{{{','.join(map(repr, tallies))}}}", json.dumps(cell.exemplars)
 
 
 def totals_of(source: Source, *, team_id: str, with_exemplars: bool = False) -> Iterator[Total]:
