@@ -4,7 +4,7 @@ from django.urls import URLPattern, path
 
 from apps.deployments import api as deployments
 from apps.deployments import internal_api, log_views, views
-from apps.deployments.autoscaling import api as scaling
+from apps.deployments.deploying.views import deploy, deploy_effect
 from apps.deployments.environments import api as environments
 from apps.deployments.metrics import api as metrics
 from apps.deployments.metrics import hosted_api as hosted
@@ -21,7 +21,8 @@ from apps.rest import converters as _converters  # noqa: F401  (registers `<id:â
 app_name = "deployments"
 urlpatterns: list[URLPattern] = [
     path("", views.deployments, name="list"),
-    path("deploy/<int:number>/", views.deploy, name="deploy"),
+    path("deploy/<int:number>/", deploy, name="deploy"),
+    path("deploy/<int:number>/effect/", deploy_effect, name="deploy_effect"),
     path("try/", try_views.try_it, name="try"),
     path("try/wake/", try_views.wake, name="wake"),
     path("<id:model_id>/call/<name:kind>/<name:name>/<path:route>", try_views.call, name="call"),

@@ -3,13 +3,12 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.models import Team
 from apps.accounts.pages import actor_on, page, person
-from apps.builds.selectors import build_numbered
 from apps.deployments.addresses import CHAT_ROUTE, addresses_of, asked_route
 from apps.deployments.autoscaling.history import decision_list
 from apps.deployments.autoscaling.standing import standing_of
@@ -18,11 +17,7 @@ from apps.deployments.environments.restrictions import (
     closed_environments,
     require_deployment,
     require_environment,
-    require_first_place,
 )
-from apps.deployments.environments.services import environment_create
-from apps.deployments.forms import DeployForm
-from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
 from apps.deployments.presentation import (
@@ -44,18 +39,15 @@ from apps.deployments.selectors import (
     deployment_search,
     environment_list,
     failed_starts_of,
-    model_list,
     replica_list,
 )
-from apps.deployments.served_models.services import model_create
 from apps.deployments.services.deployments import (
     deployment_activate,
-    deployment_create,
     deployment_deactivate,
     deployment_retry,
 )
 from apps.deployments.snippets import snippets_of
-from apps.rest.errors import ApiError, Conflict, NotFound
+from apps.rest.errors import Conflict, NotFound
 from apps.telemetry.traffic import traffic_by_deployment
 from apps.ui.fragments import live_answer
 from apps.ui.listing import asked_in, page_in
@@ -141,26 +133,6 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
 
 
 @page
-@require_http_methods(["GET", "POST"])
-def deploy(request: HttpRequest, number: int) -> HttpResponse:
-    """Serve a build's artifact under a model's name."""
-    team = person(request).team
-    build = build_numbered(team, number)
-    suggested = build.revision.spec.get("model_name") or build.revision.config.name
-    form = DeployForm(request.POST or None, initial={"model_name": suggested})
-    if form.is_valid():
-        try:
-            made = _deploy(request, number, **form.cleaned_data)
-            return redirect("deployments:deployment", made.model_id, made.id)
-        except ApiError as error:
-            form.add_error(None, f"{error.message} {error.hint or ''}".strip())
-    names = model_list(team=team).values_list("name", flat=True)
-    context = {"build": build, "form": form, "model_names": names}
-    status = 400 if form.errors else 200
-    return render(request, "deployments/deploy.html", context, status=status)
-
-
-@page
 @require_POST
 def activate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     """Have the deployment run again."""
@@ -210,19 +182,6 @@ def _code(request: HttpRequest, deployment: Deployment) -> dict[str, Any]:
     asked = request.GET.get("call")
     called = next((each for each in addresses if each.place == asked), addresses[0])
     return {"addresses": addresses, "called": called, "snippets": snippets_of(called)}
-
-
-def _deploy(request: HttpRequest, number: int, *, model_name: str, environment: str) -> Deployment:
-    user = person(request)
-    build = build_numbered(user.team, number)
-    model = model_list(team=user.team, name=model_name).first()
-    require_first_place(actor_on(request), model, environment or None)
-    if model is None:
-        _, made = model_create(team=user.team, name=model_name, build=build, user=user)
-        return made
-    if environment and not model.environments.filter(name=environment).exists():
-        environment_create(model=model, name=environment)
-    return deployment_create(model=model, build=build, environment=environment or None, user=user)
 
 
 def _changeable(request: HttpRequest, model_id: str, deployment_id: str) -> Deployment:

@@ -22,6 +22,7 @@ NOT_PAGES = {
     "builds:log": "lines for the log of a build's page",
     "builds:support_bundle": "a file",
     "dashboard:config_schema": "a file for editors",
+    "deployments:deploy_effect": "a part of the page that deploys",
     "deployments:log": "lines for the log of a deployment's page",
     "deployments:series": "numbers for the charts",
     "healthz": "a probe",

@@ -78,17 +78,26 @@ class ComparedPart:
 
 def compare_builds(left: Build, right: Build) -> Sequence[ComparedPart]:
     """Return every part in which two builds can differ, from what was asked to what came out."""
+    config, plan = compare_settings(left, right)
     return [
-        _part("config", "Config", left, right, lambda each: each.revision.spec, only=True),
+        config,
         _part("inputs", "Checkpoint and calibration data", left, right, _inputs),
         _part("tools", "Tools", left, right, _tools),
         _part("findings", "Findings", left, right, _findings, only=True),
-        _part("plan", "Memory plan", left, right, _plan, only=True),
+        plan,
         _part("gate", "Quality gate", left, right, _gate),
         _part("size", "Artifact", left, right, _size),
         _part("time", "Time and memory of each step", left, right, _steps),
         _part("smoke_test", "Smoke test", left, right, _smoke_test),
     ]
+
+
+def compare_settings(left: Build, right: Build) -> tuple[ComparedPart, ComparedPart]:
+    """Return in which settings two builds differ, and in what was planned of them."""
+    return (
+        _part("config", "Config", left, right, lambda each: each.revision.spec, only=True),
+        _part("plan", "Memory plan", left, right, _plan, only=True),
+    )
 
 
 def _part(

@@ -91,9 +91,9 @@ def _builds(team: Team, words: str) -> Iterator[Hit]:
         rows = rows.filter(number=int(number))
     else:
         rows = rows.filter(config__icontains=words)
-    for number, config in rows.order_by("-number")[:EACH].values_list("number", "config"):
-        url = reverse("builds:build", args=[number])
-        yield Hit(kind="Build", name=f"Build {number}", url=url, note=config)
+    for found, config in rows.order_by("-number")[:EACH].values_list("number", "config"):
+        url = reverse("builds:build", args=[found])
+        yield Hit(kind="Build", name=f"Build {found}", url=url, note=config)
 
 
 _LONGEST_NUMBER = 10

@@ -20,7 +20,6 @@ class DeployForm(forms.Form):
     environment = forms.CharField(
         max_length=64,
         required=False,
-        initial="production",
         widget=forms.TextInput(
             attrs={
                 "autocomplete": "off",

@@ -1,0 +1,1 @@
+"""The page that deploys a build: where to, and what that changes."""
