@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Team, User
 from apps.alerts.models import AlertChannel
+from apps.benchmarks.models import Benchmark
 from apps.builds.models import Artifact, ArtifactPush, Build, BuildStep
 from apps.configs.models import Config, Revision
 from apps.configs.services.configs import config_create
@@ -14,6 +15,7 @@ from apps.deployments.models import Deployment, Environment, FailedStarts, Repli
 from apps.fleet.models import Device, DeviceLease, Gateway, Node, Worker
 from apps.telemetry.models import LogChunk
 from benchmarks.many_alerts import alerts_and_channels
+from benchmarks.many_benchmarks import many_benchmarks
 from benchmarks.many_others import made, people_secrets_and_sets
 from benchmarks.telemetry_parts.traffic import traffic_fill
 from controlplane.domain.lifecycle import (
@@ -84,6 +86,7 @@ class Filled:
     node: Node
     team: Team
     channel: AlertChannel
+    benchmark: Benchmark
 
 
 def fill(team: Team, user: User, amounts: Amounts) -> Filled:
@@ -96,7 +99,8 @@ def fill(team: Team, user: User, amounts: Amounts) -> Filled:
     _pushes(team, user, deployments[0], amounts.others)
     people_secrets_and_sets(team, user, amounts.others)
     channel = alerts_and_channels(team, user, amounts.others)
-    traffic_fill(deployments, minutes=amounts.minutes)
+    benchmark = many_benchmarks(team, user, deployments[0], amounts.others)
+    _traffic(deployments, amounts.minutes)
     _log(builds[0])
     return Filled(
         config=first,
@@ -105,6 +109,7 @@ def fill(team: Team, user: User, amounts: Amounts) -> Filled:
         node=nodes[0],
         team=team,
         channel=channel,
+        benchmark=benchmark,
     )
 
 

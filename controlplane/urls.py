@@ -4,6 +4,7 @@ from django.urls import URLPattern, include, path
 
 from apps.accounts import urls as accounts
 from apps.alerts import urls as alerts
+from apps.benchmarks import urls as benchmarks
 from apps.builds import urls as builds
 from apps.configs import urls as configs
 from apps.configs.calibration_sets import urls as calibration_sets
@@ -32,6 +33,7 @@ _APPS = (
     remote_code,
     routes,
     alerts,
+    benchmarks,
     dashboard,
 )
 
@@ -49,6 +51,7 @@ urlpatterns = [
     path("sign-in/", include("allauth.socialaccount.providers.openid_connect.urls")),
     path("secrets/", include("apps.secrets.urls")),
     path("alerts/", include("apps.alerts.urls")),
+    path("benchmarks/", include("apps.benchmarks.urls")),
     path("nodes/", include("apps.fleet.urls")),
     path("configs/", include("apps.configs.urls")),
     path("calibration-sets/", include("apps.configs.calibration_sets.urls")),

@@ -1,4 +1,4 @@
-"""A gateway and engine in one, for benchmarks: streams answers of a stated size, or what it is told.
+"""A gateway and engine in one, for benchmarks: streams ten tokens, or does what it is told.
 
 No speed is asserted of it; it counts who asked with what.
 """

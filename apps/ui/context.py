@@ -24,6 +24,7 @@ _PLACES = (
     ("Lookahead", "lookahead_tunings:list"),
     ("Builds", "builds:list"),
     ("Models", "deployments:list"),
+    ("Benchmarks", "benchmarks:list"),
     ("Nodes", "fleet:list"),
     ("Alerts", "alerts:list"),
     ("Runtimes", "dashboard:runtimes"),

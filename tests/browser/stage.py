@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from apps.accounts.models import Team, TeamRole, User
 from apps.accounts.people.invitations import invitation_create
 from apps.accounts.signing_in.links import sign_in_link_create
+from apps.benchmarks.models import Benchmark
 from apps.builds.models import Build
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.lookahead_tunings import examples
@@ -31,6 +32,7 @@ from tests.browser.staged_checkpoints import (
     know_checkpoint,
 )
 from tests.browser.staged_serving import serving_deployment
+from tests.factories_benchmarks import make_finished_benchmark
 
 _GIB = 1024**3
 BLOCKED_TEXT = f"""\
@@ -84,6 +86,7 @@ class Stage:
     failed: Build
     built: Build
     deployment: Deployment
+    benchmark: Benchmark
     preview: CalibrationPreview
     tuning: LookaheadTuning
     invitation_path: str
@@ -135,6 +138,7 @@ def make_stage() -> Stage:
         failed=failed_build(revision, owner),
         running=running_build(revision, owner),
         deployment=deployment,
+        benchmark=make_finished_benchmark(deployments=[deployment], created_by=owner),
         preview=CalibrationPreview.objects.create(
             team=team, revision=revision, dataset="enginehouse/general", pool="default"
         ),

@@ -48,6 +48,7 @@ class TargetRun:
         self._ask = ask or self._ask_over_the_wire
         self.stages: list[Stage] = []
         self.current: Level | None = None
+        self._seen: Stage | None = None
         self._rate = TokenRate()
 
     @property
@@ -80,6 +81,7 @@ class TargetRun:
             ask, self._order.load, level, seed=seed, clock=self._clock,
             drain_seconds=min(self._order.request_seconds, self._order.load.seconds),
         )  # fmt: skip
+        self._seen = None
         stage = await self.current.run()
         gone, error, self.current = self.current.is_gone, self.current.last_error, None
         if gone and not await self._still_answers():
@@ -88,10 +90,12 @@ class TargetRun:
         self.stages.append(self._judged(stage))
 
     def stages_so_far(self, *, with_current: bool) -> list[Mapping[str, Any]]:
-        """Return the figures of the levels, with the one under way where it is wanted."""
-        if self.current is None or not with_current:
+        """Return the figures of the levels, with the one under way as it was looked at last."""
+        if self.current is None:
             return [*self.stages]
-        return [*self.stages, self._judged(self.current.result(is_partial=True))]
+        if with_current or self._seen is None:
+            self._seen = self._judged(self.current.result(is_partial=True))
+        return [*self.stages, self._seen]
 
     @property
     def _is_without_samples(self) -> bool:

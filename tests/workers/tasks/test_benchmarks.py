@@ -1,4 +1,4 @@
-"""A benchmark by its task: a child asks a stand-in through the gateway's address, whatever comes."""
+"""A benchmark by its task: a child asks a stand-in at the gateway's address, whatever comes."""
 
 import threading
 from collections.abc import Iterator
