@@ -18,6 +18,7 @@ from apps.configs.effective_command import effective_command
 from apps.configs.fit_matrix import matrix_of
 from apps.configs.form_values import text_data
 from apps.configs.models import Config, Revision
+from apps.configs.plan_measurements import latest_measurements
 from apps.configs.selectors import (
     CONFIG_STATES,
     config_get,
@@ -107,6 +108,7 @@ def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
         "started": effective_command(found),
         "builds": found.builds.order_by("-number"),
         "previews": found.calibration_previews.order_by("-created_at")[:SHOWN_PREVIEWS],
+        "measurements": latest_measurements(config),
         "is_last": number == config.last_number,  # type: ignore[attr-defined]
     }
     return render(request, "configs/revision.html", context)
@@ -151,6 +153,7 @@ def _context(posted: PostedDraft) -> dict[str, Any]:
     return _addresses(posted.config) | {
         "config": posted.config,
         "base": posted.base,
+        "measurements": latest_measurements(posted.config),
         "draft": posted.draft,
         "view": posted.view,
         "is_saved": posted.saved_revision is not None,

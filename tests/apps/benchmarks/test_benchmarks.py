@@ -13,6 +13,7 @@ from apps.benchmarks.results import to_csv
 from apps.benchmarks.services.carrying import benchmark_claim, benchmark_end
 from apps.benchmarks.services.made_of import made_of
 from apps.configs.models import PlanMeasurement
+from apps.configs.plan_measurements import latest_measurements
 from apps.telemetry.models import UsageMinute
 from controlplane import clock
 from controlplane.domain.lifecycle import BenchmarkState
@@ -152,6 +153,8 @@ def test_the_plan_is_kept_beside_what_was_measured(cast: Cast) -> None:
     assert (row.figure, row.concurrency, row.measured) == ("tokens_per_second", 1, 200.0)
     assert row.difference_ratio == pytest.approx(-1 / 6)
     assert row.revision == benchmark.targets.get().deployment.build.revision
+    assert list(latest_measurements(row.revision.config)) == [row]
+    assert not latest_measurements(None).exists()
 
 
 def test_what_it_was_made_of_is_told_by_its_replicas() -> None:

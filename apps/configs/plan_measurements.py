@@ -1,0 +1,14 @@
+"""What benchmarks measured of a config's deployments, beside its plans."""
+
+from django.db.models import QuerySet
+
+from apps.configs.models import Config, PlanMeasurement
+
+
+def latest_measurements(config: Config | None) -> QuerySet[PlanMeasurement]:
+    """Return the last of each figure on each kind of device, over all revisions."""
+    rows = PlanMeasurement.objects.filter(revision__config=config)
+    if config is None:
+        rows = rows.none()
+    which = ("figure", "device_kind", "concurrency")
+    return rows.select_related("revision").order_by(*which, "-measured_at", "-id").distinct(*which)
