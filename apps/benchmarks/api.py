@@ -87,7 +87,7 @@ def exported(benchmarks: list[Benchmark], form: str) -> HttpResponseBase:
     name = f"benchmark-{'-'.join(each.id for each in benchmarks)}.{form}"
     answer: HttpResponseBase
     if form == "json":
-        answer = JsonResponse({"benchmarks": BenchmarkObject(benchmarks, many=True).data})
+        answer = JsonResponse({"benchmarks": [BenchmarkObject(each).data for each in benchmarks]})
     else:
         answer = HttpResponse(to_csv(benchmarks), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -2,6 +2,7 @@
 
 import json
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def _text_of(path: str | None) -> str:
         raise CommandError(f"`{path}` cannot be read: {error}.") from None
 
 
-def _line(label: str, stage: dict[str, Any]) -> str:
+def _line(label: str, stage: Mapping[str, Any]) -> str:
     first = (stage["first_token_seconds"] or {}).get("p90")
     between = (stage["inter_token_seconds"] or {}).get("p90")
     parts = [
