@@ -30,7 +30,7 @@ from controlplane.domain.benchmarks.timings import Timed, Window, summary  # noq
 from workers.benchmarking.answers import Answer  # noqa: E402
 from workers.benchmarking.connection import Client  # noqa: E402
 
-AT_ONCE, ANSWERS, TOKENS = 4, 24, 32
+AT_ONCE, ANSWERS, TOKENS = 4, 16, 24
 ROUTE = "/v1/chat/completions"
 BARS = {
     "ours_to_outside_ratio_low": report.at_least(0.97),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from apps.benchmarks.results import Measured
 
 WIDTH, HEIGHT = 560, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 16, 12, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 84, 28, 20, 40
 _MARKS = 4
 MOST_LINES = 6
 """As many colours as charts have."""
@@ -45,6 +45,8 @@ class Chart:
     y_marks: Sequence[Mark]
     width: int = WIDTH
     height: int = HEIGHT
+    left: int = _LEFT
+    right: int = WIDTH - _RIGHT
 
     @property
     def words(self) -> str:

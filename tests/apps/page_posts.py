@@ -23,7 +23,7 @@ from apps.configs.remote_code.services import remote_code_grant
 from apps.deployments.models import Deployment
 from apps.secrets.services.values import secret_set
 from controlplane import clock
-from tests import factories, factories_alerts
+from tests import factories, factories_alerts, factories_benchmarks
 from tests.apps.accounts.signing_in.test_two_steps import PASSWORD, code_of
 
 Form = Mapping[str, Any]
@@ -70,6 +70,19 @@ def _build(world: World, action: str, **changes: Any) -> tuple[str, Form]:
 def _deployed(world: World) -> tuple[str, Form]:
     build = factories.make_finished_build(team=world.admin.team)
     return f"/models/deploy/{build.number}/", {"model_name": "fresh", "environment": ""}
+
+
+def _benchmark_started(world: World) -> tuple[str, Form]:
+    deployment = factories.make_deployment(team=world.admin.team)
+    form = {"deployment": deployment.id, "shape": "chat", "load": "concurrency", "levels": "1",
+            "seconds": "5", "warm_up_seconds": "0", "seed": "0"}  # fmt: skip
+    return "/benchmarks/start/", form
+
+
+def _benchmark_cancelled(world: World) -> tuple[str, Form]:
+    deployment = factories.make_deployment(team=world.admin.team)
+    made = factories_benchmarks.make_benchmark(deployments=[deployment])
+    return f"/benchmarks/{made.id}/cancel/", {}
 
 
 def _artifact(world: World) -> tuple[str, Form]:
@@ -212,6 +225,8 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "accounts:team_rename": lambda w: _team("rename", name="renamed"),
     "accounts:team_delete": lambda w: _team("delete", typed=True),
     "artifacts:delete": _artifact,
+    "benchmarks:start": _benchmark_started,
+    "benchmarks:cancel": _benchmark_cancelled,
     "artifacts:pushes": _push,
     "artifacts:cancel_push": lambda w: _push(w, "cancel"),
     "artifacts:retry_push": lambda w: _push(w, "retry", state="failed"),

@@ -18,6 +18,7 @@ NOT_PAGES = {
     "accounts:session": "who is signed in, for our own scripts",
     "artifacts:download": "a file",
     "artifacts:passport": "a file",
+    "benchmarks:export": "a file",
     "builds:forecast_of_revision": "a part of the revision's page",
     "builds:log": "lines for the log of a build's page",
     "builds:support_bundle": "a file",
