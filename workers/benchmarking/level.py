@@ -122,7 +122,8 @@ class Level:
         return True
 
     def _has_open(self, window: Window) -> bool:
-        return any(each.ended_at is None and window.holds(each.due_at) for each in self._requests)
+        # Also of what began before: its tokens came within the window, and are known at its end.
+        return any(each.ended_at is None and each.due_at < window.until for each in self._requests)
 
     async def _send(self) -> None:
         if self._load.kind is LoadKind.CONCURRENCY:

@@ -17,6 +17,8 @@ from workers.benchmarking.requests import Prepared, TokenRate, probe, requests_o
 
 FIRST_ANSWER_SECONDS = 120.0
 """A deployment that sleeps is woken by the first request, and gateways learn of a new key."""
+_LONGEST_DRAIN_SECONDS = 60.0
+"""How long a level waits for the answers that were under way at its end."""
 _PROBE_PAUSE_SECONDS = 1.0
 _PROBES_AFTER_SILENCE = 5
 _PROBE_WORDS = (8, 72)
@@ -79,7 +81,7 @@ class TargetRun:
 
         self.current = Level(
             ask, self._order.load, level, seed=seed, clock=self._clock,
-            drain_seconds=min(self._order.request_seconds, self._order.load.seconds),
+            drain_seconds=min(self._order.request_seconds, _LONGEST_DRAIN_SECONDS),
         )  # fmt: skip
         self._seen = None
         stage = await self.current.run()

@@ -86,6 +86,16 @@ def test_the_load_goes_on_until_what_was_measured_is_answered():
     assert told["error_share"] == 0.0
 
 
+def test_an_answer_that_outlasts_the_whole_window_gives_it_the_tokens_that_came_in_it():
+    clock = EventClock()
+
+    _, told = measured(clock, LoadKind.CONCURRENCY, 1, answers(clock, seconds=25.0, tokens=100))
+
+    # From 5 to 25 s: seven of its seconds lie within the window.
+    assert told["completion_tokens_per_second"] == pytest.approx(100 * 7 / 20 / SECONDS, rel=0.01)
+    assert told["error_share"] is None
+
+
 def test_a_server_that_refuses_everything_is_given_up_and_what_it_answered_before_counts():
     clock = EventClock()
     began, good = clock.monotonic(), answers(clock)
