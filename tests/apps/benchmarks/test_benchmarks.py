@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.benchmarks.models import Benchmark
+from apps.benchmarks.management.commands import benchmark
+from apps.benchmarks.models import Benchmark, BenchmarkTarget
 from apps.benchmarks.results import to_csv
 from apps.benchmarks.services.carrying import benchmark_claim, benchmark_end
 from apps.benchmarks.services.made_of import made_of
@@ -16,11 +17,13 @@ from apps.configs.models import PlanMeasurement
 from apps.configs.plan_measurements import latest_measurements
 from apps.telemetry.models import UsageMinute
 from controlplane import clock
+from controlplane.domain.failures.registry import benchmarks
 from controlplane.domain.lifecycle import BenchmarkState
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
 from tests.factories import Cast, make_cast, make_deployment, make_replica
 from tests.factories_benchmarks import STAGE, make_benchmark, make_finished_benchmark
+from tests.manual_clock import ManualClock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -91,14 +94,14 @@ def test_a_deployment_that_rests_is_not_measured(cast: Cast) -> None:
 
 
 def test_another_team_sees_none_of_it_and_measures_nothing_of_it(cast: Cast) -> None:
-    benchmark = make_finished_benchmark(deployments=[make_deployment(team=cast.team)])
+    made = make_finished_benchmark(deployments=[make_deployment(team=cast.team)])
     outsider = client_of(cast.outsider)
 
-    paths = (f"/v1/benchmarks/{benchmark.id}", f"/v1/benchmarks/{benchmark.id}/export")
+    paths = (f"/v1/benchmarks/{made.id}", f"/v1/benchmarks/{made.id}/export")
     assert [outsider.get(path)[0] for path in paths] == [404, 404]
-    assert outsider.get("/v1/benchmarks/compare", ids=benchmark.id)[0] == 404
-    assert outsider.post(f"/v1/benchmarks/{benchmark.id}/cancel")[0] == 404
-    deployment = benchmark.targets.get().deployment
+    assert outsider.get("/v1/benchmarks/compare", ids=made.id)[0] == 404
+    assert outsider.post(f"/v1/benchmarks/{made.id}/cancel")[0] == 404
+    deployment = made.targets.get().deployment
     assert post(outsider, body(deployment))[0] == 400
 
 
@@ -123,12 +126,12 @@ def test_recorded_lengths_are_those_of_the_deployments_own_traffic(cast: Cast) -
 
 def test_results_are_compared_and_exported(cast: Cast) -> None:
     deployments = [make_deployment(team=cast.team), make_deployment(team=cast.team)]
-    benchmark = make_finished_benchmark(deployments=deployments)
-    benchmark.targets.update(made_of={"cost_per_hour": 3.6, "runtime": "native"})
+    made = make_finished_benchmark(deployments=deployments)
+    made.targets.update(made_of={"cost_per_hour": 3.6, "runtime": "native"})
     client = client_of(cast.member)
 
-    compared = client.get("/v1/benchmarks/compare", ids=benchmark.id)[1]
-    text = to_csv([benchmark])
+    compared = client.get("/v1/benchmarks/compare", ids=made.id)[1]
+    text = to_csv([made])
 
     first = compared["benchmarks"][0]["results"][0]
     assert "carries 8 requests at a time within errors ≤ 1 %" in first["largest_load"]
@@ -141,18 +144,18 @@ def test_results_are_compared_and_exported(cast: Cast) -> None:
 
 
 def test_the_plan_is_kept_beside_what_was_measured(cast: Cast) -> None:
-    benchmark = make_benchmark(deployments=[make_deployment(team=cast.team)], stages=[STAGE])
-    lease = benchmark_claim(benchmark_id=benchmark.id)
+    made = make_benchmark(deployments=[make_deployment(team=cast.team)], stages=[STAGE])
+    lease = benchmark_claim(benchmark_id=made.id)
     assert lease is not None
     plan = {"speed": {"tokens_per_second": {"low": 240, "high": 300}}}
-    benchmark.targets.update(made_of={"plan": plan, "replicas": 1, "device_kinds": ["H100"]})
+    made.targets.update(made_of={"plan": plan, "replicas": 1, "device_kinds": ["H100"]})
 
     assert benchmark_end(lease=lease, state=BenchmarkState.SUCCEEDED)
 
     row = PlanMeasurement.objects.get()
     assert (row.figure, row.concurrency, row.measured) == ("tokens_per_second", 1, 200.0)
     assert row.difference_ratio == pytest.approx(-1 / 6)
-    assert row.revision == benchmark.targets.get().deployment.build.revision
+    assert row.revision == made.targets.get().deployment.build.revision
     assert list(latest_measurements(row.revision.config)) == [row]
     assert not latest_measurements(None).exists()
 
@@ -173,19 +176,19 @@ def test_what_it_was_made_of_is_told_by_its_replicas() -> None:
 @pytest.mark.parametrize("state", ["queued", "running", "succeeded", "failed", "cancelled"])
 def test_its_page_shows_every_state(cast: Cast, state: str) -> None:
     failure = {"code": "EHM-GONE", "sentence": "`x` stopped answering.", "hint": "Look at `x`."}
-    benchmark = make_finished_benchmark(
+    made = make_finished_benchmark(
         deployments=[make_deployment(team=cast.team)], state=state,
         failure=failure if state == "failed" else None,
         progress={"words": "x at 8", "done_seconds": 3.0, "total_seconds": 70.0},
     )  # fmt: skip
     page = signed_in(cast.member)
 
-    text = page.get(f"/benchmarks/{benchmark.id}/").content.decode()
+    text = page.get(f"/benchmarks/{made.id}/").content.decode()
 
     assert "Throughput against p90 first token" in text
     assert ("stopped answering" in text) == (state == "failed")
     assert ("Export CSV" in text) == (state in ("succeeded", "failed", "cancelled"))
-    compared = page.get(f"/benchmarks/compare/?id={benchmark.id}")
+    compared = page.get(f"/benchmarks/compare/?id={made.id}")
     assert compared.status_code == 200
 
 
@@ -207,3 +210,43 @@ def test_the_form_starts_one_and_says_what_is_wrong(cast: Cast) -> None:
 def test_the_command_names_what_is_not_there() -> None:
     with pytest.raises(CommandError, match="There is no deployment `nowhere`"):
         call_command("benchmark", "nowhere")
+
+
+class _Interrupted(ManualClock):
+    """Somebody presses Ctrl-C while it is waited for the first time."""
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        if len(self.slept) == 1:
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_cancels_what_the_command_started(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(benchmark.Command, "clock", _Interrupted(sleeping_moves_it=True))
+
+    with pytest.raises(SystemExit) as ended:
+        call_command("benchmark", make_deployment(team=cast.team).id)
+
+    assert ended.value.code == 130
+    assert Benchmark.objects.get().state == "cancelled"
+
+
+def test_the_command_fails_as_the_run_does_and_prints_what_it_measured(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Worker(ManualClock):
+        """Ends the run while the command waits."""
+
+        def sleep(self, seconds: float) -> None:
+            failure = benchmarks.LOST.failure().to_json()
+            BenchmarkTarget.objects.update(stages=[STAGE])
+            Benchmark.objects.update(state="failed", failure=failure)
+
+    monkeypatch.setattr(benchmark.Command, "clock", Worker())
+
+    with pytest.raises(CommandError, match="The worker was lost"):
+        call_command("benchmark", make_deployment(team=cast.team).id)
+
+    assert "200.0 tokens/s · 60 requests, 0 errors" in capsys.readouterr().out
