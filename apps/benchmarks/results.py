@@ -40,6 +40,16 @@ class Measured:
     planned: Sequence[PlannedAgainstMeasured]
 
     @property
+    def made_words(self) -> str:
+        """What it ran on, in a line."""
+        told = self.target.made_of
+        words = [told.get(name) for name in ("revision", "runtime", "engine_version")]
+        words += [told.get("quantization_type"), " + ".join(told.get("devices") or ())]
+        words += [f"driver {told['driver']}"] if told.get("driver") else []
+        words += [f"{told[name]} {name}" for name in ("replicas", "gateways") if told.get(name)]
+        return " · ".join(str(each) for each in words if each)
+
+    @property
     def is_client_limited(self) -> bool:
         """Whether the client itself was busy at some level, so that figures may be too low."""
         return any(each["is_client_limited"] for each in self.stages)

@@ -44,7 +44,7 @@ def largest_load(label: str, limits: Limits, stages: Sequence[Stage]) -> str:
         least = min(whole, key=lambda each: each["level"])
         return f"`{label}` does not keep {limits_in_words(limits)} even at {_load(least)}."
     best = max(kept, key=lambda each: each["level"])
-    higher = any(each["level"] > best["level"] for each in whole)
+    higher = any(each["level"] > best["level"] for each in stages)
     end = "" if higher else "; nothing higher was tried"
     return f"`{label}` carries {_load(best)} within {limits_in_words(limits)}: {_pace(best)}{end}."
 
