@@ -1,7 +1,7 @@
 """Lookahead under vLLM on one GPU: each side a server of its own, the same requests in one run.
 
     python -m benchmarks.gpu.lookahead FOLDER [--seconds 400] [--sides ours_63,…] [--shape FILE]
-        [--jobs FILE] [--tokenizer FOLDER] [--small FOLDER]
+        [--jobs FILE] [--tokenizer FOLDER] [--small FOLDER] [--through-gateway]
 
 The shape of Qwen3-8B in FP8, whose weights are made up and whose sampler says recorded answers
 (`forced_answers.py`): acceptance is that of the recorded texts, a step costs what it costs. V2 of
@@ -19,13 +19,16 @@ import tempfile
 import time
 import traceback
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from benchmarks.checkpoints import smollm2
 from benchmarks.gpu.lookahead_parts.asking import Asked, ask_at_once
+from benchmarks.gpu.lookahead_parts.gateways import behind_gateway
 from benchmarks.gpu.lookahead_parts.jobs import Jobs, recorded_jobs
 from benchmarks.gpu.lookahead_parts.servers import SIDES, Server, Side, model_folders, serve
+from workers.lookahead.vllm_proposer import BREAK_EVEN_TOKENS
 
 UNDRAFTED_TOKENS = 512
 """Of each answer where nothing is drafted: the speed is the same, and time is short."""
@@ -36,12 +39,14 @@ AT_ONCE = (4, 8)
 class Measured:
     """What was measured so far, on the disk."""
 
-    def __init__(self, folder: Path, device: str) -> None:
+    def __init__(self, folder: Path, device: str, *, through_gateway: bool) -> None:
+        self.through_gateway = through_gateway
         self._path = folder / "lookahead.json"
         self._began = time.monotonic()
         self.figures: dict[str, Any] = {
             "what": "lookahead", "gpu": device, "date": time.strftime("%Y-%m-%d"),
-            "command": "benchmarks/gpu/lookahead.sh", "sides": {},
+            "command": "benchmarks/gpu/lookahead.sh", "through_gateway": through_gateway,
+            "break_even_tokens": BREAK_EVEN_TOKENS, "sides": {},
         }  # fmt: skip
 
     @property
@@ -62,7 +67,7 @@ def main() -> int:
     options = _options()
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
-        measured = Measured(options.folder, _device())
+        measured = Measured(options.folder, _device(), through_gateway=options.through_gateway)
         tokenizer = options.tokenizer or smollm2()
         jobs = Jobs.read(options.jobs) if options.jobs else recorded_jobs(tokenizer)
         jobs.write_answers(Path(place) / "answers.json")
@@ -82,8 +87,11 @@ def _measure(
 ) -> None:  # fmt: skip
     """Measure one side; a failure is a figure too."""
     try:
-        with serve(name, side, folders[side.model], place) as server:
+        with ExitStack() as running:
+            server = running.enter_context(serve(name, side, folders[side.model], place))
             measured.keep(name, {"ready_seconds": server.ready_seconds, "words": server.words})
+            if measured.through_gateway:
+                server = running.enter_context(behind_gateway(server))
             for label, found in _FIGURES[side.model](server, side, jobs):
                 measured.keep(name, {label: found()})
     except Exception:
@@ -105,9 +113,9 @@ def _recorded(server: Server, side: Side, jobs: Jobs) -> list[tuple[str, Any]]:
     one_percent = [each.cut(most) for each in jobs.edited]
 
     def asked(chosen: list[Asked]) -> Any:
-        return lambda: ask_at_once(server.url, chosen, is_forced=side.is_forced)
+        return lambda: ask_at_once(server, chosen, is_forced=side.is_forced)
 
-    ask_at_once(server.url, [one_percent[0].cut(64)], is_forced=False)  # graphs and kernels
+    ask_at_once(server, [one_percent[0].cut(64)], is_forced=False)  # graphs and kernels
     return [
         *((f"edited_1_percent_{n}", asked([each])) for n, each in enumerate(one_percent[:3])),
         ("unlike", asked([jobs.unlike.cut(UNDRAFTED_TOKENS)])),
@@ -122,12 +130,12 @@ def _free(server: Server, side: Side, jobs: Jobs) -> list[tuple[str, Any]]:
 
 
 def _copied(server: Server, side: Side, jobs: Jobs) -> list[tuple[str, Any]]:
-    ask_at_once(server.url, [jobs.copies[0].cut(16)], is_forced=False)
+    ask_at_once(server, [jobs.copies[0].cut(16)], is_forced=False)
     return [(f"copy_{n}", _kept(server, each)) for n, each in enumerate(jobs.copies)]
 
 
 def _kept(server: Server, asked: Asked) -> Any:
-    return lambda: ask_at_once(server.url, [asked], is_forced=False, keeps_text=True)
+    return lambda: ask_at_once(server, [asked], is_forced=False, keeps_text=True)
 
 
 _FIGURES = {"shape": _recorded, "tiny": _free, "small": _copied}
@@ -148,6 +156,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=400.0)
     parser.add_argument("--sides", default=",".join(SIDES))
+    parser.add_argument(
+        "--through-gateway", action="store_true", help="ask at the product's gateway before each"
+    )
     parser.add_argument("--shape", type=Path, help="config.json of another shape, for a rehearsal")
     parser.add_argument("--jobs", type=Path, help="what `lookahead_parts.jobs` wrote")
     parser.add_argument("--tokenizer", type=Path, help="its folder; SmolLM2's otherwise")

@@ -2,12 +2,16 @@
 # Measures lookahead under vLLM on an NVIDIA device: our drafter, vLLM's own n-gram, and no drafts.
 #
 #   benchmarks/gpu/lookahead.sh --out FOLDER [--seconds 400] [--sides ours_63,none,…] [--shape FILE]
-#       [--jobs FILE] [--tokenizer FOLDER] [--small FOLDER]
+#       [--jobs FILE] [--tokenizer FOLDER] [--small FOLDER] [--through-gateway]
 #
 # ENGINEHOUSE_PYTHON and VLLM_PYTHON name interpreters, as for `run.sh`. FOLDER gets `lookahead.json`,
 # written anew after each figure, and the servers' logs. No side is begun when the seconds are over.
 # --small is SmolLM2 with its weights; without it those sides are left out. --jobs and --tokenizer
 # bring what `python -m benchmarks.gpu.lookahead_parts.jobs` wrote elsewhere.
+# --through-gateway asks each server at the product's own gateway before it. Ours at 127 beside
+# vLLM's n-gram at its best, in one call, with the guard of `BREAK_EVEN_TOKENS`:
+#   benchmarks/gpu/lookahead.sh --out FOLDER --through-gateway --seconds 540 \
+#       --sides ours_127,ngram_63,ngram_31,ngram_15,none
 # The device must be used by nobody.
 # Exit status: 0 measured, 1 nothing was, 2 wrong use, 3 no device.
 set -euo pipefail
@@ -15,6 +19,11 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 out="" words=()
 usage() { sed -n '2,/^# Exit status/p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
 while [[ $# -gt 0 ]]; do
+  if [[ "$1" == --through-gateway ]]; then
+    words+=("$1")
+    shift
+    continue
+  fi
   [[ $# -ge 2 ]] || usage
   case "$1" in
     --out) out=$2 ;;

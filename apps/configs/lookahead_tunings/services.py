@@ -151,11 +151,11 @@ def _check_drafts(spec: Spec) -> None:
 def _result(tuning: LookaheadTuning, counted: dict[str, Any]) -> dict[str, Any]:
     context = context_of_revision(tuning.revision)
     times = step_times_of(context)
-    each = [Counted.from_json(one) for one in counted.pop("counted")]
+    each = [Counted.from_json(one) for one in counted["counted"]]
     predicted = predictions(each, times, most_requests=context.spec.max_batch_size)
     recommended = recommend(predicted, now=_now(context), requests=tuning.requests)
     return {
-        **counted,
+        **{name: value for name, value in counted.items() if name != "counted"},
         "runtime": context.engine.title,
         "device": context.gpu.kind,
         "basis": times.basis if times else "",

@@ -4,11 +4,14 @@ import hashlib
 import json
 import re
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Self
+
+from benchmarks.gpu.lookahead_parts.servers import Server
 
 COUNTERS = ("num_drafts", "num_draft_tokens", "num_accepted_tokens")
 _COUNTED = re.compile(r"^vllm:spec_decode_(\w+?)_total(?:\{[^}]*\})? ([\d.e+]+)$", re.MULTILINE)
@@ -34,12 +37,13 @@ class Asked:
 
 
 def ask_at_once(
-    url: str, asked: Sequence[Asked], *, is_forced: bool = True, keeps_text: bool = False
+    server: Server, asked: Sequence[Asked], *, is_forced: bool = True, keeps_text: bool = False
 ) -> dict[str, Any]:
     """Return tokens a second, from the first token to the last, and of all with their prompts."""
-    before, began = _counted(url), time.perf_counter()
+    counters = server.counters_url or server.url
+    before, began = _counted(counters), time.perf_counter()
     with ThreadPoolExecutor(len(asked)) as pool:
-        answers = list(pool.map(lambda each: _streamed(url, each, began), asked))
+        answers = list(pool.map(lambda each: _streamed(server, each, began), asked))
     seconds = time.perf_counter() - began
     tokens = sum(len(each["tokens"]) for each in answers)
     with_prompt = sum(each["first_tokens"] for each in answers)
@@ -51,7 +55,7 @@ def ask_at_once(
         "decoding_seconds": round(last - first, 4),
         "tokens_per_second": round((tokens - with_prompt) / max(last - first, 1e-6), 1),
         "tokens_per_second_with_prompt": round(tokens / seconds, 1),
-        **_told(before, _counted(url)),
+        **_told(before, _counted(counters)),
     }
     if is_forced and asked[0].answer:
         pairs = zip(answers, asked, strict=True)
@@ -62,18 +66,21 @@ def ask_at_once(
     return found
 
 
-def _streamed(url: str, asked: Asked, began: float) -> dict[str, Any]:
+def _streamed(server: Server, asked: Asked, began: float) -> dict[str, Any]:
     body = {
         "model": "served", "prompt": asked.prompt, "max_tokens": asked.most, "temperature": 0,
         "ignore_eos": True, "stream": True, "return_token_ids": True,
     }  # fmt: skip
+    headers = {"Content-Type": "application/json"}
+    if server.key:
+        headers["Authorization"] = f"Bearer {server.key}"
     request = urllib.request.Request(
-        f"{url}/v1/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        f"{server.url}/v1/completions", json.dumps(body).encode(), headers
     )
     tokens: list[int] = []
     first = last = 0.0
     first_tokens = 0
-    with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+    with _opened(request) as answer:
         for line in answer:
             if not line.startswith(b"data: {"):
                 continue
@@ -85,6 +92,14 @@ def _streamed(url: str, asked: Asked, began: float) -> dict[str, Any]:
     if len(tokens) != asked.most:
         raise RuntimeError(f"{len(tokens)} tokens came, and {asked.most} were asked for")
     return {"tokens": tokens, "first": first, "first_tokens": first_tokens, "last": last}
+
+
+def _opened(request: urllib.request.Request) -> Any:
+    """Return the answer; a refusal is told with its words."""
+    try:
+        return urllib.request.urlopen(request, timeout=SECONDS)
+    except urllib.error.HTTPError as refused:
+        raise RuntimeError(f"HTTP {refused.code}: {refused.read()[:500]!r}") from None
 
 
 def _counted(url: str) -> Mapping[str, float]:

@@ -54,6 +54,10 @@ class Server:
     url: str
     words: list[str]
     ready_seconds: float
+    key: str = ""
+    """Of the gateway before it, where there is one."""
+    counters_url: str = ""
+    """Where the engine itself tells what it counted; `url` where nothing stands before it."""
 
 
 def _ngram(tokens: int) -> dict[str, Any]:
