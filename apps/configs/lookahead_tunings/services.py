@@ -1,5 +1,6 @@
 """Tunings: asked for by people, made by a build worker under a lease, and taken over."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -11,7 +12,6 @@ from apps.configs.lookahead_tunings.leasing import TUNING
 from apps.configs.lookahead_tunings.models import LookaheadTuning
 from apps.configs.lookahead_tunings.selectors import (
     context_of_revision,
-    settings_of,
     step_times_of,
 )
 from apps.configs.models import Revision
@@ -153,18 +153,20 @@ def _result(tuning: LookaheadTuning, counted: dict[str, Any]) -> dict[str, Any]:
     times = step_times_of(context)
     each = [Counted.from_json(one) for one in counted["counted"]]
     predicted = predictions(each, times, most_requests=context.spec.max_batch_size)
-    recommended = recommend(predicted, now=_now(context), requests=tuning.requests)
+    now = _now(context, each)
+    recommended = recommend(predicted, now=now, requests=tuning.requests)
     return {
         **{name: value for name, value in counted.items() if name != "counted"},
         "runtime": context.engine.title,
         "device": context.gpu.kind,
         "basis": times.basis if times else "",
         "settings": [one.to_json() for one in predicted],
-        "now": _now(context).to_json(),
+        "now": now.to_json(),
         "recommended": recommended.to_json() if recommended else None,
     }
 
 
-def _now(context: Context) -> LookaheadSetting:
+def _now(context: Context, counted: Sequence[Counted]) -> LookaheadSetting:
+    """Return what the revision says; none where a host's runtime changed since it was counted."""
     now = setting_of(context.engine.draft_manner, context.spec)
-    return now if now in settings_of(context) else LookaheadSetting()
+    return now if now in [each.setting for each in counted] else LookaheadSetting()
