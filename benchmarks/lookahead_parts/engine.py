@@ -1,11 +1,13 @@
 """What drafts are worth on the native engine and the CPU: the same text, sooner."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from workers.engine.drafts import MakeDrafter
 from workers.engine.engine import Engine
 from workers.engine.generation import Generation, Progress, Sampling
 from workers.engine.settings import EngineSettings
@@ -24,6 +26,10 @@ UNLIKE = "A list of nineteen unrelated words: lamp, seven, quickly, Norway, blue
 ANSWER_TOKENS = 64
 NGRAM, FACTOR = 16, 4
 TURNS = 3
+WRONG_TOKENS = 24
+"""Of answers whose drafts are never right."""
+VERIFIED_TOKENS = (0, 4, 8, 16, 32, 64)
+"""Of drafts that are never right, to tell what verifying takes."""
 PROMPTS: Mapping[str, tuple[str, float]] = {"copying": (COPYING, 0.0), "unlike": (UNLIKE, 1.0)}
 """With their temperature: at 0 a small model soon repeats itself, which is easy to draft."""
 
@@ -31,8 +37,8 @@ PROMPTS: Mapping[str, tuple[str, float]] = {"copying": (COPYING, 0.0), "unlike":
 def figures(folder: Path) -> dict[str, Any]:
     """Return for each prompt CPU seconds without drafts to those with, and if texts are equal."""
     sides = {
-        name: _engine(folder, drafts=drafts)
-        for name, drafts in (("plain", False), ("drafted", True))
+        name: _engine(folder, make)
+        for name, make in (("plain", None), ("drafted", drafters(NGRAM, FACTOR)))
     }
     try:
         return {name: _compared(sides, *prompt) for name, prompt in PROMPTS.items()}
@@ -41,14 +47,45 @@ def figures(folder: Path) -> dict[str, Any]:
             engine.stop()
 
 
-def _engine(folder: Path, *, drafts: bool) -> Engine:
+def verification_costs(folder: Path) -> dict[str, float]:
+    """Return the CPU time of a step that verifies so many wrong tokens, to one that has none."""
+    sides = {
+        str(drafted): _engine(folder, (lambda n: lambda: _Wrong(n))(drafted))
+        for drafted in VERIFIED_TOKENS
+    }
+    least: dict[str, float] = {}
+    try:
+        for _ in range(TURNS):
+            for name, engine in sides.items():
+                took = _asked(engine, UNLIKE, 0.0, WRONG_TOKENS)
+                least[name] = min(took.cpu_seconds / took.forwards, least.get(name, float("inf")))
+        return {name: round(each / least["0"], 3) for name, each in least.items()}
+    finally:
+        for engine in sides.values():
+            engine.stop()
+
+
+class _Wrong:
+    """Drafts a token that no answer has."""
+
+    def __init__(self, tokens: int) -> None:
+        self._tokens = tokens
+
+    def propose(self, tokens: Sequence[int], most: int) -> Sequence[int]:
+        return [1] * min(self._tokens, most)
+
+    def shorten(self, kept: int) -> None:
+        return
+
+
+def _engine(folder: Path, make_drafter: MakeDrafter | None) -> Engine:
     settings = EngineSettings(
         model_dir=folder,
         served_model_name="measured",
         dtype="float32",
         threads=1,
         kv_cache_bytes=256 << 20,
-        make_drafter=drafters(NGRAM, FACTOR) if drafts else None,
+        make_drafter=make_drafter,
     )
     engine = Engine(settings)
     engine.start()
@@ -56,25 +93,57 @@ def _engine(folder: Path, *, drafts: bool) -> Engine:
 
 
 def _compared(sides: Mapping[str, Engine], prompt: str, temperature: float) -> dict[str, Any]:
-    least: dict[str, float] = {}
-    answers: dict[str, list[int]] = {}
-    for _ in range(TURNS):
-        for name, engine in sides.items():
-            seconds, answers[name] = _asked(engine, prompt, temperature)
-            least[name] = min(seconds, least.get(name, seconds))
+    turns = [
+        {name: _asked(engine, prompt, temperature) for name, engine in sides.items()}
+        for _ in range(TURNS)
+    ]
+    took = {name: [each[name] for each in turns] for name in sides}
+    plain, drafted = (
+        {
+            "cpu": min(each.cpu_seconds for each in took[name]),
+            "wall": min(each.wall_seconds for each in took[name]),
+        }
+        for name in ("plain", "drafted")
+    )
     return {
-        "plain_to_drafted_cpu_seconds": round(least["plain"] / least["drafted"], 3),
-        "plain_cpu_seconds": round(least["plain"], 3),
-        "is_the_same_text": answers["plain"] == answers["drafted"],
+        "plain_to_drafted_cpu_seconds": round(plain["cpu"] / drafted["cpu"], 3),
+        "plain_to_drafted_wall_seconds": round(plain["wall"] / drafted["wall"], 3),
+        "plain_cpu_seconds": round(plain["cpu"], 3),
+        "plain_forwards": took["plain"][0].forwards,
+        "drafted_forwards": took["drafted"][0].forwards,
+        "is_the_same_text": took["plain"][0].answer == took["drafted"][0].answer,
     }
 
 
-def _asked(engine: Engine, prompt: str, temperature: float) -> tuple[float, list[int]]:
+@dataclass(frozen=True, kw_only=True)
+class _Took:
+    answer: list[int]
+    cpu_seconds: float
+    wall_seconds: float
+    forwards: int
+
+
+def _asked(
+    engine: Engine, prompt: str, temperature: float, answer_tokens: int = ANSWER_TOKENS
+) -> _Took:
     pieces: SimpleQueue[Progress] = SimpleQueue()
     tokens = engine.codec.encode(prompt)
-    sampling = Sampling(max_tokens=ANSWER_TOKENS, temperature=temperature, seed=1, ignore_eos=True)
-    started = time.process_time()
+    sampling = Sampling(max_tokens=answer_tokens, temperature=temperature, seed=1, ignore_eos=True)
+    accepted = _accepted(engine)
+    cpu, wall = time.process_time(), time.perf_counter()
     sequence = engine.submit(Generation(prompt=tokens, sampling=sampling, report=pieces.put))
     while not pieces.get().is_last:
         pass
-    return time.process_time() - started, sequence.tokens[len(tokens) :]
+    return _Took(
+        answer=sequence.tokens[len(tokens) :],
+        cpu_seconds=time.process_time() - cpu,
+        wall_seconds=time.perf_counter() - wall,
+        forwards=answer_tokens - (_accepted(engine) - accepted),
+    )
+
+
+def _accepted(engine: Engine) -> int:
+    """Return the drafted tokens that needed no forward of their own, so far."""
+    lines = engine.metrics.expose().decode().splitlines()
+    name = "engine_accepted_draft_tokens_total "
+    return int(next(float(line.split()[1]) for line in lines if line.startswith(name)))
