@@ -6,6 +6,7 @@ Source of fields and ranges: the hosted product's management API, 2026-08-22.
 from rest_framework import serializers
 
 from apps.deployments import examples
+from apps.deployments.autoscaling.bodies import SchedulesBody
 from apps.deployments.environments.promotion import CLEANUPS
 from apps.rest.examples import shown_as
 from apps.rest.paging import ListQuery
@@ -127,6 +128,9 @@ class EnvironmentCreateBody(StrictSerializer):
 class EnvironmentPatchBody(StrictSerializer):
     autoscaling_settings = AutoscalingBody(
         required=False, help_text="How many replicas of what it points at run."
+    )
+    autoscaling_schedule_settings = SchedulesBody(
+        required=False, allow_null=True, help_text="When other numbers hold."
     )
     promotion_settings = PromotionSettingsBody(
         required=False, help_text="What happens when a deployment is promoted to it."

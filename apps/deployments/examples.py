@@ -60,6 +60,26 @@ SCALING_STANDING: dict[str, Any] = {
     "held": 0,
     "next_at": "2026-11-26T14:25:49.653243Z",
 }
+_SCHEDULE: dict[str, Any] = {
+    "name": "Office hours",
+    "enabled": True,
+    "cadence": "DAILY",
+    "weekdays": ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY"],
+    "start_hour": 8,
+    "start_minute": 0,
+    "end_hour": 18,
+    "end_minute": 0,
+    "autoscaling_settings": {"min_replica": 2, "max_replica": None},
+}
+SCHEDULES_CHANGE = {"timezone": "Europe/Berlin", "schedules": [_SCHEDULE]}
+SCHEDULES: dict[str, Any] = {
+    "timezone": "Europe/Berlin",
+    "schedules": [_SCHEDULE | {"id": "c3k9x2wd"}],
+    "applied_state": {
+        "schedule_id": "c3k9x2wd",
+        "autoscaling_settings": AUTOSCALING | {"min_replica": 2},
+    },
+}
 DEPLOYMENT: dict[str, Any] = {
     "id": MODEL["production_deployment_id"],
     "created_at": CREATED_AT,
@@ -141,6 +161,7 @@ ENVIRONMENT: dict[str, Any] = {
     "candidate_deployment": None,
     "in_progress_promotion": None,
     "autoscaling_settings": AUTOSCALING,
+    "autoscaling_schedules": None,
     "promotion_settings": _CLEANUP
     | {
         "rolling_deploy": False,

@@ -133,6 +133,8 @@ class Environment(models.Model):
     """Status and error of the promotion under way, in the hosted product's shape."""
     promotion_version = models.BigIntegerField(null=True)
     autoscaling_settings = models.JSONField(default=dict)
+    autoscaling_schedules = models.JSONField(default=dict, db_default={})
+    """`timezone` and `schedules`, in the hosted product's shape; empty without any."""
     promotion_settings = models.JSONField(default=dict)
     created_at = StampField(auto_now_add=True)
 

@@ -7,12 +7,12 @@ from django.db import transaction
 
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.autoscaling.models import ScalingDecision, ScalingState
+from apps.deployments.autoscaling.schedules import settings_in_force
 from apps.deployments.autoscaling.signal import Signals, signals_at
 from apps.deployments.autoscaling.sizes import (
     SIZED,
     deployments_sized,
     memory_of,
-    settings_of,
     sizes_of,
 )
 from apps.deployments.autoscaling.waking import woken_values
@@ -39,7 +39,7 @@ def autoscale(*, clock: Clock = SYSTEM) -> int:
 def autoscale_round(*, now: datetime) -> int:
     """Decide for all; a second one at the same time does no harm: each change compares and sets."""
     rows = deployments_sized()
-    settings = {each.id: settings_of(each) for each in rows}
+    settings = settings_in_force(rows, now=now)
     signals = signals_at(now, windows={each.autoscaling_window for each in settings.values()})
     sizes = sizes_of(rows)
     return sum(

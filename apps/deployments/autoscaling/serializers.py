@@ -47,6 +47,24 @@ class ScalingStandingObject(serializers.Serializer[Any]):
     )
 
 
+class ScheduleStateObject(serializers.Serializer[Any]):
+    schedule_id = serializers.CharField(
+        allow_null=True, help_text="Whose settings hold now; null: the usual ones do."
+    )
+    autoscaling_settings = serializers.DictField(help_text="The settings that hold now.")
+
+
+@shown_as(examples.SCHEDULES)
+class SchedulesObject(serializers.Serializer[Any]):
+    timezone = serializers.CharField(allow_null=True, help_text="Of all schedules.")
+    schedules = serializers.ListField(
+        child=serializers.DictField(), help_text="As they were stored, each with its id."
+    )
+    applied_state = ScheduleStateObject(
+        allow_null=True, help_text="What holds now; null while it points at nothing."
+    )
+
+
 class ScalingDecisionListObject(serializers.Serializer[Any]):
     now = ScalingStandingObject(
         allow_null=True, help_text="Null where it is not sized by its load in its state."

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from django.db.models import Count, F, Min, Q
 
 from apps.deployments.autoscaling.models import ScalingState
-from apps.deployments.models import Deployment, Replica
+from apps.deployments.models import Deployment, Environment, Replica
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 from controlplane.domain.scaling.decision import Memory, Size
 from controlplane.domain.scaling.settings import ScalingSettings
@@ -24,8 +24,10 @@ def deployments_sized() -> list[Deployment]:
 
     What a promotion starts or ends has its size from that.
     """
+    scheduled = Environment.objects.exclude(autoscaling_schedules={}).values("current_id")
     fixed = Q(wanted_replicas=F("min_replica")) & Q(wanted_replicas=F("max_replica"))
-    rows = Deployment.objects.filter(state__in=SIZED).exclude(fixed)
+    is_free = ~fixed | Q(id__in=scheduled.filter(current_id__isnull=False))
+    rows = Deployment.objects.filter(is_free, state__in=SIZED)
     moved = Q(candidate_of__isnull=False) | Q(retiring_from__isnull=False)
     rows = rows.exclude(moved).select_related("scaling").defer("spec", "checkpoint")
     return list(rows.order_by("id"))

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from apps.deployments.autoscaling.schedules import settings_in_force
 from apps.deployments.autoscaling.signal import signals_at
-from apps.deployments.autoscaling.sizes import SIZED, memory_of, settings_of, sizes_of
+from apps.deployments.autoscaling.sizes import SIZED, memory_of, sizes_of
 from apps.deployments.models import Deployment
 from controlplane import clock
 from controlplane.domain.scaling.decision import Decision, Signal, decide
@@ -33,7 +34,8 @@ def standing_of(deployment: Deployment, *, now: datetime | None = None) -> Stand
     """Return how it stands; None for one that is not sized by its load now."""
     if deployment.state not in SIZED:
         return None
-    at, settings = now or clock.now(), settings_of(deployment)
+    at = now or clock.now()
+    settings = settings_in_force([deployment], now=at)[deployment.id]
     window = settings.autoscaling_window
     signal = signals_at(at, windows={window}).of(deployment.id, window_seconds=window)
     size = sizes_of([deployment])[deployment.id]

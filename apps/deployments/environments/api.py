@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
+from apps.deployments.autoscaling.schedules import schedules_update
 from apps.deployments.bodies import EnvironmentCreateBody, EnvironmentPatchBody, PromoteBody
 from apps.deployments.environments.promoting import environment_promote
 from apps.deployments.environments.restrictions import require_environment
@@ -95,6 +96,8 @@ class EnvironmentDetailView(EnvironmentView):
                 deployment=self.current(), changes=wanted["autoscaling_settings"]
             )
             status, message = answer.status, answer.message
+        if schedules := wanted.get("autoscaling_schedule_settings"):
+            schedules_update(environment=self.changeable(), changes=schedules)
         environment_configure(
             environment=self.changeable(), promotion_settings=wanted.get("promotion_settings", {})
         )

@@ -7,6 +7,8 @@ from rest_framework import serializers
 
 from apps.deployments import examples
 from apps.deployments.addresses import environment_place, urls_of
+from apps.deployments.autoscaling.schedules import schedules_shown
+from apps.deployments.autoscaling.serializers import SchedulesObject
 from apps.deployments.environments.promotion import CLEANUPS, promotion_settings
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Environment
@@ -20,6 +22,7 @@ from apps.deployments.serializers import (
 from apps.deployments.services.autoscaling import autoscaling_settings
 from apps.rest.examples import shown_as
 from apps.rest.paging import Pagination
+from controlplane import clock
 
 
 class PromotionSettingsObject(serializers.Serializer[Any]):
@@ -90,6 +93,9 @@ class EnvironmentObject(serializers.Serializer[Any]):
     autoscaling_settings = serializers.SerializerMethodField(
         help_text="Of what it points at; null while nothing."
     )
+    autoscaling_schedules = serializers.SerializerMethodField(
+        help_text="When other numbers hold, and which do now; null without any."
+    )
     promotion_settings = serializers.SerializerMethodField(
         help_text="What happens when a deployment is promoted to it."
     )
@@ -104,6 +110,10 @@ class EnvironmentObject(serializers.Serializer[Any]):
     def get_autoscaling_settings(self, environment: Environment) -> dict[str, Any] | None:
         current = environment.current
         return autoscaling_settings(current) if current else None
+
+    @extend_schema_field(SchedulesObject(allow_null=True))
+    def get_autoscaling_schedules(self, environment: Environment) -> dict[str, Any] | None:
+        return schedules_shown(environment, now=clock.now())
 
     urls = serializers.SerializerMethodField(help_text="Where it is asked.")
 
