@@ -53,6 +53,8 @@ def _decide_alone(
     signal = signals.of(deployment.id, window_seconds=settings.autoscaling_window)
     memory, at = memory_of(deployment), now.timestamp()
     decision = decide(settings, signal, size, memory, now=at)
+    if decision.wanted == size.wanted and _is_remembered(deployment, decision):
+        return False  # as nearly always: then nothing is asked of the database
     try:
         return decision_apply(deployment=deployment, decision=decision, signal=signal, now=now)
     except Exception:
@@ -109,15 +111,25 @@ def _resized(deployment: Deployment, decision: Decision) -> bool:
 
 
 def _remember(deployment: Deployment, known: ScalingState | None, decision: Decision) -> None:
+    if known is None or not _is_remembered(deployment, decision):
+        ScalingState.objects.update_or_create(
+            deployment_id=deployment.id, defaults=_state_values(decision)
+        )
+
+
+def _is_remembered(deployment: Deployment, decision: Decision) -> bool:
+    known: ScalingState | None = getattr(deployment, "scaling", None)
+    values = _state_values(decision)
+    return known is not None and all(getattr(known, key) == each for key, each in values.items())
+
+
+def _state_values(decision: Decision) -> dict[str, object]:
     low, raised = decision.memory.low_since, decision.memory.raised_at
-    values = {
+    return {
         "low_since": datetime.fromtimestamp(low, UTC) if low is not None else None,
         "raised_at": datetime.fromtimestamp(raised, UTC) if raised is not None else None,
         "code": decision.reason.code.value,
     }
-    if known is not None and all(getattr(known, key) == each for key, each in values.items()):
-        return
-    ScalingState.objects.update_or_create(deployment_id=deployment.id, defaults=values)
 
 
 def _follow(deployment: Deployment, decision: Decision) -> None:

@@ -26,7 +26,9 @@ def deployments_sized() -> list[Deployment]:
     """
     scheduled = Environment.objects.exclude(autoscaling_schedules={}).values("current_id")
     fixed = Q(wanted_replicas=F("min_replica")) & Q(wanted_replicas=F("max_replica"))
-    is_free = ~fixed | Q(id__in=scheduled.filter(current_id__isnull=False))
+    # One that sleeps is woken with the report that tells of a request.
+    asleep = Q(wanted_replicas=0, min_replica=0)
+    is_free = ~(fixed | asleep) | Q(id__in=scheduled.filter(current_id__isnull=False))
     rows = Deployment.objects.filter(is_free, state__in=SIZED)
     moved = Q(candidate_of__isnull=False) | Q(retiring_from__isnull=False)
     rows = rows.exclude(moved).select_related("scaling").defer("spec", "checkpoint")

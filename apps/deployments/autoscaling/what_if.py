@@ -1,6 +1,6 @@
 """What settings would have done with the traffic that was: a simulation of the recorded series.
 
-Requests are spread evenly over each step that series keep, so bursts within one are not seen.
+Requests are spread evenly over each step that series keep: what is shorter is smoothed.
 """
 
 from collections.abc import Iterator, Mapping

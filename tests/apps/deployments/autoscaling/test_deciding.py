@@ -166,7 +166,7 @@ def test_a_round_asks_as_little_of_the_database_for_many_as_for_one(
         autoscale(clock=time)
         with CaptureQueriesContext(connection) as asked:
             autoscale_round(now=time.now())
-        counts.append(sum("SAVEPOINT" not in each["sql"] for each in asked.captured_queries))
+        counts.append(len(asked.captured_queries))
     assert counts[0] == counts[1] <= 8
 
 
