@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('configs', '0001_initial'),
+        ('configs', '0002_lookahead_tunings'),
     ]
 
     operations = [

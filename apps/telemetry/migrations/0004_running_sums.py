@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('telemetry', '0002_series'),
+        ('telemetry', '0003_mark_usage_of_benchmarks'),
     ]
 
     operations = [
