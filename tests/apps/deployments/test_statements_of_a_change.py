@@ -2,11 +2,12 @@
 
 import pytest
 from django.db import connection
-from django.test import TestCase
+from django.test import Client, TestCase
 from django.test.utils import CaptureQueriesContext
 from pydantic import ValidationError
 
-from apps.accounts.models import AuditEntry, RoutesChange, RoutesVersion
+from apps.accounts.keys.services import api_key_create, api_key_revoke
+from apps.accounts.models import ApiKeyType, AuditEntry, RoutesChange, RoutesVersion
 from apps.accounts.routes_version import (
     EVERYTHING,
     routes_version_bump,
@@ -14,8 +15,10 @@ from apps.accounts.routes_version import (
 )
 from apps.deployments.environments.promoting import environment_promote
 from apps.deployments.models import Deployment, Environment, Replica
+from apps.fleet.models import Gateway
 from controlplane.domain.lifecycle import DeploymentState
-from tests.factories import make_deployment, make_replica
+from controlplane.domain.wire.routes import FORMAT
+from tests.factories import make_deployment, make_replica, make_team
 from tests.factories_serving import make_gateway, make_serving_node, node_says
 from tests.routes_named import named_after
 
@@ -44,8 +47,8 @@ def test_a_promotion_to_what_is_ready_takes_this_many() -> None:
     routes_version_bump(keys=["a"])
     production = Environment.objects.get()
     with (
+        CaptureQueriesContext(connection) as asked,  # what follows the commit counts
         TestCase.captureOnCommitCallbacks(execute=True),
-        CaptureQueriesContext(connection) as asked,
     ):
         environment_promote(environment=production, deployment=other)
     production.refresh_from_db()
@@ -53,6 +56,34 @@ def test_a_promotion_to_what_is_ready_takes_this_many() -> None:
     assert production.promotion_version == routes_version_current() > gateway.applied_version
     assert AuditEntry.objects.get(action="environment.promote").after == {"deployment": other.id}
     assert_at_most(9, asked)
+
+
+def test_a_revoked_key_takes_this_many() -> None:
+    key = api_key_create(team=make_team(), type=ApiKeyType.WORKSPACE_INVOKE).api_key
+    with CaptureQueriesContext(connection) as asked:
+        api_key_revoke(api_key=key)
+    assert_at_most(3, asked)
+
+
+def test_a_poll_takes_one_statement_and_one_more_where_something_changed(client: Client) -> None:
+    gateway = make_gateway(applied_version=0)
+    routes_version_bump(keys=["a"])
+    poll(client, gateway, after=0)  # the first one reads everything
+    for is_changed in (False, True):
+        before = routes_version_current()
+        if is_changed:
+            routes_version_bump(keys=["b"])
+        with CaptureQueriesContext(connection) as asked:
+            status = poll(client, gateway, after=before)
+        assert status == (200 if is_changed else 204)
+        assert_at_most(1 + is_changed, asked)
+
+
+def poll(client: Client, gateway: Gateway, *, after: int) -> int:
+    """Return the status of the answer."""
+    asked = {"after": after, "format": FORMAT, "applied": after}
+    headers = {"Authorization": f"Bearer {gateway.name}"}
+    return client.get("/internal/v1/routes", asked, headers=headers).status_code
 
 
 def test_what_a_node_says_holds_where_the_rest_of_the_deployment_cannot_be_done() -> None:
@@ -67,8 +98,8 @@ def test_what_a_node_says_holds_where_the_rest_of_the_deployment_cannot_be_done(
 
 
 def assert_at_most(most: int, asked: CaptureQueriesContext) -> None:
-    statements = [each for each in asked.captured_queries if "SAVEPOINT" not in each["sql"]]
-    assert len(statements) <= most, "\n".join(each["sql"][:90] for each in statements)
+    statements = [each for each in asked.captured_queries if "SAVEPOINT" not in (each["sql"] or "")]
+    assert len(statements) <= most, "\n".join((each["sql"] or "?")[:90] for each in statements)
 
 
 def test_a_named_change_takes_one_statement_and_is_known_by_the_next_version() -> None:
