@@ -12,7 +12,13 @@ from benchmarks.recovery_parts.faults import CONTROL_PLANE, OTHER_CLOCKS, Fault,
 from benchmarks.recovery_parts.serving import Serving, serving
 from tests.waiting import wait_for
 
-pytestmark = [pytest.mark.recovery, pytest.mark.e2e, pytest.mark.long]
+pytestmark = [pytest.mark.recovery, pytest.mark.e2e]
+_OTHERS = (
+    *(Fault(kind=kind) for kind in ("web", "agent", "control", "valkey")),
+    Fault(kind="web", seconds=20),
+    Fault(kind="agent", seconds=20),
+)
+"""Each of which a test of its own part kills or stops in `make test`."""
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +30,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 @pytest.mark.parametrize(
     "fault",
     [
-        *(Fault(kind=kind) for kind in ("postgres", "web", "agent", "control", "valkey")),
-        Fault(kind="web", seconds=20),
-        Fault(kind="agent", seconds=20),
+        Fault(kind="postgres"),
+        *(pytest.param(each, marks=pytest.mark.long) for each in _OTHERS),
     ],
     ids=lambda fault: fault.name,
 )
@@ -41,6 +46,7 @@ def test_without_a_part_of_the_control_plane_every_request_is_answered(
     assert_every_series_is_right(served)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not CAN_BE_OFF, reason="libfaketime is not here: apt-get install faketime")
 @pytest.mark.parametrize("fault", OTHER_CLOCKS, ids=lambda fault: fault.name)
 def test_a_clock_40_days_off_costs_no_request_and_no_usage(served: Serving, fault: Fault) -> None:

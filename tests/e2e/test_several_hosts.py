@@ -20,7 +20,6 @@ from tests.several_hosts.stage import GATEWAY, WEB, WITHOUT_GPU, Stage, two_host
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.process,
-    pytest.mark.long,
     pytest.mark.allow_hosts([RANGE, "127.0.0.0/8"]),
 ]
 _ENGINE, _GATE = "workers.runtimes.native", "inspect"
@@ -79,6 +78,7 @@ def test_a_second_host_joins_by_the_files_and_the_examples_of_env(stage: Stage) 
     assert stage.is_up(stage.gpu, GATEWAY, "/health")
 
 
+@pytest.mark.long
 def test_what_it_built_it_serves_through_the_gateways_of_both(
     stage: Stage, model: dict[str, Any]
 ) -> None:
@@ -92,6 +92,7 @@ def test_what_it_built_it_serves_through_the_gateways_of_both(
 
 
 @cut
+@pytest.mark.long
 def test_cut_off_from_the_control_plane_it_serves_by_its_own_gateway(
     stage: Stage, model: dict[str, Any]
 ) -> None:
@@ -106,6 +107,7 @@ def test_cut_off_from_the_control_plane_it_serves_by_its_own_gateway(
 
 
 @cut
+@pytest.mark.long
 def test_cut_off_from_the_broker_it_serves_and_learns_of_changes(
     stage: Stage, model: dict[str, Any]
 ) -> None:
@@ -116,6 +118,7 @@ def test_cut_off_from_the_broker_it_serves_and_learns_of_changes(
 
 
 @cut
+@pytest.mark.long
 def test_cut_off_from_the_database_it_serves_and_its_build_begins_anew_afterwards(
     stage: Stage, model: dict[str, Any], gates: Gates
 ) -> None:
@@ -139,6 +142,7 @@ def test_cut_off_from_the_database_it_serves_and_its_build_begins_anew_afterward
 
 
 @cut
+@pytest.mark.long
 def test_powered_off_and_on_it_serves_again(stage: Stage, model: dict[str, Any]) -> None:
     eventually(lambda: _is_whole(stage, model), what=stage.told("whole before the end"))
     stage.power_off()
@@ -148,6 +152,7 @@ def test_powered_off_and_on_it_serves_again(stage: Stage, model: dict[str, Any])
     eventually(lambda: _is_whole(stage, model), what=stage.told("whole again"))
 
 
+@pytest.mark.long
 def test_restored_from_its_dump_as_written_it_is_whole_and_knows_what_it_knew(
     stage: Stage, model: dict[str, Any]
 ) -> None:
@@ -179,6 +184,7 @@ def _run_on_postgres(stage: Stage, program: str, *, typed: bytes = b"") -> bytes
     return stage.control.beside_postgres(*shlex.split(line), typed=typed)
 
 
+@pytest.mark.long
 def test_where_no_namespaces_can_be_made_hosts_join_by_loopback_addresses(tmp_path: Path) -> None:
     with two_hosts(tmp_path, _kept_between_runs(), on_loopback=True) as stage:
         stage.start_control_plane()
