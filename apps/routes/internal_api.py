@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -29,6 +29,9 @@ class AppliedBody(MachineBody):
     version: Count
 
 
+DeploymentId = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{1,16}$")]
+
+
 class DeploymentLoad(MachineBody):
     requests: float = Field(ge=0, le=1e9, allow_inf_nan=False)
     held: SmallCount = 0
@@ -38,8 +41,10 @@ class DeploymentLoad(MachineBody):
 class LoadBody(MachineBody):
     sequence: Count
     seconds: float = Field(ge=0, le=1e6, allow_inf_nan=False)
-    woken: list[str] = Field(default_factory=list, max_length=10_000)
-    deployments: dict[str, DeploymentLoad] = Field(default_factory=dict, max_length=100_000)
+    woken: list[DeploymentId] = Field(default_factory=list, max_length=10_000)
+    deployments: dict[DeploymentId, DeploymentLoad] = Field(
+        default_factory=dict, max_length=100_000
+    )
 
 
 class UsageBody(BaseModel):

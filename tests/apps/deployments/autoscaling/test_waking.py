@@ -80,7 +80,14 @@ def test_a_least_number_above_none_wakes_it_without_a_request() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [{"seconds": -1}, {"deployments": {"a": {"requests": "many"}}}, {"woken": "a"}]
+    "body",
+    [
+        {"seconds": -1},
+        {"deployments": {"a": {"requests": "many"}}},
+        {"woken": "a"},
+        {"deployments": {"a\0": {"requests": 1}}},
+        {"woken": ["a\0"]},
+    ],
 )
 def test_a_report_that_makes_no_sense_is_refused(body: dict[str, object]) -> None:
     assert _report(**body) == 400
