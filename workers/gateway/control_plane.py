@@ -146,7 +146,7 @@ class HttpControlPlane:
         await self._call("POST", "gateways/applied", credential.secret, body=_json(body))
 
     async def report_load(self, report: bytes, credential: Credential) -> None:
-        await self._call("POST", "gateways/load", credential.secret, content=report)
+        await self._call("POST", "gateways/load", credential.secret, body=report)
 
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
         answer = await self._call("POST", "usage", credential.secret, body=batch)
