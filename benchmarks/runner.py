@@ -30,7 +30,7 @@ from controlplane.domain.benchmarks.timings import Timed, Window, summary  # noq
 from workers.benchmarking.answers import Answer  # noqa: E402
 from workers.benchmarking.connection import Client  # noqa: E402
 
-AT_ONCE, ANSWERS, TOKENS = 4, 16, 24
+AT_ONCE, ANSWERS, TOKENS = 4, 8, 16
 ROUTE = "/v1/chat/completions"
 BARS = {
     "ours_to_outside_ratio_low": report.at_least(0.97),
@@ -40,12 +40,12 @@ BARS = {
 
 def main() -> int:
     """Return the exit status: 0 where both agree within 3 %."""
-    options = report.parser(__doc__, full="15 turns, not 7").parse_args()
+    options = report.parser(__doc__, full="15 turns, not 5").parse_args()
     told = report.Report(as_json=options.json)
     engine = Ours(smollm2(), 1, "float32")
     try:
         url = f"http://127.0.0.1:{engine.port}"
-        turns = [_turn(url) for _ in range(15 if options.full else 7)]
+        turns = [_turn(url) for _ in range(15 if options.full else 5)]
     finally:
         engine.stop()
     ratio = statistics.median(each["ours"] / each["outside"] for each in turns[1:])

@@ -11,7 +11,13 @@ from django.core.exceptions import ImproperlyConfigured
 from controlplane.database_url import database
 from controlplane.domain.alert_kinds import AlertKindName
 from controlplane.domain.facts.engines import Engine
-from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
+from controlplane.domain.lifecycle import (
+    BenchmarkState,
+    BuildState,
+    DeploymentState,
+    ReplicaState,
+    StepState,
+)
 from controlplane.domain.runtimes.capability import Feature, Support
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.process_settings.control_plane import ControlPlaneSettings
@@ -300,6 +306,7 @@ SPECTACULAR_SETTINGS = {
     # All are called `state`, `status` or `type`; a client should call them by what they are.
     "ENUM_NAME_OVERRIDES": {
         "BuildState": [each.value for each in BuildState],
+        "BenchmarkState": [each.value for each in BenchmarkState],
         "StepState": [each.value for each in StepState],
         "Presence": ["live", "silent"],
         "ConditionType": ["DEGRADED"],

@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
+from apps.benchmarks.examples import CSV
 from apps.benchmarks.models import Benchmark
 from apps.benchmarks.results import to_csv
 from apps.benchmarks.selectors import benchmark_get, benchmark_list, benchmarks_to_compare
@@ -20,6 +21,7 @@ from apps.benchmarks.serializers import (
     ExportQuery,
 )
 from apps.benchmarks.services.requests import benchmark_cancel, benchmark_request
+from apps.rest.examples import file_shown_as
 from apps.rest.paging import page_of
 from apps.rest.serializers import Error, validated
 
@@ -66,7 +68,10 @@ class BenchmarkCancelView(BenchmarkView):
 
 
 class BenchmarkExportView(BenchmarkView):
-    @extend_schema(parameters=[ExportQuery], responses={(200, "text/csv"): OpenApiTypes.STR})
+    @extend_schema(
+        parameters=[ExportQuery],
+        responses={(200, "text/csv"): file_shown_as(OpenApiTypes.STR, CSV)},
+    )
     def get(self, request: Request, benchmark_id: str) -> HttpResponseBase:
         """Return what it measured as a file: CSV, a line for each level, or JSON."""
         form = validated(ExportQuery, request.query_params)["format"]

@@ -43,3 +43,7 @@ BENCHMARK = {
     "cancel_requested_at": None,
 }  # fmt: skip
 COMPARED = {"benchmarks": [BENCHMARK]}
+CSV = (
+    "benchmark_id,created_at,shape,deployment,load,level,completion_tokens_per_second\n"
+    'b4m7wq2n,2026-11-27T10:00:00Z,chat,"qwen3-8b, deployment-3",concurrency,8,904.0\n'
+)

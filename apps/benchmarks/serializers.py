@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.benchmarks import examples
@@ -158,6 +159,7 @@ class BenchmarkObject(serializers.Serializer[Benchmark]):
         allow_null=True, help_text="When somebody asked to cancel it; null where nobody did."
     )
 
+    @extend_schema_field(BenchmarkResultObject(many=True))
     def get_results(self, benchmark: Benchmark) -> list[dict[str, Any]]:
         return to_json(benchmark)
 

@@ -32,6 +32,7 @@ COMMON_FIELDS: Mapping[str, str] = {
 PATH_PARAMETERS: Mapping[str, str] = {
     "alert_id": "Id of the alert.",
     "artifact_id": "Id of the artifact.",
+    "benchmark_id": "Id of the benchmark.",
     "channel_id": "Id of the channel.",
     "build_id": "Id of the build.",
     "push_id": "Id of the push.",
