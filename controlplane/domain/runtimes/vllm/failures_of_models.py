@@ -8,11 +8,13 @@ _CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MA
 _RANK = "trt_llm.build.lora_configuration.max_lora_rank"
 _ADAPTERS = "trt_llm.build.lora_adapters"
 
+_DRAFTS = r"\w*(?:E[Aa][Gg][Ll][Ee]|Medusa|Draft|MTP|Speculat|DSpark|DFlash)"
+"""How the names of classes begin that draft for another."""
+
 PATTERNS = (
     log_pattern(
         "EVL-DRAFT-ARCHITECTURE", _CONFIG,
-        r"Model architectures \['(?P<name>\w*(?:E[Aa][Gg][Ll][Ee]|Medusa|Draft|MTP|Speculat|DSpark|"
-        r"DFlash)\w*)'\][^\n]* are not supported",
+        rf"Model architectures \['(?P<name>{_DRAFTS}\w*)'\][^\n]* are not supported",
         "This vLLM has no `{name}`, the class of the model that is to draft.",
         "Use a draft model of a class that it has, or serve without drafts.",
         text="ValueError: Model architectures ['EagleQwen2ForCausalLM'] are not supported for now.",
@@ -20,7 +22,7 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-ARCHITECTURE", _CHECKPOINT,
-        r"Model architectures \['(?P<name>[\w]+)'\][^\n]* are not supported",
+        rf"Model architectures \['(?!{_DRAFTS})(?P<name>[\w]+)'\][^\n]* are not supported",
         "This vLLM has no `{name}`.",
         "Use a newer vLLM or another checkpoint.",
         text="ValueError: Model architectures ['Qwen2ForCausalLM'] are not supported for now.",
