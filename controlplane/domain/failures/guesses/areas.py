@@ -70,7 +70,7 @@ AREAS = (
           _MACHINE, fields.REPO),
     _area(r"/vllm/(?:distributed|v1/executor|ray)|/torch/distributed|/ray/|/mpi4py/",
           "brings several GPUs together", _MACHINE, _TENSOR_PARALLEL),
-    _area(r"/tensorrt_llm/_torch/pyexecutor|/tensorrt_llm/executor|/vllm/v1/(?:worker|engine)",
+    _area(r"/tensorrt_llm/_torch/pyexecutor|/tensorrt_llm/executor|/vllm/v1/",
           "divides the GPU's memory and runs the model", _CONFIG, fields.ACCELERATOR),
     _area(r"/(?:triton|flashinfer|deep_gemm|tilelang|cutlass|bitsandbytes)/|"
           r"/torch/(?:cuda|_inductor|_dynamo|utils/cpp_extension)|"
