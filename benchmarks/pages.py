@@ -145,7 +145,7 @@ def pages_of(filled: "Filled") -> dict[str, str]:
         "rest_environments": f"{model}/environments",
         **{
             f"rest_{name}": f"{model}/deployments/{deployment.id}/{name}"
-            for name in ("replicas", "failed_starts")
+            for name in ("replicas", "failed_starts", "scaling_decisions")
         },
         "rest_replicas_of_node": f"/v1/nodes/{filled.node.id}/replicas",
         "rest_tests_of_secret": "/v1/secrets/secret_0/tests",

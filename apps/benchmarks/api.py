@@ -26,6 +26,7 @@ from apps.rest.paging import page_of
 from apps.rest.serializers import Error, validated
 
 _RESTS = OpenApiResponse(Error, description="A deployment answers nothing now.")
+_UNKNOWN = OpenApiResponse(Error, description="One of them is not there, or is somebody else's.")
 _OVER = OpenApiResponse(Error, description="The benchmark has ended.")
 
 
@@ -79,7 +80,9 @@ class BenchmarkExportView(BenchmarkView):
 
 
 class BenchmarkCompareView(TeamView):
-    @extend_schema(parameters=[CompareQuery], responses=ComparedBenchmarksObject)
+    @extend_schema(
+        parameters=[CompareQuery], responses={200: ComparedBenchmarksObject, 404: _UNKNOWN}
+    )
     def get(self, request: Request) -> Response:
         """Return several benchmarks with what they measured."""
         ids = validated(CompareQuery, request.query_params)["ids"].split(",")

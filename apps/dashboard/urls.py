@@ -1,6 +1,6 @@
 """Addresses of the overview and of the probes."""
 
-from django.urls import URLPattern, path, re_path
+from django.urls import URLPattern, path
 
 from apps.dashboard import config_reference, rule_pages, views
 from apps.dashboard.docs.views import document
@@ -18,7 +18,7 @@ urlpatterns: list[URLPattern] = [
     path("rules/", rule_pages.rules, name="rules"),
     path("runtimes/", runtimes, name="runtimes"),
     path("docs/", document, name="docs"),
-    re_path(r"^docs/(?P<path>[\w/-]+)\.html$", document, name="document"),
+    path("docs/<path:path>.html", document, name="document"),
     path("docs/config/", config_reference.config_reference, name="config_reference"),
     path("schemas/config.json", config_reference.schema, name="config_schema"),
     path("docs/rest/", rest_index, name="rest"),

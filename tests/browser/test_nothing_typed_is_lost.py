@@ -36,7 +36,9 @@ TRIGGER_ALL = """() => {
     const [method, path] = each.hasAttribute("hx-get") ? ["GET", "hx-get"] : ["POST", "hx-post"];
     if (name === "input") {
       const typed = new Event("input", { bubbles: true });
-      document.getElementById("text").dispatchEvent(typed);
+      const from = each.getAttribute("hx-trigger").match(/from:(\\S+)/);
+      const form = from ? document.querySelector(from[1]) : each;
+      (document.getElementById("text") ?? form).dispatchEvent(typed);
     } else if (name === "load") {
       htmx.ajax(method, each.getAttribute(path), { source: each, target: each, swap: "innerHTML" });
     } else htmx.trigger(each, name);

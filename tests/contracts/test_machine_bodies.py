@@ -81,6 +81,13 @@ def gateway_applies() -> tuple[str, str, Any]:
     return "gateways/applied", "gateway-1", {"version": 1}
 
 
+def gateway_tells_its_load() -> tuple[str, str, Any]:
+    make_gateway(name="gateway-1")
+    load = {"requests": 1.5, "held": 1, "tokens": 10.0}
+    body = {"sequence": 1, "seconds": 5.0, "woken": ["d"], "deployments": {"d": load}}
+    return "gateways/load", "gateway-1", body
+
+
 def gateway_hands_in_usage() -> tuple[str, str, Any]:
     make_gateway(name="gateway-1")
     body = {"journal": str(uuid4()), "from_offset": 0, "to_offset": 10, "records": [RECORD]}
@@ -93,7 +100,7 @@ def a_lease_is_redeemed() -> tuple[str, str, Any]:
 
 CALLS: Sequence[Callable[[], tuple[str, str, Any]]] = (
     node_enrolls, gateway_enrolls, node_observes, node_ships_a_log, gateway_applies,
-    gateway_hands_in_usage, a_lease_is_redeemed,
+    gateway_tells_its_load, gateway_hands_in_usage, a_lease_is_redeemed,
 )  # fmt: skip
 
 

@@ -54,8 +54,9 @@ def _follow(copy: Copy) -> None:
     )
     copy.put(urls, '    path("pointless/", pointless_page.pointless, name="pointless"),\n',
              before='    path("rules/"')  # fmt: skip
-    copy.put("apps/ui/context.py", '    ("Pointless", "dashboard:pointless"),\n',
-             before='    ("Secrets", "secrets:list"),\n')  # fmt: skip
+    copy.put("apps/ui/navigation.py",
+             '    Place(name="Pointless", route="dashboard:pointless"),\n',
+             before='    Place(name="Runtimes",')  # fmt: skip
     copy.put("tests/browser/screenshots.py", '        "pointless": "/pointless/",\n',
              before='        "rules": "/rules/')  # fmt: skip
     copy.put("CHANGELOG.md", "- A page about nothing.\n", after="### REST\n\n")

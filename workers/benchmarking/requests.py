@@ -46,7 +46,7 @@ def requests_of(
     order: BenchmarkOrder, target: Target, rate: TokenRate, *, seed: int
 ) -> Iterator[Prepared]:
     """Yield requests for ever; no two begin alike but for what their shape shares."""
-    chance = random.Random(seed)  # nosec B311: no secret, and the same for each run
+    chance = random.Random(seed)  # nosec B311 (the same for each run)
     number = 0
     while True:
         number += 1
@@ -56,7 +56,7 @@ def requests_of(
 
 def probe(target: Target, words: int) -> Prepared:
     """Return a request of so many words that asks for as little as can be."""
-    text = _text(random.Random(words), words)  # nosec B311: as above
+    text = _text(random.Random(words), words)  # nosec B311 (as above)
     lengths = Lengths(prompt_tokens=words, completion_tokens=1)
     return _prepared(target, _form(target, text, text, lengths))
 
@@ -86,7 +86,8 @@ def _body(
         lengths = Lengths(
             prompt_tokens=sample.prompt_tokens or 1, completion_tokens=sample.completion_tokens or 1
         )
-    shared = _text(random.Random(order.seed), rate.words(lengths.shared_tokens))  # nosec B311
+    same = random.Random(order.seed)  # nosec B311 (as above)
+    shared = _text(same, rate.words(lengths.shared_tokens))
     own = lengths.prompt_tokens - lengths.shared_tokens
     text = f"{number} {_own_text(lengths, chance, rate.words(own))}"
     return _form(target, text, shared if lengths.shared_tokens else "", lengths, chance, rate)

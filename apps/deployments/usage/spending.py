@@ -105,7 +105,7 @@ def month_cost(*, team: Team, now: datetime) -> Decimal | None:
     hours = DeviceHour.objects.filter(team_id=team.id, hour__gte=begin)
     by_hour = hours.values_list("hour", "kind").annotate(Sum("seconds")).order_by()
     return sum(
-        (_cost(seconds, _price_at(prices.get(kind, []), hour)) for hour, kind, seconds in by_hour),
+        (_cost(seconds, _price_at(prices.get(kind, []), hour)) for kind, hour, seconds in rows),
         Decimal(0),
     )
 

@@ -13,7 +13,7 @@ _CLOSE_ENOUGH = 1.1
 
 def arrivals(rate: float, *, seed: int) -> Iterator[float]:
     """Yield the moments of requests of a Poisson process, in seconds from its beginning."""
-    chance, at = random.Random(seed), 0.0  # nosec B311: no secret, and the same for each run
+    chance, at = random.Random(seed), 0.0  # nosec B311 (the same for each run)
     while True:
         at += chance.expovariate(rate)
         yield at

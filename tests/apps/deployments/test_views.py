@@ -87,7 +87,7 @@ def test_the_page_leads_to_the_edit_of_its_config_and_draws_what_its_engines_mea
     make_replica(deployment=deployment, metrics={"draft_tokens_total": 4.0})
     page = client.get(address(deployment)).content.decode()
     more = set(re.findall(r'id="(chart-[a-z-]+)"', page)) - set(charts)
-    assert more == {"chart-accepted"}
+    assert more == {"chart-accepted", "chart-tokens-per-step"}
 
 
 def test_a_model_that_makes_no_text_has_no_charts_of_first_tokens_and_cache() -> None:

@@ -8,10 +8,12 @@ import pytest
 
 from apps.accounts.models import AuditEntry, Invitation, RestrictedEnvironment, TeamRole, User
 from apps.accounts.people.invitations import invitation_create
+from apps.configs.lookahead_tunings.examples import TUNING
+from apps.configs.models import LookaheadTuning
 from apps.deployments.models import Deployment
 from apps.rest.specification import document
 from controlplane import clock
-from tests import factories, factories_alerts
+from tests import factories, factories_alerts, factories_benchmarks
 from tests.apps.breadth import each_of
 from tests.apps.rest_client import RestClient, client_of
 
@@ -25,6 +27,7 @@ CHECKED_ELSEWHERE: Mapping[str, str] = {
     "post /v1/calibration_sets": "needs a file: tests/apps/configs/calibration_sets",
     "post /v1/calibration_previews": "needs a set: tests/apps/configs/calibration_sets",
     "delete /v1/calibration_sets/{set_id}": "needs a store: tests/apps/configs/calibration_sets",
+    "post /v1/lookahead_tunings": "needs a set: tests/apps/configs/test_lookahead_tunings.py",
     "post /v1/secrets/{name}/test": "needs a target: tests/apps/secrets",
 }
 CHANGES_NOTHING = frozenset({"post /v1/configs/check", "post /v1/configs/import"})
@@ -110,6 +113,14 @@ _CHANNEL = {"name": "mine", "form": "webhook", "target": "https://example.com/ot
 def _channel(world: World) -> str:
     made = factories_alerts.make_alert_channel(team=world.admin.team)
     return f"/v1/alert_channels/{made.id}"
+
+
+def _tuning(world: World, action: str, **changes: Any) -> str:
+    made = LookaheadTuning.objects.create(
+        team=world.admin.team, revision=factories.make_revision(team=world.admin.team),
+        dataset="team/edits", requests=1, pool="default", **changes,
+    )  # fmt: skip
+    return f"/v1/lookahead_tunings/{made.id}/{action}"
 
 
 def _push(world: World, action: str, **changes: Any) -> str:
@@ -297,6 +308,23 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
     "post /v1/remote_code_grants/{grant_id}/revoke": lambda w: (
         f"/v1/remote_code_grants/{_grant(w)}/revoke",
         {"reason": "no"},
+    ),
+    "post /v1/benchmarks": lambda w: (
+        "/v1/benchmarks",
+        {
+            "deployment_ids": [w.deployment.id],
+            "shape": "chat",
+            "load": {"kind": "concurrency", "levels": [1]},
+        },
+    ),
+    "post /v1/benchmarks/{benchmark_id}/cancel": lambda w: (
+        f"/v1/benchmarks/{factories_benchmarks.make_benchmark(deployments=[w.deployment]).id}/cancel",
+        None,
+    ),
+    "post /v1/lookahead_tunings/{tuning_id}/cancel": lambda w: (_tuning(w, "cancel"), None),
+    "post /v1/lookahead_tunings/{tuning_id}/apply": lambda w: (
+        _tuning(w, "apply", state="finished", result=TUNING["result"]),
+        None,
     ),
     "patch /v1/users/{user_id}": lambda w: (f"/v1/users/{w.member.id}", {"is_active": False}),
 }

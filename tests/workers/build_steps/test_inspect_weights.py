@@ -228,10 +228,7 @@ def test_a_config_of_which_its_class_cannot_be_made_ends_the_build_by_setting(
     assert said in failure.sentence
 
 
-def test_a_layer_whose_number_has_more_digits_than_python_reads_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(comparing, "_asked", lambda folder, shapes: told_of(str(folder), shapes))
+def test_a_layer_whose_number_has_more_digits_than_python_reads_is_told(tmp_path: Path) -> None:
     folder = make_tiny_checkpoint(tmp_path / "tiny")
     shapes = {name: each.shape for name, each in stored_tensors(folder).items()}
     name = f"model.layers.{'9' * 5000}.mlp.up_proj.weight"

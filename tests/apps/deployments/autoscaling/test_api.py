@@ -12,6 +12,7 @@ from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
 from tests.factories import Cast, make_deployment, make_replica, make_user
 from tests.factories_serving import make_gateway
+from tests.folded import folded
 from tests.manual_clock import ManualClock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
@@ -59,7 +60,7 @@ def test_the_page_counts_down_to_zero_and_shows_the_decisions(
     cast: Cast, deployment: Deployment
 ) -> None:
     page = signed_in(cast.member).get(f"/models/{deployment.model_id}/{deployment.id}/")
-    html = page.content.decode()
+    html = folded(page.content.decode())
     assert "No request was in flight for 60 s; it may rise again." in html
     assert "It is scaled to zero" in html
     assert "1 → 3" in html
