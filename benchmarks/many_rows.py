@@ -100,7 +100,7 @@ def fill(team: Team, user: User, amounts: Amounts) -> Filled:
     people_secrets_and_sets(team, user, amounts.others)
     channel = alerts_and_channels(team, user, amounts.others)
     benchmark = many_benchmarks(team, user, deployments[0], amounts.others)
-    _traffic(deployments, amounts.minutes)
+    traffic_fill(deployments, minutes=amounts.minutes)
     _log(builds[0])
     return Filled(
         config=first,

@@ -1,7 +1,7 @@
 """What is wrong now, as a person wants to read it: since when, what was well until when, whither.
 
 Looked for at once, beside what the sweep has stored: a page tells of a fault as soon as its rows
-do, and of its end likewise. What only sums of traffic show is as old as the sweep.
+do, and of its end likewise. What takes sums over many rows is as old as the sweep.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,11 +22,12 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.alert_kinds import AlertKindName
 
 _N = AlertKindName
-_BY_TRAFFIC = frozenset({_N.ERROR_SHARE, _N.FIRST_TOKEN})
+_BY_SWEEP = frozenset({_N.ERROR_SHARE, _N.FIRST_TOKEN, _N.KV_CACHE_FULL, _N.GPU_MEMORY})
+"""Of what takes sums over rows to know."""
 _OF_DEPLOYMENTS = frozenset({_N.DEPLOYMENT_DOWN, _N.DEPLOYMENT_SHORT})
 _OF_BUILDS = frozenset({_N.BUILD_FAILED, _N.BUILD_WAITING})
 _VERBS: Mapping[str, str] = {
-    **dict.fromkeys(_OF_DEPLOYMENTS | _BY_TRAFFIC, "Open deployment"),
+    **dict.fromkeys(_OF_DEPLOYMENTS | _BY_SWEEP, "Open deployment"),
     **dict.fromkeys(_OF_BUILDS, "Open build"),
     _N.SECRET_EXPIRY: "Replace secret",
     _N.SPEND_LIMIT: "Raise limit",
@@ -65,7 +66,7 @@ class Incident:
 def incidents(*, team: Team, clock: Clock = SYSTEM) -> Sequence[Incident]:
     """Return what is wrong for a team: the critical first, builds last, the oldest before newer."""
     stored = {each.key: each for each in alerts_firing(team=team)}
-    seen = [*_seen(team, clock), *_by_traffic(stored.values())]
+    seen = [*_seen(team, clock), *_by_sweep(stored.values())]
     healthy = _last_healthy({each.subject for each in seen if each.kind in _OF_DEPLOYMENTS})
     labels = {each.key: each.sentence for each in seen}
     found = [_incident(each, stored.get(each.key), healthy, labels, clock.now()) for each in seen]
@@ -82,9 +83,9 @@ def _seen(team: Team, clock: Clock) -> Iterator[Condition]:
     return (each for each in found.values() if each.team_id in (None, team.id))
 
 
-def _by_traffic(stored: Collection[Alert]) -> Iterator[Condition]:
+def _by_sweep(stored: Collection[Alert]) -> Iterator[Condition]:
     for alert in stored:
-        if alert.kind in _BY_TRAFFIC and alert.absent_since is None:
+        if alert.kind in _BY_SWEEP and alert.absent_since is None:
             yield Condition(
                 kind=AlertKindName(alert.kind),
                 subject=alert.subject,

@@ -61,7 +61,7 @@ def overview_context(user: User) -> dict[str, Any]:
         "builds": [BuildRow(build=build) for build in running],
         "devices": devices,
         "nodes": node_counts(),
-        "cost": month_cost(team=team, now=now),
+        "cost": month_cost(team_id=team.id, now=now),
         "first_steps": steps,
         "steps_done": [step for step in steps if step.is_done],
     }

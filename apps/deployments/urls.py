@@ -4,6 +4,7 @@ from django.urls import URLPattern, path
 
 from apps.deployments import api as deployments
 from apps.deployments import internal_api, log_views, views
+from apps.deployments.autoscaling import api as scaling
 from apps.deployments.deploying.views import deploy, deploy_effect
 from apps.deployments.environments import api as environments
 from apps.deployments.metrics import api as metrics

@@ -18,6 +18,7 @@ from apps.deployments.environments.restrictions import (
     require_deployment,
     require_environment,
 )
+from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
 from apps.deployments.presentation import (

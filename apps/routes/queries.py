@@ -62,7 +62,9 @@ _REPLICAS = """
 _KEYS = """
     SELECT key.id, key.prefix, key.secret_sha256, key.type, key.team_id, key.model_ids,
         key.environments, key.requests_per_minute, key.tokens_per_minute, key.parallel_requests,
-        key.spent_until, key.expires_at, key.traffic_mark
+        extract(epoch FROM key.spent_until)::float8 AS spent_until,
+        extract(epoch FROM key.expires_at)::float8 AS expires_at,
+        key.traffic_mark
     FROM accounts_apikey AS key LEFT JOIN accounts_user AS owner ON owner.id = key.owner_id
     WHERE {of_these}
         AND key.revoked_at IS NULL

@@ -39,6 +39,38 @@ _SCOPES = {
 _SERVING = frozenset({DeploymentState.ACTIVE, DeploymentState.UNHEALTHY})
 
 
+class RoutesChanged(NamedTuple):
+    """The present version, whether all up to it is named, and the rows that changed after one."""
+
+    version: int
+    is_named: bool
+    rows: dict[str, dict[str, Any]] | None
+    """By kind and id, None for each that is not there any more; None where that is everything."""
+
+
+def routes_changed(after: int) -> RoutesChanged:
+    """Return what changed after that version, read at one moment."""
+    found: dict[str, list[Any]] = {}
+    with prepared_cursor() as cursor:
+        cursor.execute(CHANGED, {"after": after, "now": clock.now()})
+        for kind, told in cursor.fetchall():
+            found.setdefault(kind, []).append(json.loads(told))
+    ((version, is_named),) = found.get("version", [(0, False)])
+    named: dict[str, list[str]] = {}
+    for kind, name in found.get("named", ()):
+        named.setdefault(kind, []).append(name)
+    rows = None if EVERYTHING in named else with_gone(_told(found), named)
+    return RoutesChanged(version, is_named, rows)
+
+
+def with_gone(rows: Mapping[str, Any], named: Named) -> dict[str, Any]:
+    """Return the rows of what is named, with None for each that is not there."""
+    found: dict[str, Any] = {"route_tables": rows["route_tables"]}
+    for kind in KINDS:
+        found[kind] = {**dict.fromkeys(named.get(kind, ())), **rows[kind]}
+    return found
+
+
 def routes_rows(named: Named | None = None) -> dict[str, dict[str, Any]]:
     """Return rows by kind and id, of all that there is or of what is named, and route tables.
 
@@ -127,7 +159,7 @@ def _status(deployment: Deployment) -> str:
     return (DeploymentState.SCALED_TO_ZERO if is_leaving else deployment.state).upper()
 
 
-def _with_checkpoints(asked: _Asked) -> Iterator[Any]:
+def _with_checkpoints(found: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
     """Yield deployments, with checkpoints only where a route depends on it: they are large."""
     made = [_deployment(row) for row in found]
     encoders = [each.id for each in made if is_encoder(each)]
@@ -170,26 +202,14 @@ def _replicas(found: Iterable[Mapping[str, Any]]) -> _Rows:
         yield row["id"], _without(row, "id", *(() if row["is_suspect"] else proof))
 
 
-def _keys(asked: _Asked | None) -> _Rows:
-    if asked is None:
-        return
-    for key in ApiKey.objects.raw(KEYS, {**asked, "now": clock.now()}):
-        yield (
-            key.secret_sha256,
-            {
-                "id": key.id,
-                "prefix": key.prefix,
-                "scope": _SCOPES[ApiKeyType(key.type)],
-                "team_id": key.team_id,
-                "model_ids": key.model_ids,
-                "environments": key.environments,
-                "expires_at": key.expires_at.timestamp() if key.expires_at else None,
-                "limits": {
-                    "requests_per_minute": key.requests_per_minute,
-                    "tokens_per_minute": key.tokens_per_minute,
-                    "parallel_requests": key.parallel_requests,
-                    "spent_until": key.spent_until.timestamp() if key.spent_until else None,
-                },
-                **({"traffic_mark": key.traffic_mark} if key.traffic_mark else {}),
-            },
-        )
+_LIMITS = ("requests_per_minute", "tokens_per_minute", "parallel_requests", "spent_until")
+
+
+def _keys(found: Iterable[Mapping[str, Any]]) -> _Rows:
+    for row in found:
+        told = _without(row, "secret_sha256", "type", *_LIMITS)
+        told["scope"] = _SCOPES[ApiKeyType(row["type"])]
+        if not row["traffic_mark"]:
+            del told["traffic_mark"]
+        told["limits"] = {name: row[name] for name in _LIMITS}
+        yield row["secret_sha256"], told

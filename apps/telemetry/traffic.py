@@ -75,36 +75,26 @@ def traffic_by_deployment(
     *, deployment_ids: Collection[str], now: datetime | None = None
 ) -> Mapping[str, Traffic]:
     """Return the last hour's traffic of each deployment."""
-    until = now or clock.now()
-    found = {deployment_id: Traffic() for deployment_id in deployment_ids}
-    rows = _within(_of_users().filter(deployment_id__in=deployment_ids), until)
-    for sums in rows.order_by().values("deployment_id").annotate(**_SUMS):
-        found[sums["deployment_id"]] = _traffic(sums, until)
-    return found
+    told = _traffic("deployment_id", "deployment_id = ANY(%(of)s)", list(deployment_ids), now=now)
+    return {each: told.get(each, Traffic()) for each in deployment_ids}
 
 
 def traffic_within(window: timedelta, *, now: datetime) -> Mapping[str, Traffic]:
     """Return the traffic of every deployment that was asked within the last `window`."""
-    rows = _of_users().filter(minute__gt=now - window, minute__lte=now)
-    sums = rows.order_by().values("deployment_id").annotate(**_SUMS)
-    return {each["deployment_id"]: _traffic(each, now) for each in sums}
+    since = now - window - timedelta(days=1)  # of labels, the day of their latest bucket is kept
+    return _traffic("deployment_id", "last_at >= %(of)s", since, now=now, window=window)
 
 
-def traffic_sum(*, model_ids: Collection[str], now: datetime | None = None) -> Traffic:
-    """Return the last hour's traffic of all these models together."""
-    until = now or clock.now()
-    rows = _within(_of_users().filter(model_id__in=model_ids), until)
-    return _traffic(rows.aggregate(**_SUMS), until)
+def traffic_of_model(*, model_id: str, now: datetime | None = None) -> Traffic:
+    """Return the last hour's traffic of all deployments of a model together."""
+    told = _traffic("model_id", "model_id = %(of)s", model_id, now=now)
+    return told.get(model_id, Traffic())
 
 
-def has_traffic(*, model_ids: Collection[str]) -> bool:
-    """Return whether any of these models ever answered a request well."""
-    return _of_users().filter(Q(model_id__in=model_ids), status_class=2).exists()
-
-
-def _of_users() -> QuerySet[UsageMinute]:
-    """Return the usage that is no benchmark's."""
-    return UsageMinute.objects.filter(traffic_mark="")
+def traffic_of_team(*, team_id: str, now: datetime | None = None) -> Traffic:
+    """Return the last hour's traffic of all of a team's deployments together."""
+    told = _traffic("team_id", "team_id = %(of)s", team_id, now=now, cut="team")
+    return told.get(team_id, Traffic())
 
 
 def _traffic(

@@ -45,11 +45,23 @@ _BUILD = (
         pages=("calibration_sets",),
         document="quantization",
     ),
+    Place(
+        name="Lookahead",
+        route="lookahead_tunings:list",
+        pages=("lookahead_tunings",),
+        document="lookahead",
+    ),
     Place(name="Builds", route="builds:list", pages=("builds",), document="builds"),
     Place(name="Artifacts", route="artifacts:list", pages=("artifacts",), document="builds"),
 )
 _SERVE = (
     Place(name="Models", route="deployments:list", pages=("deployments",), document="serving"),
+    Place(
+        name="Benchmarks",
+        route="benchmarks:list",
+        pages=("benchmarks",),
+        document="benchmarks",
+    ),
     Place(name="Usage", route="usage", pages=("set_price",), document="keys_and_usage"),
 )
 _INFRASTRUCTURE = (

@@ -37,7 +37,6 @@ def serving_deployment(build: Build, node: Node, device: Device, owner: User) ->
         metrics={"requests_running": 2, "requests_waiting": 0, "kv_cache_used_ratio": 0.18},
     )
     factories.make_lease(device=device, holder=f"replica:{replica.id}", memory_bytes=2 * _GIB)
-    series_of(replica)
     factories.make_deployment(
         model=model,
         build=build,

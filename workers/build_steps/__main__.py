@@ -27,7 +27,7 @@ from workers.imports import import_tokenizers, import_transformers, without_coll
 
 STEPS = (
     "fetch", "inspect", "calibrate", "gate", "package", "smoke_test", "preview", "push",
-    "tune_lookahead",
+    "benchmark", "tune_lookahead",
 )  # fmt: skip
 _COMPUTING_STEPS = ("calibrate", "gate")
 _TOKENIZING_STEPS = ("preview", "tune_lookahead")

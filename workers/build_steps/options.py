@@ -93,6 +93,7 @@ class JobOptions(BaseModel):
     """By the data set that the spec names."""
 
     push: PushOrder | None = None
+    benchmark: BenchmarkOrder | None = None
     lookahead: LookaheadOrder | None = None
 
     secret_names: frozenset[str] | None = None

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.wire.exposition import form_for
 from controlplane.domain.wire.traffic_mark import MARK_HEADER
 from workers.gateway import local_answers
 from workers.gateway.authentication import (

@@ -21,7 +21,7 @@ QUICK: Sequence[Family] = (
     machine_conditions,
 )
 """Those that a page may look for each time it is asked."""
-FAMILIES: Sequence[Family] = (*QUICK, traffic_conditions)
+FAMILIES: Sequence[Family] = (*QUICK, traffic_conditions, memory_conditions)
 
 
 def conditions_now(clock: Clock, *, families: Sequence[Family] = FAMILIES) -> (

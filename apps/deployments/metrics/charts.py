@@ -97,7 +97,9 @@ def deployment_charts(
         for name, line in _LINES.items()
     }
     drawn["target"] = _target(drawn["wanted"], settings_of(deployment))
-    drawn["accepted"] = _share(drawn.pop("accepted_drafts"), drawn.pop("drafts"))
+    accepted = drawn.pop("accepted_drafts")
+    drawn["accepted"] = _share(accepted, drawn.pop("drafts"))
+    drawn["tokens_per_step"] = _per_step(drawn.pop("made"), accepted)
     step = _step_of(times, step)
     return {
         "start": int(scope.start.timestamp()),
@@ -148,6 +150,16 @@ def _share(
     return [
         round(part / whole * _PERCENT, 2) if part is not None and whole else None
         for part, whole in zip(parts, wholes, strict=True)
+    ]
+
+
+def _per_step(made: Sequence[float | None], accepted: Sequence[float | None]) -> list[float | None]:
+    """Return tokens a step of one request; each brings one more than was accepted."""
+    return [
+        round(tokens / (tokens - right), 3)
+        if tokens is not None and right is not None and tokens > right
+        else None
+        for tokens, right in zip(made, accepted, strict=True)
     ]
 
 

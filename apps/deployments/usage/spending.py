@@ -96,14 +96,13 @@ def month_spend(*, key_ids: Sequence[str], now: datetime) -> dict[str, Decimal]:
     return {key_id: spent[key_id] for key_id in key_ids}
 
 
-def month_cost(*, team: Team, now: datetime) -> Decimal | None:
-    """Return what a team's GPUs have cost since the month began, in UTC; None without any price."""
+def month_cost(*, team_id: str, now: datetime) -> Decimal:
+    """Return what the team's GPUs have cost since the month began, in UTC."""
+    first = now.astimezone(UTC).date().replace(day=1)
+    begin = datetime.combine(first, time(), UTC)
+    hours = DeviceHour.objects.filter(team_id=team_id, hour__gte=begin, hour__lte=now)
     prices = _prices()
-    if not prices:
-        return None
-    begin = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    hours = DeviceHour.objects.filter(team_id=team.id, hour__gte=begin)
-    by_hour = hours.values_list("hour", "kind").annotate(Sum("seconds")).order_by()
+    rows = hours.order_by().values_list("kind", "hour").annotate(Sum("seconds"))
     return sum(
         (_cost(seconds, _price_at(prices.get(kind, []), hour)) for kind, hour, seconds in rows),
         Decimal(0),

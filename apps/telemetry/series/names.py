@@ -139,6 +139,8 @@ CATALOGUE: tuple[Series, ...] = (
          "What that time cost, where the kind of GPU has a price."),
         ("gateways_live", Kind.GAUGE, "gateways",
          "Gateways that were heard: without one, no request could be counted.", Across.MAX),
+        ("replica_failures", Kind.COUNTER, "replicas",
+         "Replicas that ended by themselves: their engine, their host or their start failed."),
         ("requests_in_flight", Kind.GAUGE, "requests",
          "Requests that gateways hold, running and waiting: what deployments are sized by."),
         ("tokens_in_flight", Kind.GAUGE, "tokens", "Tokens of those, as gateways estimate them."),

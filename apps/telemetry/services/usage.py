@@ -238,7 +238,6 @@ def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> No
         changed, update_conflicts=True, unique_fields=[*_Key.__dataclass_fields__],
         update_fields=_COUNTED,
     )  # fmt: skip
-    usage_sums_add(minutes=[each for each in added if not each.traffic_mark])
 
 
 def _new_minute(key: _Key, counted: UsageMinute) -> UsageMinute:

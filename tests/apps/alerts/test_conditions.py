@@ -14,7 +14,8 @@ from apps.alerts.limits import limits_set
 from apps.alerts.models import AlertLimits, Severity
 from apps.builds.models import Build
 from apps.builds.services.store_check import store_checked
-from apps.fleet.models import Node
+from apps.deployments.models import Replica
+from apps.fleet.models import DevicePrice, Node
 from apps.secrets.models import Secret
 from apps.telemetry.models import DeviceHour
 from apps.ui.formats import THIN_SPACE

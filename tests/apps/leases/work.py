@@ -13,7 +13,9 @@ from apps.secrets.models import Secret, SecretTest
 from controlplane import clock
 from tests import factories, factories_alerts, factories_benchmarks
 
-KINDS = ("alert_delivery", "build", "facts", "preview", "push", "secret_test", "tuning")
+KINDS = (
+    "alert_delivery", "benchmark", "build", "facts", "preview", "push", "secret_test", "tuning",
+)  # fmt: skip
 
 
 def _preview() -> CalibrationPreview:

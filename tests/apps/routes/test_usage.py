@@ -10,8 +10,8 @@ from django.test import Client
 
 from apps.accounts.models import ApiKey
 from apps.deployments.usage.spending import Grouping, usage_lines
-from apps.telemetry.models import SeriesDelta, UsageJournal, UsageMinute, UsageSum
-from apps.telemetry.traffic import has_traffic, traffic_within
+from apps.telemetry.models import SeriesDelta, UsageJournal, UsageMinute
+from apps.telemetry.traffic import traffic_within
 from controlplane import clock
 from tests.factories import make_api_key
 from tests.factories_serving import make_gateway
@@ -66,17 +66,6 @@ def test_requests_on_extra_routes_are_told_apart_within_their_minute(
     assert (row.requests, row.extra_route_requests) == (5, 3)
 
 
-def test_only_streamed_requests_say_when_the_first_token_came(client: Client, key: ApiKey) -> None:
-    whole = _record(key, stream=False, first_byte_seconds=9.0)
-    _send(client, uuid4(), 0, 100, [whole])
-    assert sum(UsageMinute.objects.get().first_byte_buckets) == 0
-    _send(client, uuid4(), 0, 100, [whole, _record(key, stream=True, first_byte_seconds=0.2)])
-    minute = UsageMinute.objects.get()
-    assert (minute.requests, sum(minute.duration_buckets)) == (3, 3)
-    assert sum(minute.first_byte_buckets) == 1
-    assert minute.first_byte_seconds_sum == 0.2
-
-
 def test_requests_of_a_benchmark_are_usage_of_their_own_and_count_nowhere_else(
     client: Client, key: ApiKey
 ) -> None:
@@ -87,9 +76,7 @@ def test_requests_of_a_benchmark_are_usage_of_their_own_and_count_nowhere_else(
     assert (minute.traffic_mark, minute.requests) == ("benchmark", 1)
     counted = traffic_within(timedelta(minutes=5), now=clock.now())
     assert not counted
-    assert not UsageSum.objects.exists()
     assert not SeriesDelta.objects.exists()
-    assert not has_traffic(model_ids=[minute.model_id])
     today = clock.now().date()
     assert not usage_lines(group_by=Grouping.KEY, since=today, until=today)
 
