@@ -68,8 +68,8 @@ def incidents(*, team: Team, clock: Clock = SYSTEM) -> Sequence[Incident]:
     stored = {each.key: each for each in alerts_firing(team=team)}
     seen = [*_seen(team, clock), *_by_sweep(stored.values())]
     healthy = _last_healthy({each.subject for each in seen if each.kind in _OF_DEPLOYMENTS})
-    labels = {each.key: each.sentence for each in seen}
-    found = [_incident(each, stored.get(each.key), healthy, labels, clock.now()) for each in seen]
+    words, now = {each.key: each.sentence for each in seen}, clock.now()
+    found = [_incident(each, stored.get(each.key), healthy, words, now) for each in seen]
     return sorted(found, key=_weight)
 
 

@@ -15,7 +15,6 @@ from apps.dashboard.first_steps import FirstStep, Newcomer, first_steps
 from apps.deployments.environments.production import production_rows
 from apps.deployments.models import ServedModel
 from apps.deployments.selectors import deployment_states
-from apps.deployments.usage.spending import month_cost
 from apps.fleet.models import Device
 from apps.fleet.selectors import node_counts, nodes_alive
 from apps.ui import tones
@@ -61,7 +60,6 @@ def overview_context(user: User) -> dict[str, Any]:
         "builds": [BuildRow(build=build) for build in running],
         "devices": devices,
         "nodes": node_counts(),
-        "cost": month_cost(team_id=team.id, now=now),
         "first_steps": steps,
         "steps_done": [step for step in steps if step.is_done],
     }

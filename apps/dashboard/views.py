@@ -10,18 +10,25 @@ from apps.accounts.own_account.services import first_steps_hide
 from apps.accounts.pages import page, person
 from apps.alerts.conditions.troubles import troubles_here
 from apps.dashboard.overview import overview_context
-from apps.ui.fragments import live_answer
+from apps.deployments.usage.spending import month_cost
+from apps.ui.fragments import asks_for_part, live_answer
+from controlplane import clock
 
 
 @page
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
     """Show whether anything is wrong."""
+    user = person(request)
+    context = overview_context(user)
+    if not asks_for_part(request):
+        # A month is summed up for a visit, not every three seconds.
+        context["cost"] = month_cost(team_id=user.team_id, now=clock.now())
     return live_answer(
         request,
         page="dashboard/overview.html",
         part="dashboard/_overview.html",
-        context=overview_context(person(request)),
+        context=context,
     )
 
 

@@ -91,12 +91,6 @@ def traffic_of_model(*, model_id: str, now: datetime | None = None) -> Traffic:
     return told.get(model_id, Traffic())
 
 
-def traffic_of_team(*, team_id: str, now: datetime | None = None) -> Traffic:
-    """Return the last hour's traffic of all of a team's deployments together."""
-    told = _traffic("team_id", "team_id = %(of)s", team_id, now=now, cut="team")
-    return told.get(team_id, Traffic())
-
-
 def _traffic(
     key: str,
     which: str,
@@ -104,12 +98,11 @@ def _traffic(
     *,
     now: datetime | None,
     window: timedelta = WINDOW,
-    cut: str = "deployment",
 ) -> Mapping[str, Traffic]:
     until, slots = now or clock.now(), slots_of(Source.GATEWAY)
     asked: dict[str, Any] = {
         "of": of,
-        "cut": cut,
+        "cut": "deployment",
         "requests": slots["requests"].sums + 1,
         "prompt": slots["prompt_tokens"].sums + 1,
         "completion": slots["completion_tokens"].sums + 1,

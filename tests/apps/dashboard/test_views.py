@@ -11,8 +11,10 @@ from django.views.defaults import server_error
 from apps.accounts.models import User
 from apps.configs.models import Revision
 from apps.dashboard.first_steps import Newcomer, first_steps
+from apps.fleet.models import DevicePrice
 from apps.fleet.services.nodes import node_replicas_heard
 from apps.fleet.services.workers import worker_arrived
+from apps.telemetry.models import DeviceHour
 from controlplane import clock
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import committed_queries, queries_of, signed_in
@@ -112,6 +114,20 @@ def test_production_is_listed_with_what_is_ready_and_those_in_trouble_first() ->
     table = page[page.index("production-title") :]
     assert re.findall(r"<small>(\w+)</small>", table) == ["c", "a", "b"]
     assert "0 of 1" in table
+
+
+def test_what_the_month_has_cost_is_told_on_a_visit_and_not_summed_up_for_a_poll() -> None:
+    cast, now = make_cast(), clock.now()
+    month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    DevicePrice.objects.create(kind="H100", per_hour="2", since=month - timedelta(days=1))
+    DeviceHour.objects.create(
+        hour=month, team_id=cast.team.id, model_id="m", deployment_id="d", kind="H100",
+        seconds=5400,
+    )  # fmt: skip
+    page = signed_in(cast.owner)
+    assert "GPU cost this month: 3.00" in folded(page.get("/").content.decode())
+    polled = page.get("/", headers={"HX-Request": "true"})
+    assert "GPU cost" not in polled.content.decode()
 
 
 def test_an_outsider_sees_nothing_of_it() -> None:
