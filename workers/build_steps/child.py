@@ -21,7 +21,7 @@ from workers.build_steps.events import EventReader, Progress
 from workers.build_steps.log_pump import LogPump
 from workers.build_steps.oom_kills import oom_kills
 from workers.build_steps.peaks import PeakMeter, Peaks
-from workers.build_steps.processes import belongs_to, kill_all, living, send
+from workers.build_steps.processes import kill_all, living, of_step, send
 from workers.filled_pipe import filled_pipe
 from workers.runtimes.container.leftovers import clear_containers
 from workers.runtimes.container.mark import Mark
@@ -197,7 +197,8 @@ class _Child:
         """End every process of the step: first politely, if there is time for it."""
         if self._finished:
             return
-        ours = belongs_to(self._process.pid, self._command.lease)
+        command = self._command
+        ours = of_step(self._process.pid, lease=command.lease, instance=command.instance)
         deadline = self._clock.monotonic() + grace_seconds
         if grace_seconds:
             for each in living(ours):
@@ -205,7 +206,7 @@ class _Child:
         while living(ours) and self._clock.monotonic() < deadline:
             self.listen(_TICK_SECONDS)
         kill_all(ours)  # by the machine's clock, as the kernel takes its time
-        clear_containers(Mark(lease=self._command.lease, instance=self._command.instance))
+        clear_containers(Mark(lease=command.lease, instance=command.instance))
         self._wait()
         while self._read_events():
             pass

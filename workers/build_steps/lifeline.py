@@ -3,7 +3,7 @@
 import os
 import threading
 
-from workers.build_steps.processes import belongs_to, kill_all
+from workers.build_steps.processes import kill_all, of_session
 
 EXIT_ORPHANED = 75
 
@@ -16,5 +16,5 @@ def hold(descriptor: int) -> None:
 def _watch(descriptor: int) -> None:
     while os.read(descriptor, 1):
         pass
-    kill_all(belongs_to(os.getsid(0)), within_seconds=1.0)
+    kill_all(of_session(os.getsid(0)), within_seconds=1.0)
     os._exit(EXIT_ORPHANED)

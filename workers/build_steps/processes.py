@@ -90,13 +90,22 @@ def send(target: Process, number: signal.Signals) -> None:
         os.close(descriptor)
 
 
-def belongs_to(session: int, lease: str | None = None) -> Callable[[Process], bool]:
-    """Return the test for a process of a session, or with its lease though in another session."""
+def of_session(session: int) -> Callable[[Process], bool]:
+    """Return the test for a process of a session."""
+    return lambda each: each.session == session
+
+
+def of_step(session: int, *, lease: str, instance: str) -> Callable[[Process], bool]:
+    """Return the test for a process of a session, or with the step's marks in another session.
+
+    Both marks: what another installation of this machine calls the same lease is not ours.
+    """
 
     def test(each: Process) -> bool:
         if each.session == session:
             return True
-        return lease is not None and environment(each.pid).get(LEASE_VARIABLE) == lease
+        marks = environment(each.pid)
+        return (marks.get(LEASE_VARIABLE), marks.get(INSTANCE_VARIABLE)) == (lease, instance)
 
     return test
 
