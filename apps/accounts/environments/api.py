@@ -6,6 +6,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.environments.serializers import (
+    RestrictedEnvironmentBody,
+    RestrictedEnvironmentListObject,
+    RestrictedEnvironmentObject,
+    RestrictedEnvironmentPeopleBody,
+)
 from apps.accounts.environments.services import (
     environment_release,
     environment_restrict,
@@ -15,12 +21,6 @@ from apps.accounts.models import RestrictedEnvironment
 from apps.accounts.permissions import Action
 from apps.accounts.rest_views import TeamView
 from apps.accounts.selectors import restricted_environment_list
-from apps.accounts.serializers import (
-    RestrictedEnvironmentBody,
-    RestrictedEnvironmentListObject,
-    RestrictedEnvironmentObject,
-    RestrictedEnvironmentPeopleBody,
-)
 from apps.rest.errors import NotFound
 from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated

@@ -4,18 +4,18 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.keys.services import LIMITS, KeyLimits, api_key_create, api_key_revoke
-from apps.accounts.models import ApiKeyType
-from apps.accounts.permissions import Action, require
-from apps.accounts.rest_views import TeamView
-from apps.accounts.selectors import api_key_list
-from apps.accounts.serializers import (
+from apps.accounts.keys.serializers import (
     ApiKeyCreateBody,
     ApiKeyListObject,
     ApiKeyObject,
     ApiKeyTombstone,
     MadeApiKeyObject,
 )
+from apps.accounts.keys.services import LIMITS, KeyLimits, api_key_create, api_key_revoke
+from apps.accounts.models import ApiKeyType
+from apps.accounts.permissions import Action, require
+from apps.accounts.rest_views import TeamView
+from apps.accounts.selectors import api_key_list
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated

@@ -15,10 +15,7 @@ from apps.accounts.people.members import (
     person_reactivate,
     person_set_admin,
 )
-from apps.accounts.permissions import Action
-from apps.accounts.rest_views import TeamView
-from apps.accounts.selectors import invitation_list, member_list, person_list
-from apps.accounts.serializers import (
+from apps.accounts.people.serializers import (
     InvitationBody,
     InvitationListObject,
     InvitationObject,
@@ -31,6 +28,9 @@ from apps.accounts.serializers import (
     PersonObject,
     UserObject,
 )
+from apps.accounts.permissions import Action
+from apps.accounts.rest_views import TeamView
+from apps.accounts.selectors import invitation_list, member_list, person_list
 from apps.rest.errors import NotFound
 from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from apps.accounts.permissions import Action
 from apps.accounts.rest_views import TeamView
 from apps.accounts.selectors import team_list
-from apps.accounts.serializers import TeamListObject, TeamNameBody, TeamObject, TeamQuery
+from apps.accounts.teams.serializers import TeamListObject, TeamNameBody, TeamObject, TeamQuery
 from apps.accounts.teams.services import team_create, team_delete, team_rename
 from apps.rest.paging import page_of
 from apps.rest.serializers import validated
