@@ -13,24 +13,22 @@ from typing import Any
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import ReplicaState
-from controlplane.domain.runtimes import RUNTIMES
-from controlplane.domain.runtimes.engine_log import guess_log
 from workers.agent import failures
-from workers.agent.capped_log import tail
 from workers.agent.containers import Removal
 from workers.agent.folders import ReplicaFolder, is_locked, replica_folder, try_lock
-from workers.agent.identity import ProcessIdentity, boot_id, is_alive, send_signal
+from workers.agent.identity import ProcessIdentity, is_alive, send_signal
 from workers.agent.patience import LookedTime, Progress, somebody_stopped_it
 from workers.agent.probes import Probe
 from workers.agent.reaping import kill_marked
+from workers.agent.replica_end import ended, loss
+from workers.agent.run_record import run_record
 from workers.agent.settings import Settings
 from workers.filled_pipe import filled_pipe
-from workers.full_disk import is_full, says_full
+from workers.full_disk import says_full
 
 SPAWN_SECONDS = 20.0
 SILENT_LIMIT_SECONDS = 60.0
 DRAIN_MARGIN_SECONDS = 10.0
-_TAIL_BYTES = 64 * 1024
 _START_BYTES = 1024 * 1024
 _log = logging.getLogger(__name__)
 
@@ -90,7 +88,7 @@ class Replica:
 
     def _start_runner(self) -> None:
         self.folder.write("wanted", self.wanted)
-        self.folder.write("run", self._run_record())
+        self.folder.write("run", run_record(self.folder, self.wanted, self._settings))
         # Filled before anybody reads it: a runner needs no agent that lives on.
         login = filled_pipe(self._settings.store_variables)
         try:
@@ -184,31 +182,12 @@ class Replica:
     def _state(self) -> tuple[ReplicaState, Failure | None]:
         record = self.folder.read("exit")
         if record is not None:
-            return self._ended(record)
+            return ended(self.folder, record, self.wanted)
         if self._is_stopping:
             return ReplicaState.DRAINING, None
         if self._probe is None:
             return ReplicaState.STARTING, None
         return (ReplicaState.READY if self._probe.is_ready else ReplicaState.LOADING), None
-
-    def _ended(self, record: Mapping[str, Any]) -> tuple[ReplicaState, Failure | None]:
-        if record["requested"]:
-            return ReplicaState.STOPPED, None
-        stored = self.folder.read("failure") or record.get("failure")
-        if stored:
-            return ReplicaState.FAILED, Failure.from_json(stored)
-        return ReplicaState.FAILED, self._explained(record)
-
-    def _explained(self, record: Mapping[str, Any]) -> Failure:
-        text = tail(self.folder.log, _TAIL_BYTES)
-        runtime = RUNTIMES.get(str(self.wanted.get("runtime")))
-        # A signal from outside leaves no trace in the log: older lines would mislead.
-        spec, known = self.wanted.get("spec"), None
-        if runtime and not record["signal"]:
-            known = runtime.failures.explain(text, spec) or guess_log(text, spec)
-        lines = text.strip().splitlines()
-        found: Failure = known or failures.of_exit(record, lines[-1][:300] if lines else "")
-        return found
 
     def _start_of_log(self) -> str:
         with self.folder.log.open("rb") as log:
@@ -246,7 +225,7 @@ class Replica:
             return  # it has been started and has not said who it is
         if not self.is_cleared():
             return  # it has not ended while something of it is left
-        self._end_with(None if self._is_stopping else self._loss(runner))
+        self._end_with(None if self._is_stopping else loss(self.folder, runner, self._settings))
 
     def _end_with(self, failure: Failure | None) -> None:
         self.folder.keep(
@@ -261,16 +240,6 @@ class Replica:
                 "finished_at": self._clock.time(),
             },
         )
-
-    def _loss(self, runner: ProcessIdentity | None) -> Failure:
-        if is_full(self._settings.replicas):
-            return failures.disk_full(str(self._settings.home))
-        if runner is None:
-            words = tail(self.folder.path / "runner.log", 300).strip()
-            return failures.not_started(f"The runner did not start. {words}".strip())
-        if runner.boot_id != boot_id():
-            return failures.host_restarted()
-        return failures.runner_killed()
 
     def _end_if_stuck(self) -> None:
         run = self.folder.read("run") or {}
@@ -308,24 +277,3 @@ class Replica:
 
     def _runner(self) -> ProcessIdentity | None:
         return self.folder.runner()
-
-    def _run_record(self) -> dict[str, Any]:
-        devices = [str(uuid) for uuid in self.wanted.get("devices", ())]
-        # A CPU is shared: only the replica itself must not run twice.
-        names = [uuid for uuid in devices if not uuid.startswith("CPU-")]
-        names = names or [f"replica-{self.folder.replica_id}"]
-        return {
-            "locks": [str(self._settings.locks / f"{_safe(name)}.lock") for name in names],
-            "prepare": [sys.executable, "-m", "workers.agent.prepare", str(self.folder.path)],
-            "drain_seconds": self._settings.engine_drain_seconds,
-            "models_dir": str(self._settings.models),
-            "copies_bytes": self._settings.copies_bytes,
-            "host": self._settings.node_address,
-            "ports": list(self._settings.ports),
-            "python": self._settings.engine_python,
-            "threads": self._settings.threads,
-        }
-
-
-def _safe(name: str) -> str:
-    return name.replace(os.sep, "_")

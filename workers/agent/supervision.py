@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,7 +14,7 @@ from workers.agent.control_plane import ControlPlane, ControlPlaneAway, NodeRemo
 from workers.agent.folders import replica_folders, write_json
 from workers.agent.hints import Hints
 from workers.agent.identity import boot_id
-from workers.agent.log_shipping import ship_log
+from workers.agent.log_turns import LogTurns
 from workers.agent.models import prune_models
 from workers.agent.reaping import reap_orphans
 from workers.agent.replica import Replica
@@ -30,9 +29,6 @@ REPORT_SECONDS = 3.0
 REAP_SECONDS = 5.0
 KILL_SECONDS = 3.0
 LONGEST_BACK_OFF_SECONDS = 5.0
-PIECES_PER_STEP = 8
-SHIP_SECONDS = 1.0
-"""Of a step, for logs: reports and looks at engines come before them."""
 _log = logging.getLogger(__name__)
 
 
@@ -62,7 +58,7 @@ class Agent:
         self._back_off_seconds = 0.0
         self._is_stopping = False
         self._disk_is_full = False
-        self._ships_first = 0
+        self._logs = LogTurns(control_plane, came_on, clock=clock)
 
     def run(self) -> None:
         """Adopt what runs, then work until `stop`."""
@@ -113,7 +109,7 @@ class Agent:
             self._said = said
             self._report(observation)
         if not self._back_off_seconds:
-            self._ship_logs()
+            self._logs.ship([(each.folder, each.is_over) for each in self._replicas.values()])
 
     def _look(self) -> None:
         for replica in self._replicas.values():
@@ -243,42 +239,10 @@ class Agent:
             return
         if is_known_to_have_ended and replica.is_cleared():
             self._report_at = 0.0
-            if not self._has_shipped_rest(replica):
+            if not self._logs.has_shipped_rest(replica.folder):
                 return
             replica.folder.remove()
             del self._replicas[key]
-
-    def _ship_logs(self) -> None:
-        until = self._clock.monotonic() + SHIP_SECONDS
-        # Who came last in the step before comes first in this one.
-        self._ships_first += 1
-        waiting = deque(self._replicas.values())
-        waiting.rotate(-self._ships_first)
-        try:
-            for replica in waiting:
-                self._ship_some(replica, until)
-        except ControlPlaneAway as error:
-            _log.debug("a piece of a log waits: %s", error)
-
-    def _ship_some(self, replica: Replica, until: float) -> None:
-        for _ in range(PIECES_PER_STEP):
-            self._came_on()
-            if self._clock.monotonic() >= until:
-                return
-            if not ship_log(replica.folder, self._control_plane, is_over=replica.is_over):
-                return
-
-    def _has_shipped_rest(self, replica: Replica) -> bool:
-        """Ship for a moment; return whether nothing is left that could be shipped."""
-        until = self._clock.monotonic() + SHIP_SECONDS
-        try:
-            while ship_log(replica.folder, self._control_plane, is_over=True):
-                self._came_on()
-                if self._clock.monotonic() >= until:
-                    return False
-        except ControlPlaneAway as error:
-            _log.warning("the last lines of replica %s.%s are lost: %s", *replica.key, error)
-        return True
 
     def _kill_rest(self) -> None:
         for replica in self._replicas.values():
