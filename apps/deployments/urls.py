@@ -5,6 +5,7 @@ from django.urls import URLPattern, path
 from apps.deployments import api as deployments
 from apps.deployments import internal_api, log_views, views
 from apps.deployments.autoscaling import api as scaling
+from apps.deployments.autoscaling import views as scaling_views
 from apps.deployments.deploying.views import deploy, deploy_effect
 from apps.deployments.environments import api as environments
 from apps.deployments.metrics import api as metrics
@@ -20,6 +21,7 @@ from apps.deployments.usage import views as usage_views
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "deployments"
+_SCHEDULES = "<id:model_id>/environments/<name:name>/schedules/"
 urlpatterns: list[URLPattern] = [
     path("", views.deployments, name="list"),
     path("deploy/<int:number>/", deploy, name="deploy"),
@@ -28,6 +30,9 @@ urlpatterns: list[URLPattern] = [
     path("try/wake/", try_views.wake, name="wake"),
     path("<id:model_id>/call/<name:kind>/<name:name>/<path:route>", try_views.call, name="call"),
     path("<id:model_id>/", model_views.model, name="model"),
+    path(_SCHEDULES, scaling_views.schedules, name="schedules"),
+    path(f"{_SCHEDULES}delete/", scaling_views.schedule_delete, name="schedule_delete"),
+    path(f"{_SCHEDULES}timezone/", scaling_views.schedules_timezone, name="schedules_timezone"),
     path("<id:model_id>/<id:deployment_id>/", views.deployment, name="deployment"),
     path("<id:model_id>/<id:deployment_id>/series/", metric_views.series, name="series"),
     path("<id:model_id>/<id:deployment_id>/log/", log_views.deployment_log, name="log"),

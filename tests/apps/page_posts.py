@@ -20,7 +20,8 @@ from apps.accounts.people.invitations import invitation_create
 from apps.accounts.signing_in.links import sign_in_link_create
 from apps.accounts.signing_in.two_steps import two_steps_begin, two_steps_confirm
 from apps.configs.remote_code.services import remote_code_grant
-from apps.deployments.models import Deployment
+from apps.deployments.autoscaling.schedules import schedules_update
+from apps.deployments.models import Deployment, Environment
 from apps.secrets.services.values import secret_set
 from controlplane import clock
 from tests import factories, factories_alerts, factories_benchmarks
@@ -55,6 +56,25 @@ def _deactivated(world: World) -> tuple[str, Form]:
 def _promoted(world: World) -> tuple[str, Form]:
     factories.make_environment(model=world.deployment.model)
     return _deployment(world.spare(), "promote", environment="staging")
+
+
+STORED_SCHEDULE = {
+    "name": "Nights", "enabled": True, "cadence": "DAILY", "weekdays": ["MONDAY"],
+    "start_hour": 22, "start_minute": 0, "end_hour": 6, "end_minute": 0,
+    "autoscaling_settings": {"min_replica": 0},
+}  # fmt: skip
+SCHEDULE = {
+    "name": "Nights", "cadence": "DAILY", "weekdays": ["MONDAY"], "start_time": "22:00",
+    "end_time": "06:00", "min_replica": "0", "enabled": "on",
+}  # fmt: skip
+
+
+def _schedules(world: World, action: str = "", **form: str) -> tuple[str, Form]:
+    made = factories.make_environment(model=world.deployment.model, name="nightly")
+    schedules_update(environment=made, changes={"schedules": [STORED_SCHEDULE]})
+    stored = Environment.objects.get(id=made.id).autoscaling_schedules["schedules"][0]
+    path = f"/models/{made.model_id}/environments/{made.name}/schedules/{action}"
+    return path, form or {**SCHEDULE, "schedule": stored["id"]}
 
 
 def _woken(world: World) -> tuple[str, Form]:
@@ -242,6 +262,9 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "deployments:deactivate": _deactivated,
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),
     "deployments:promote": _promoted,
+    "deployments:schedules": _schedules,
+    "deployments:schedule_delete": lambda w: _schedules(w, "delete/"),
+    "deployments:schedules_timezone": lambda w: _schedules(w, "timezone/", timezone="Asia/Tokyo"),
     "fleet:label": lambda w: _node("labels", name="room", value="3"),
     "fleet:cordon": lambda w: _node("cordon"),
     "fleet:uncordon": lambda w: _node("uncordon", cordoned=True),

@@ -102,6 +102,7 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "deploy": f"/models/deploy/{stage.built.number}/",
         "models": "/models/",
         "model": f"/models/{deployment.model_id}/",
+        "schedules": f"/models/{deployment.model_id}/environments/production/schedules/",
         "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
         "try": f"/models/try/?at={deployment.model_id}/environments/production",
         "try-compared": f"/models/try/?at={deployment.model_id}/environments/production"

@@ -13,6 +13,23 @@ from tests import factories
 from tests.browser.staged_checkpoints import SMOLLM
 
 _GIB = 1024**3
+_WEEKDAYS = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY"]
+_EVERY_DAY = [*_WEEKDAYS, "SATURDAY", "SUNDAY"]
+_SCHEDULES = {
+    "timezone": "Europe/Berlin",
+    "schedules": [
+        {
+            "id": "schedule1", "name": "Office hours", "enabled": False, "cadence": "DAILY",
+            "weekdays": _WEEKDAYS, "start_hour": 8, "start_minute": 0, "end_hour": 18,
+            "end_minute": 0, "autoscaling_settings": {"min_replica": 2, "max_replica": 6},
+        },
+        {
+            "id": "schedule2", "name": "Never asleep", "enabled": True, "cadence": "DAILY",
+            "weekdays": _EVERY_DAY, "start_hour": 0, "start_minute": 0, "end_hour": 0,
+            "end_minute": 0, "autoscaling_settings": {"min_replica": 1, "max_replica": None},
+        },
+    ],
+}  # fmt: skip
 
 
 def serving_deployment(build: Build, node: Node, device: Device, owner: User) -> Deployment:
@@ -23,6 +40,7 @@ def serving_deployment(build: Build, node: Node, device: Device, owner: User) ->
         model=model, build=build, name="deployment-1", environment="production", checkpoint=facts
     )
     factories.make_environment(model=model, name="staging")
+    model.environments.filter(name="production").update(autoscaling_schedules=_SCHEDULES)
     replica = factories.make_replica(
         deployment=deployment,
         node=node,
