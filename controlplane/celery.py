@@ -67,7 +67,7 @@ app.conf.update(
         "autoscale": _every(3.0, "deployments.autoscale"),
         "sweep-facts": _every(3.0, "configs.sweep"),
         "sweep-benchmarks": _every(5.0, "benchmarks.sweep"),
-        "sweep-alerts": _every(5.0, "alerts.sweep"),
+        "sweep-alerts": _every(3.0, "alerts.sweep"),
         "sweep-artifacts": _every(3600.0, "artifacts.sweep"),
         "check-artifacts": _every(60.0, "artifacts.check"),
         "sample-telemetry": _every(10.0, "telemetry.sample"),

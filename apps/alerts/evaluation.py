@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from apps.alerts.conditions.condition import Condition
 from apps.alerts.conditions.finding import conditions_now
 from apps.alerts.deliveries.writing import deliveries_write
-from apps.alerts.models import Alert, Event
+from apps.alerts.models import Alert, AlertSweep, Event
 from controlplane.clock import SYSTEM, Clock
 
 SETTLE = timedelta(seconds=15)
@@ -42,6 +42,7 @@ def alerts_evaluate(*, clock: Clock = SYSTEM) -> Evaluated:
 def _store(found: Mapping[str, Condition], now: datetime) -> Evaluated:
     if not _is_alone():
         return Evaluated()
+    AlertSweep.objects.update_or_create(id=1, defaults={"looked_at": now})
     firing = {each.key: each for each in Alert.objects.filter(resolved_at=None)}
     fired = _fire([found[key] for key in found.keys() - firing.keys()], now)
     _follow(firing, found, now)

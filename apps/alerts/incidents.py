@@ -1,33 +1,41 @@
 """What is wrong now, as a person wants to read it: since when, what was well until when, whither.
 
-Looked for at once, beside what the sweep has stored: a page tells of a fault as soon as its rows
-do, and of its end likewise. What takes sums over many rows is as old as the sweep.
+Read from what the sweep has stored, so that a page may ask every three seconds. What keeps the
+sweep from storing anything is told beside it: a full database, and that nobody sweeps.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from django.db.models import Max
+from django.db.models import Case, Max, Q, QuerySet, Value, When, Window
+from django.db.models.aggregates import Count
 from django.db.models.functions import Coalesce
 
 from apps.accounts.models import Team
-from apps.alerts.conditions.condition import Condition
-from apps.alerts.conditions.finding import QUICK, conditions_now
+from apps.alerts.conditions.machines import condition_of
+from apps.alerts.conditions.troubles import troubles_here
 from apps.alerts.kinds import LABELS
-from apps.alerts.models import Alert, Severity
+from apps.alerts.models import Alert, AlertSweep, Severity
 from apps.alerts.selectors import alerts_firing
 from apps.deployments.models import Replica
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.alert_kinds import AlertKindName
 
+UNSWEPT = timedelta(seconds=30)
+"""After that long without a look, what is stored says nothing of now."""
 _N = AlertKindName
-_BY_SWEEP = frozenset({_N.ERROR_SHARE, _N.FIRST_TOKEN, _N.KV_CACHE_FULL, _N.GPU_MEMORY})
-"""Of what takes sums over rows to know."""
-_OF_DEPLOYMENTS = frozenset({_N.DEPLOYMENT_DOWN, _N.DEPLOYMENT_SHORT})
-_OF_BUILDS = frozenset({_N.BUILD_FAILED, _N.BUILD_WAITING})
+_OF_DEPLOYMENTS = (
+    _N.DEPLOYMENT_DOWN,
+    _N.DEPLOYMENT_SHORT,
+    _N.ERROR_SHARE,
+    _N.FIRST_TOKEN,
+    _N.KV_CACHE_FULL,
+    _N.GPU_MEMORY,
+)
+_OF_BUILDS = (_N.BUILD_FAILED, _N.BUILD_WAITING)
 _VERBS: Mapping[str, str] = {
-    **dict.fromkeys(_OF_DEPLOYMENTS | _BY_SWEEP, "Open deployment"),
+    **dict.fromkeys(_OF_DEPLOYMENTS, "Open deployment"),
     **dict.fromkeys(_OF_BUILDS, "Open build"),
     _N.SECRET_EXPIRY: "Replace secret",
     _N.SPEND_LIMIT: "Raise limit",
@@ -39,23 +47,20 @@ _VERBS: Mapping[str, str] = {
 class Incident:
     """One cause."""
 
-    kind: str
+    label: str
     sentence: str
-    hint: str
     severity: Severity
     since: datetime
-    last_healthy_at: datetime | None
+    kind: str = ""
+    hint: str = ""
+    last_healthy_at: datetime | None = None
     """Until when it was well, where that is known."""
-    path: str
+    path: str = ""
     """The page where it is mended."""
-    is_shared: bool
+    is_shared: bool = True
     """Whether it is about what all teams share."""
     because: str = ""
     """What is behind it, where that is an incident too."""
-
-    @property
-    def label(self) -> str:
-        return LABELS.get(self.kind, self.kind)
 
     @property
     def verb(self) -> str:
@@ -63,65 +68,91 @@ class Incident:
         return _VERBS.get(self.kind, "Open")
 
 
-def incidents(*, team: Team, clock: Clock = SYSTEM) -> Sequence[Incident]:
+@dataclass(frozen=True, kw_only=True)
+class Incidents:
+    """The worst of a team, and how many there are in all."""
+
+    worst: Sequence[Incident]
+    count: int
+
+
+def incidents(*, team: Team, most: int, clock: Clock = SYSTEM) -> Incidents:
     """Return what is wrong for a team: the critical first, builds last, the oldest before newer."""
-    stored = {each.key: each for each in alerts_firing(team=team)}
-    seen = [*_seen(team, clock), *_by_sweep(stored.values())]
-    healthy = _last_healthy({each.subject for each in seen if each.kind in _OF_DEPLOYMENTS})
-    words, now = {each.key: each.sentence for each in seen}, clock.now()
-    found = [_incident(each, stored.get(each.key), healthy, words, now) for each in seen]
-    return sorted(found, key=_weight)
+    rows = list(_stored(team)[:most])
+    beside = list(_beside_the_stored({each.key for each in rows}, clock.now()))
+    healthy, causes = _last_healthy(rows), _causes(rows)
+    stored = [_incident(each, healthy.get(each.subject), causes) for each in rows]
+    count = rows[0].count if rows else 0  # type: ignore[attr-defined]
+    return Incidents(worst=[*beside, *stored][:most], count=count + len(beside))
 
 
-def _weight(incident: Incident) -> tuple[bool, bool, datetime]:
-    is_critical = incident.severity == Severity.CRITICAL
-    return not is_critical, incident.kind in _OF_BUILDS, incident.since
+def _stored(team: Team) -> QuerySet[Alert]:
+    is_of_a_build = Case(When(kind__in=_OF_BUILDS, then=Value(1)), default=Value(0))
+    is_mild = Case(When(severity=Severity.CRITICAL, then=Value(0)), default=Value(1))
+    firing = alerts_firing(team=team).filter(absent_since=None)
+    return firing.annotate(count=Window(Count("id"))).order_by(
+        is_mild, is_of_a_build, "began_at", "id"
+    )
 
 
-def _seen(team: Team, clock: Clock) -> Iterator[Condition]:
-    found = conditions_now(clock, families=QUICK)
-    return (each for each in found.values() if each.team_id in (None, team.id))
-
-
-def _by_sweep(stored: Collection[Alert]) -> Iterator[Condition]:
-    for alert in stored:
-        if alert.kind in _BY_SWEEP and alert.absent_since is None:
-            yield Condition(
-                kind=AlertKindName(alert.kind),
-                subject=alert.subject,
-                team_id=alert.team_id,
-                sentence=alert.sentence,
-                severity=Severity(alert.severity),
-                hint=alert.hint,
-                path=alert.path,
-                began_at=alert.began_at,
+def _beside_the_stored(known: Collection[str], now: datetime) -> Iterator[Incident]:
+    for found in map(condition_of, troubles_here()):
+        if found.key not in known:
+            yield Incident(
+                kind=found.kind,
+                label=LABELS[found.kind],
+                sentence=found.sentence,
+                severity=found.severity,
+                since=now,
+                path=found.path,
             )
+    swept = AlertSweep.objects.filter(id=1, looked_at__lt=now - UNSWEPT).first()
+    if swept is not None:
+        yield _unswept(swept)
 
 
-def _last_healthy(deployment_ids: Collection[str]) -> Mapping[str, datetime]:
-    """Return by deployment when its last replica that had been ready was so."""
-    were_ready = Replica.objects.filter(deployment_id__in=deployment_ids, ready_at__isnull=False)
+def _unswept(swept: AlertSweep) -> Incident:
+    return Incident(
+        label="Nobody looks",
+        sentence="No control worker has looked for what is wrong since then: what stands here is "
+        "as it was. Builds and deployments do not go on without one either.",
+        hint="Start a control worker and the scheduler, as `manage.py up` and the compose file do, "
+        "or look at their logs.",
+        severity=Severity.CRITICAL,
+        since=swept.looked_at,
+    )
+
+
+def _last_healthy(alerts: Collection[Alert]) -> Mapping[str, datetime]:
+    """Return by deployment that is down when its last replica that had been ready was so."""
+    down = [each.subject for each in alerts if each.kind == AlertKindName.DEPLOYMENT_DOWN]
+    if not down:
+        return {}
+    were_ready = Replica.objects.filter(deployment_id__in=down, ready_at__isnull=False)
     ended = Max(Coalesce("finished_at", "observed_at", "ready_at"))
     return dict(were_ready.values_list("deployment_id").annotate(ended=ended).order_by())
 
 
-def _incident(
-    found: Condition,
-    alert: Alert | None,
-    healthy: Mapping[str, datetime],
-    sentences: Mapping[str, str],
-    now: datetime,
-) -> Incident:
-    since = found.began_at or (alert.began_at if alert else now)
-    is_down = found.kind == AlertKindName.DEPLOYMENT_DOWN
+def _causes(alerts: Collection[Alert]) -> Mapping[str, str]:
+    """Return by key what is behind them, in a sentence."""
+    keys = {each.caused_by.partition(":")[::2] for each in alerts if each.caused_by}
+    if not keys:
+        return {}
+    of_them = Q(*(Q(kind=kind, subject=subject) for kind, subject in keys), _connector=Q.OR)
+    causes = Alert.objects.filter(of_them, resolved_at=None, absent_since=None)
+    return {each.key: each.sentence for each in causes}
+
+
+def _incident(alert: Alert, healthy: datetime | None, causes: Mapping[str, str]) -> Incident:
     return Incident(
-        kind=found.kind,
-        sentence=found.sentence,
-        hint=found.hint,
-        severity=found.severity,
-        since=since,
-        last_healthy_at=healthy.get(found.subject) if is_down else None,
-        path=found.path,
-        is_shared=found.team_id is None,
-        because=sentences.get(found.caused_by, ""),
+        kind=alert.kind,
+        label=alert.label,
+        sentence=alert.sentence,
+        hint=alert.hint,
+        severity=Severity(alert.severity),
+        since=alert.began_at,
+        last_healthy_at=healthy,
+        path=alert.path,
+        is_shared=alert.team_id is None,
+        because=causes.get(alert.caused_by, ""),
     )

@@ -159,3 +159,13 @@ class AlertLimits(models.Model):
 
     def __str__(self) -> str:
         return str(self.team_id)
+
+
+class AlertSweep(models.Model):
+    """When somebody last looked for what is wrong: one row, none before the first look."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True)
+    looked_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"looked at {self.looked_at}"

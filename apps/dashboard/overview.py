@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Q, Sum
 
 from apps.accounts.models import User
-from apps.alerts.incidents import Incident, incidents
+from apps.alerts.incidents import Incidents, incidents
 from apps.builds.presentation import BuildRow
 from apps.builds.selectors import build_list
 from apps.dashboard.first_steps import FirstStep, Newcomer, first_steps
@@ -45,14 +45,14 @@ class DevicesOfKind:
 def overview_context(user: User) -> dict[str, Any]:
     """Return everything that the overview shows somebody of the team that they work in."""
     team, now = user.team, clock.now()
-    found = incidents(team=team)
+    found = incidents(team=team, most=INCIDENTS_SHOWN)
     states = deployment_states(team=team)
     running = build_list(team=team).exclude(state__in=BUILD_TERMINAL)[:RUNNING_SHOWN]
     devices = devices_by_kind()
     steps = _steps(user, has_devices=bool(devices), has_deployments=bool(states))
     return {
-        "incidents": found[:INCIDENTS_SHOWN],
-        "incident_count": len(found),
+        "incidents": found.worst,
+        "incident_count": found.count,
         "tab_title": _tab_title(found),
         "states": [(state, count) for state, count, _ in states],
         "unconfirmed": sum(unheard for *_, unheard in states),
@@ -78,11 +78,11 @@ def _steps(user: User, *, has_devices: bool, has_deployments: bool) -> Sequence[
     )
 
 
-def _tab_title(found: Sequence[Incident]) -> str:
+def _tab_title(found: Incidents) -> str:
     rest = "Overview · Enginehouse"
-    if not found:
+    if not found.worst:
         return rest
-    severity, count = found[0].severity, len(found)
+    severity, count = found.worst[0].severity, found.count
     return tones.title(severity, f"{count} incident{'s' * (count != 1)} · {rest}")
 
 

@@ -19,6 +19,7 @@ EVIL = (
 def poison(stage: "Stage") -> None:
     """Write the text wherever somebody else's text is shown."""
     from apps.accounts.models import ApiKey, Invitation, Team, User
+    from apps.alerts.models import Alert
     from apps.builds.models import Artifact, Build
     from apps.configs.models import CalibrationVersion, Config, Revision
     from apps.deployments.models import Deployment, ServedModel
@@ -34,6 +35,7 @@ def poison(stage: "Stage") -> None:
     User.objects.filter(id=stage.owner.id).update(name=EVIL[:150])
     ApiKey.objects.update(name=EVIL[:64])
     Secret.objects.update(name=EVIL)
+    Alert.objects.update(sentence=EVIL, hint=EVIL)
     Node.objects.update(name=EVIL[:60])
     Device.objects.update(name=EVIL[:60])
     _invite(Invitation, stage)

@@ -13,19 +13,17 @@ from apps.alerts.conditions.traffic import traffic_conditions
 from controlplane.clock import Clock
 
 Family = Callable[[Clock], Iterator[Condition]]
-QUICK: Sequence[Family] = (
+FAMILIES: Sequence[Family] = (
     serving_conditions,
     build_conditions,
     credential_conditions,
     budget_conditions,
     machine_conditions,
+    traffic_conditions,
+    memory_conditions,
 )
-"""Those that a page may look for each time it is asked."""
-FAMILIES: Sequence[Family] = (*QUICK, traffic_conditions, memory_conditions)
 
 
-def conditions_now(clock: Clock, *, families: Sequence[Family] = FAMILIES) -> (
-    Mapping[str, Condition]
-):  # fmt: skip
+def conditions_now(clock: Clock) -> Mapping[str, Condition]:
     """Return every condition that holds, by its key; the number of queries is always the same."""
-    return {found.key: found for family in families for found in family(clock)}
+    return {found.key: found for family in FAMILIES for found in family(clock)}

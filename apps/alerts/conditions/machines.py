@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.urls import reverse
 
 from apps.alerts.conditions.condition import Condition
-from apps.alerts.conditions.troubles import troubles
+from apps.alerts.conditions.troubles import Trouble, troubles
 from apps.alerts.models import Severity
 from apps.builds.selectors import store_check
 from apps.fleet.models import Device, DeviceLease, Node
@@ -21,15 +21,19 @@ def machine_conditions(_clock: Clock) -> Iterator[Condition]:
     for device in _used_by_others():
         yield _taken(device)
     yield from _store()
-    for trouble in troubles():
-        yield Condition(
-            kind=AlertKindName(trouble.code),
-            subject=trouble.subject,
-            team_id=None,
-            severity=Severity.CRITICAL,
-            sentence=trouble.sentence,
-            path=reverse("fleet:list"),
-        )
+    yield from map(condition_of, troubles())
+
+
+def condition_of(trouble: Trouble) -> Condition:
+    """Return it as what holds now."""
+    return Condition(
+        kind=AlertKindName(trouble.code),
+        subject=trouble.subject,
+        team_id=None,
+        severity=Severity.CRITICAL,
+        sentence=trouble.sentence,
+        path=reverse("fleet:list"),
+    )
 
 
 def _silent(node: Node) -> Condition:

@@ -12,6 +12,7 @@ from django.test import Client, RequestFactory
 from apps.alerts.conditions import troubles as module
 from apps.alerts.conditions.room import Room
 from apps.alerts.conditions.troubles import LOW_BYTES, troubles
+from apps.alerts.evaluation import alerts_evaluate
 from apps.rest.error_answers import as_api_error
 from apps.rest.internal import internal_view
 from apps.ui.server_error import server_error
@@ -50,6 +51,7 @@ def test_a_host_without_room_is_named_with_what_that_costs(monkeypatch: pytest.M
         "The disk of node `gpu-1` has nothing left. Without any, what runs there goes on, and "
         "nothing new starts. Free space on it.",
     ]
+    alerts_evaluate()
     page = signed_in(make_cast().owner).get("/").content.decode()
     assert "<code>gpu-1</code> has nothing left" in page
 

@@ -9,6 +9,7 @@ from django.test import Client, RequestFactory
 from django.views.defaults import server_error
 
 from apps.accounts.models import User
+from apps.alerts.evaluation import alerts_evaluate
 from apps.configs.models import Revision
 from apps.dashboard.first_steps import Newcomer, first_steps
 from apps.fleet.models import DevicePrice
@@ -50,6 +51,7 @@ def test_the_overview_says_what_is_wrong_with_its_cause() -> None:
     make_build(team=cast.team, state=BuildState.FAILED, failure=failure, finished_at=clock.now())
     make_deployment(team=cast.team)
     make_device(kind="H100")
+    alerts_evaluate()
     page = signed_in(cast.owner).get("/").content.decode()
     assert "The hub did not answer." in page
     assert "1 active" in page
@@ -99,6 +101,7 @@ def test_the_tab_tells_of_incidents_in_its_title_and_a_poll_renews_it() -> None:
     page = signed_in(cast.owner)
     assert "<title>Overview · Enginehouse</title>" in folded(page.get("/").content.decode())
     make_deployment(team=cast.team, state="unhealthy", environment="production")
+    alerts_evaluate()
     title = "<title>✕ critical · 1 incident · Overview · Enginehouse</title>"
     assert title in folded(page.get("/").content.decode())
     assert title in folded(page.get("/", headers={"HX-Request": "true"}).content.decode())
@@ -134,6 +137,7 @@ def test_an_outsider_sees_nothing_of_it() -> None:
     cast = make_cast()
     failure = {"code": "EHF-OFFLINE", "blame": "machine", "sentence": "The hub did not answer."}
     make_build(team=cast.team, state=BuildState.FAILED, failure=failure, finished_at=clock.now())
+    alerts_evaluate()
     assert "The hub did not answer." not in signed_in(cast.outsider).get("/").content.decode()
 
 

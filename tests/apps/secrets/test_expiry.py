@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from apps.alerts.evaluation import alerts_evaluate
 from apps.builds.models import Build
 from apps.configs.services.examination import examine_text
 from apps.secrets.models import Secret
@@ -87,9 +88,11 @@ def test_the_pages_say_what_ends(cast: Cast) -> None:
     secret = stored(cast, days=3)
     page = signed_in(cast.member)
     assert "soon" in page.get("/secrets/").content.decode()
+    alerts_evaluate()
     assert "before builds stop" in page.get("/").content.decode()
     stored(cast, days=-3)
     assert "expired" in page.get("/secrets/").content.decode()
+    alerts_evaluate()
     assert "No build starts with it" in page.get("/").content.decode()
     assert "expired" in page.get(f"/secrets/{secret.id}/").content.decode()
     assert "team_token" not in signed_in(cast.outsider).get("/").content.decode()

@@ -7,6 +7,7 @@ import time_machine
 from pytest_django import Settings
 
 from apps.accounts.models import Team
+from apps.alerts.evaluation import alerts_evaluate
 from apps.builds.models import StoreCheck
 from controlplane import clock
 from controlplane.celery import app
@@ -41,6 +42,7 @@ def test_a_store_that_cannot_be_used_stands_on_overview_and_settings_until_it_ca
     bucket.server.is_read_only = True
     for _ in range(2):
         check(format=1)
+    alerts_evaluate()
     for page in (member.get("/"), admin.get("/settings/")):
         text = page.content.decode()
         assert "The artifact store cannot be used" in text
@@ -53,6 +55,7 @@ def test_a_store_that_cannot_be_used_stands_on_overview_and_settings_until_it_ca
     assert bucket.secret not in caplog.text
     bucket.server.is_read_only = False
     check(format=1)
+    alerts_evaluate()
     assert "cannot be used" not in member.get("/").content.decode()
     assert not bucket.kept()
 
