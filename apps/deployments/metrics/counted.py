@@ -115,7 +115,9 @@ def _together(name: str, tally: Tally, labels: str, totals: Sequence[Total]) -> 
     rows = [each.tallies for each in totals if tally.counts_in(each.tallies)]
     if not rows:
         return ""
-    counts = [sum(column) for column in zip(*map(tally.counts_in, rows), strict=True)]
+    counts = tally.counts_in(rows[0])
+    if len(rows) > 1:  # mostly it is one
+        counts = [sum(column) for column in zip(*map(tally.counts_in, rows), strict=True)]
     return histogram(name, labels, tally.bounds, counts, sum(map(tally.sum_in, rows)))
 
 

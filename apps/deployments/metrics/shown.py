@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from apps.accounts.models import Team
 from apps.deployments.models import Deployment, Environment
@@ -20,9 +20,15 @@ class Shown:
     id: str
     places: tuple[str, ...]
     is_promoting: bool
+    _written: dict[str | None, str] = field(default_factory=dict)
 
     def labels(self, environment: str | None = None) -> str:
         """Return its labels, in the environment that was asked or in the first that it serves."""
+        if environment not in self._written:
+            self._written[environment] = self._labels(environment)
+        return self._written[environment]
+
+    def _labels(self, environment: str | None) -> str:
         named = environment if environment is not None else next(iter(self.places), "")
         phase = "promoting" if self.is_promoting else "stable" if self.places else ""
         return labels_text(_BASE, (self.model_id, self.model_name, self.id, named, phase))

@@ -42,10 +42,7 @@ class Tally:
     bounds: Sequence[float]
     first: int
     """Where its counts begin in a row."""
-
-    @property
-    def sum_at(self) -> int:
-        return self.first + len(self.bounds) + 1
+    sum_at: int
 
     def place_of(self, value: float) -> int:
         return self.first + bisect_left(self.bounds, value)
@@ -61,7 +58,7 @@ class Tally:
 def _placed() -> Iterator[Tally]:
     sizes = (len(bounds) + 2 for _, bounds in _ROWS)
     for (name, bounds), first in zip(_ROWS, accumulate(sizes, initial=0), strict=False):
-        yield Tally(name=name, bounds=bounds, first=first)
+        yield Tally(name=name, bounds=bounds, first=first, sum_at=first + len(bounds) + 1)
 
 
 TALLIES: Mapping[str, Tally] = {each.name: each for each in _placed()}

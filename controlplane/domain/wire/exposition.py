@@ -73,7 +73,8 @@ def histogram(
 
     `counts` has one more than there are bounds; `exemplars` are texts of `exemplar`, by bucket.
     """
-    sofar: list[float | str] = list(accumulate(counts))
+    # Whole numbers are written four times as fast as the floats that they are stored as.
+    sofar: list[int | str] = list(accumulate(map(int, counts)))
     if not sofar or not sofar[-1]:
         return ""
     count = sofar[-1]
@@ -85,7 +86,7 @@ def histogram(
 def exemplar(request_id: str, value: float, at: float | None = None) -> str:
     """Return what stands behind a bucket's count in OpenMetrics."""
     when = "" if at is None else f" {at:.3f}"
-    return f"{{{labels_text(['request_id'], [request_id])}}} {value}{when}"
+    return f'{{request_id="{request_id.translate(_ESCAPES)}"}} {value}{when}'
 
 
 @lru_cache(maxsize=64)
