@@ -8,6 +8,7 @@ from apps.deployments.autoscaling import api as scaling
 from apps.deployments.autoscaling import views as scaling_views
 from apps.deployments.deploying.views import deploy, deploy_effect
 from apps.deployments.environments import api as environments
+from apps.deployments.environments import rollback_views as rollback
 from apps.deployments.metrics import api as metrics
 from apps.deployments.metrics import hosted_api as hosted
 from apps.deployments.metrics import views as metric_views
@@ -30,9 +31,12 @@ urlpatterns: list[URLPattern] = [
     path("try/wake/", try_views.wake, name="wake"),
     path("<id:model_id>/call/<name:kind>/<name:name>/<path:route>", try_views.call, name="call"),
     path("<id:model_id>/", model_views.model, name="model"),
-    path(_SCHEDULES, scaling_views.schedules, name="schedules"),
-    path(f"{_SCHEDULES}delete/", scaling_views.schedule_delete, name="schedule_delete"),
-    path(f"{_SCHEDULES}timezone/", scaling_views.schedules_timezone, name="schedules_timezone"),
+    path("<id:model_id>/at/<name:name>/roll-back/", rollback.roll_back, name="roll_back"),
+    path(
+        "<id:model_id>/at/<name:name>/cancel-promotion/",
+        rollback.cancel_promotion,
+        name="cancel_promotion",
+    ),
     path("<id:model_id>/<id:deployment_id>/", views.deployment, name="deployment"),
     path("<id:model_id>/<id:deployment_id>/series/", metric_views.series, name="series"),
     path("<id:model_id>/<id:deployment_id>/log/", log_views.deployment_log, name="log"),
@@ -76,6 +80,7 @@ api: list[URLPattern] = [
     path(f"{_MODEL}/environments", environments.EnvironmentListView.as_view()),
     path(_ENVIRONMENT, environments.EnvironmentDetailView.as_view()),
     path(f"{_ENVIRONMENT}/promote", environments.EnvironmentPromoteView.as_view()),
+    path(f"{_ENVIRONMENT}/roll_back", environments.EnvironmentRollBackView.as_view()),
     path(f"{_ENVIRONMENT}/cancel_promotion", environments.EnvironmentCancelPromotionView.as_view()),
     path(f"{_ENVIRONMENT}/activate", environments.EnvironmentActivateView.as_view()),
     path(f"{_ENVIRONMENT}/deactivate", environments.EnvironmentDeactivateView.as_view()),

@@ -1,17 +1,14 @@
 """The page of the audit trail."""
 
-from dataclasses import dataclass
-from typing import Any
-
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from apps.accounts.audit.changes import changes_of
 from apps.accounts.audit.trail import audit_list, csv_lines, json_lines
 from apps.accounts.forms import AuditForm
-from apps.accounts.models import AuditEntry
 from apps.accounts.pages import actor_on, allowed_page
 from apps.accounts.permissions import Action
 from apps.rest.errors import NotFound
@@ -22,15 +19,6 @@ _FORMATS = {
     "csv": (csv_lines, "text/csv; charset=utf-8"),
     "jsonl": (json_lines, "application/x-ndjson"),
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """What one value was and has become."""
-
-    name: str
-    before: str
-    after: str
 
 
 @allowed_page(Action.AUDIT)
@@ -63,21 +51,3 @@ def audit_export(request: HttpRequest, kind: str) -> StreamingHttpResponse:
     return download_answer(
         request, lines(entries), content_type=content_type, file_name=f"audit.{kind}"
     )
-
-
-def changes_of(entry: AuditEntry) -> list[Change]:
-    """Return the values that the change touched, in order of their names."""
-    before, after = entry.before or {}, entry.after or {}
-    return [
-        Change(name=name, before=_words(before.get(name)), after=_words(after.get(name)))
-        for name in sorted({*before, *after})
-        if before.get(name) != after.get(name)
-    ]
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "–"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {part}" for name, part in value.items()) or "–"
-    return "–" if value is None else str(value)

@@ -37,6 +37,7 @@ class AuditEntry(models.Model):
         indexes = [
             models.Index(fields=["team_id", "-at", "-id"], name="accounts_audit_by_team"),
             models.Index(fields=["-at", "-id"], name="accounts_audit_by_time"),
+            models.Index(fields=["target_id", "-at"], name="accounts_audit_by_target"),
         ]
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from apps.deployments.autoscaling.schedules import schedules_update
 from apps.deployments.bodies import EnvironmentCreateBody, EnvironmentPatchBody, PromoteBody
 from apps.deployments.environments.promoting import environment_promote
 from apps.deployments.environments.restrictions import require_environment
+from apps.deployments.environments.rollback import environment_roll_back
 from apps.deployments.environments.serializers import (
     EnvironmentListObject,
     EnvironmentObject,
@@ -126,6 +127,16 @@ class EnvironmentPromoteView(EnvironmentView):
             user=self.user,
         )
         found = deployment_get(team=self.team, model_id=model_id, deployment_id=candidate.id)
+        return Response(DeploymentObject(found).data)
+
+
+class EnvironmentRollBackView(EnvironmentView):
+    @extend_schema(request=None, responses=DeploymentObject)
+    def post(self, request: Request, **path: str) -> Response:
+        """Go back to the deployment that served there before, one step further each time."""
+        back_to = environment_roll_back(environment=self.changeable(), user=self.user)
+        model_id = self.kwargs["model_id"]
+        found = deployment_get(team=self.team, model_id=model_id, deployment_id=back_to.id)
         return Response(DeploymentObject(found).data)
 
 

@@ -51,6 +51,7 @@ def environment_promote(
     deployment: Deployment,
     scale_down_previous: bool = True,
     user: User | None = None,
+    audited_as: str = "promote",
 ) -> Deployment:
     """Return the deployment that `environment` is now on its way to, or points at already.
 
@@ -63,7 +64,7 @@ def environment_promote(
     before = place.current_id
     candidate_name(place, to=candidate, keep_previous=not scale_down_previous)
     environment_audit(
-        "promote", place, before={"deployment": before}, after={"deployment": candidate.id}
+        audited_as, place, before={"deployment": before}, after={"deployment": candidate.id}
     )
     if is_at_rest(candidate):
         deployment_activate(deployment=candidate)

@@ -203,6 +203,7 @@ PATHS = [
     ("PATCH", "/environments/production", {}),
     ("DELETE", "/environments/production", None),
     ("POST", "/environments/production/promote", {"deployment_id": "{d}"}),
+    ("POST", "/environments/production/roll_back", None),
     ("POST", "/environments/production/cancel_promotion", None),
     ("POST", "/environments/production/activate", None),
     ("POST", "/environments/production/deactivate", None),

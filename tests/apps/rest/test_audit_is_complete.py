@@ -98,6 +98,14 @@ def _staging(world: World, **changes: Any) -> str:
     return f"{world.model}/environments/staging"
 
 
+def _served_before(world: World) -> str:
+    before, now = (factories.make_deployment(model=world.deployment.model) for _ in range(2))
+    place = factories.make_environment(model=world.deployment.model, current=before)
+    place.current = now
+    place.save()
+    return f"{world.model}/environments/staging"
+
+
 def _member_elsewhere(world: World) -> str:
     factories.Membership.objects.create(user=world.member, team=factories.make_team())
     return f"{world.team}/members/{world.member.id}"
@@ -219,6 +227,10 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
     ),
     "post /v1/models/{model_id}/environments/{name}/cancel_promotion": lambda w: (
         _staging(w, candidate=w.deployment) + "/cancel_promotion",
+        None,
+    ),
+    "post /v1/models/{model_id}/environments/{name}/roll_back": lambda w: (
+        _served_before(w) + "/roll_back",
         None,
     ),
     "post /v1/models/{model_id}/environments/{name}/promote": lambda w: (

@@ -37,6 +37,7 @@ def test_every_change_of_it_is_refused_over_rest(cast: Cast, deployment: Deploym
         (f"{model}/deployments/{candidate.id}/promote", None),
         (f"{place}/promote", {"deployment_id": candidate.id}),
         (f"{place}/cancel_promotion", None),
+        (f"{place}/roll_back", None),
         (f"{place}/deactivate", None),
     ):
         status, answer = member.post(path, body)
