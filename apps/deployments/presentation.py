@@ -10,6 +10,7 @@ from apps.deployments.models import Deployment, Environment, FailedStarts, Repli
 from apps.deployments.plan import STARTS_REPLICAS, next_start_at, ready_count
 from apps.deployments.ranking import clock_time
 from apps.deployments.selectors import told_version
+from apps.fleet.selectors import devices_held
 from apps.telemetry.traffic import Traffic
 from apps.ui import formats
 from apps.ui.tones import Tone
@@ -72,6 +73,8 @@ class ReplicaView:
     """One replica with what its engine last measured."""
 
     replica: Replica
+    devices: Sequence[str] = ()
+    """The GPUs that it holds or held, each with its slot."""
 
     @property
     def kv_used(self) -> float | None:
@@ -114,6 +117,14 @@ class PromotionNote:
     @property
     def is_moving(self) -> bool:
         return self.tone is Tone.RUNNING
+
+
+def replica_views(replicas: Sequence[Replica]) -> Sequence[ReplicaView]:
+    """Return each with the GPUs that it holds, or held to its end."""
+    held = devices_held([each.device_holder for each in replicas])
+    return [
+        ReplicaView(replica=each, devices=held.get(each.device_holder, ())) for each in replicas
+    ]
 
 
 def places_of(deployment: Deployment) -> Sequence[str]:

@@ -24,7 +24,6 @@ from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
 from apps.deployments.presentation import (
     DeploymentRow,
-    ReplicaView,
     actions_of,
     comparison_of,
     endpoint_of,
@@ -32,6 +31,7 @@ from apps.deployments.presentation import (
     has_drafts,
     places_of,
     promotions_of,
+    replica_views,
     waiting_of,
 )
 from apps.deployments.selectors import (
@@ -98,7 +98,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "endpoint": endpoint_of(found),
         "address": addresses_of(found)[0].place,
         "traffic": traffic_by_deployment(deployment_ids=[found.id])[found.id],
-        "replicas": [ReplicaView(replica=replica) for replica in replicas],
+        "replicas": replica_views(replicas),
         "ready": sum(replica.state == ReplicaState.READY for replica in running),
         "comparison": comparison,
         "comparison_replica": comparison_replica,

@@ -3,7 +3,7 @@
 What was silent for `SILENT_SECONDS`, in which it was listened without a gap, counts as gone.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from django.db.models import (
@@ -244,6 +244,15 @@ def leases_of_holder(holder: str) -> Sequence[DeviceLease]:
     """Return the live claims of `holder`, with GPU and node, by index."""
     live = DeviceLease.objects.filter(holder=holder, released_at=None)
     return list(live.select_related("device__node").order_by("device__index"))
+
+
+def devices_held(holders: Collection[str]) -> Mapping[str, Sequence[str]]:
+    """Return by holder the GPUs that it holds or held last, in words: `H100 3`."""
+    found: dict[str, dict[int, str]] = {}
+    leases = DeviceLease.objects.filter(holder__in=holders).order_by("device__index", "id")
+    for holder, index, kind in leases.values_list("holder", "device__index", "device__kind"):
+        found.setdefault(holder, {})[index] = f"{kind} {index}"
+    return {holder: list(each.values()) for holder, each in found.items()}
 
 
 def prices_now() -> dict[str, DevicePrice]:

@@ -1,5 +1,5 @@
-// Draws one chart: its lines in one hue, the first whole, others dashed; zero is in sight, and what
-// was not measured is a gap.
+// Draws one chart: its lines in one hue, the first whole, others dashed; zero is in sight, what was
+// not measured is a gap, a point between two gaps is a dot, and what happened is an upright line.
 const charts = new Map();
 const colour = (name) => {
   const probe = Object.assign(document.createElement("i"), { className: `colour-${name}` });
@@ -15,8 +15,36 @@ const WORDS = {
   s: (value) => (value < 1 ? `${(value * 1000).toFixed(value < 0.01 ? 1 : 0)}\u2009ms` : `${value.toFixed(2)}\u2009s`),
 };
 const DASHES = [[], [6, 4], [2, 3]];
+const BORDERS = ["solid", "dashed", "dotted"];
 const DAY = 86400;
 const top = (unit, high) => (unit === "%" ? 100 : Math.max(high * 1.1, unit === "s" ? 0.001 : 0.1));
+
+// Which of a line's points have no neighbour, and would not be seen as a line.
+const alone = (values) => [...values.keys()].filter((at) => (values[at] ?? null) !== null
+  && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null);
+
+const mark = (u, marks, colours) => {
+  const { left, top: above, width, height } = u.bbox;
+  u.ctx.save();
+  u.ctx.lineWidth = devicePixelRatio;
+  u.ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
+  for (const { at, kind } of marks) {
+    const x = Math.round(u.valToPos(at, "x", true));
+    if (x < left || x > left + width) continue;
+    u.ctx.strokeStyle = colours[kind];
+    u.ctx.beginPath();
+    u.ctx.moveTo(x, above);
+    u.ctx.lineTo(x, above + height);
+    u.ctx.stroke();
+  }
+  u.ctx.restore();
+};
+
+// Where no pointer is, the legend has the latest value of each line.
+const latest = (u) => {
+  const at = u.data[0].findLastIndex((_, place) => u.data.slice(1).some((values) => (values[place] ?? null) !== null));
+  if (u.legend.idx === null && at >= 0) u.setLegend({ idx: at }, false);
+};
 
 // What a screen reader says of a line: its latest and highest value, and how much is missing.
 const spoken = (label, values, unit) => {
@@ -36,6 +64,7 @@ export const clear = (box) => {
 
 export const draw = (box, data, lines) => {
   const [text, grid, line] = [colour("text"), colour("grid"), colour("line")];
+  const colours = { made: colour("text"), moved: colour("moved"), lost: colour("lost") };
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui" };
   const [labels, unit] = [box.dataset.labels.split(","), box.dataset.unit];
   const clock = data.end - data.start > DAY * 1.5 ? "{MMM} {D} {HH}:{mm}" : "{HH}:{mm}";
@@ -45,11 +74,12 @@ export const draw = (box, data, lines) => {
   charts.set(box, new uPlot({
     width: box.clientWidth,
     height: 184,
-    legend: { live: true },
+    legend: { live: true, markers: { dash: (u, place) => BORDERS[place - 1] } },
+    hooks: { draw: [(u) => mark(u, data.events?.marks ?? [], colours)], setLegend: [latest], ready: [latest] },
     scales: { x: { range: () => [data.start, data.end] }, y: { range: (u, low, high) => [0, top(unit, high)] } },
     series: [
       { label: "Time", value: clock },
-      ...labels.map((label, index) => ({ label, stroke: line, width: 2, dash: DASHES[index], value: (u, value) => (value === null ? "–" : WORDS[unit](value)) })),
+      ...labels.map((label, index) => ({ label, stroke: line, width: 2, dash: DASHES[index], points: { size: 5, fill: line, filter: () => alone(lines[index]), show: alone(lines[index]).length > 0 }, value: (u, value) => (value === null ? "–" : WORDS[unit](value)) })),
     ],
     axes: [{ ...axis, ...days }, { ...axis, size: 56, ...(unit && { values: (u, marks) => marks.map((mark) => (unit === "s" ? WORDS.s(mark) : `${mark}\u2009${unit}`)) }) }],
   }, [data.times, ...lines], box));

@@ -1,4 +1,5 @@
-// Draws the page's charts, and draws them again on new data, another range, size or theme.
+// Draws the page's charts, and draws them again on new data, another range, size or theme; says the
+// range's figures, what happened within it, and when it was measured.
 import { clear, draw } from "./chart.js";
 
 let [last, loadedAt] = [null, 0];
@@ -6,9 +7,26 @@ const starts = new Map();
 const boxes = () => document.querySelectorAll("[data-series]");
 const pressed = () => document.querySelector("[data-range][aria-pressed=true]")?.dataset.range ?? "";
 
+const made = (name, text, more = {}) => Object.assign(document.createElement(name), { textContent: text, ...more });
+
+const tell = () => {
+  for (const [name, words] of Object.entries(last.headlines)) {
+    const place = document.querySelector(`[data-headline=${name}]`);
+    if (place) place.textContent = words;
+  }
+  const time = made("time", "now", { dateTime: last.measured_at, title: new Date(last.measured_at).toLocaleString() });
+  document.querySelector("[data-measured]")?.replaceChildren(`${last.window}, updated `, time);
+  document.getElementById("events")?.replaceChildren(...last.events.marks.map(({ at, kind, words }) => {
+    const item = made("li", "", { className: `event-${kind}` });
+    const moment = new Date(at * 1000);
+    item.append(made("time", "", { dateTime: moment.toISOString(), title: moment.toLocaleString() }), ` ${words}`);
+    return item;
+  }));
+  document.dispatchEvent(new Event("times"));
+};
+
 const drawAll = () => {
   if (!last) return;
-  for (const note of document.querySelectorAll("[data-window]")) note.textContent = `, ${last.window}`;
   for (const box of boxes()) {
     if (!starts.has(box)) starts.set(box, box.firstElementChild);
     const lines = box.dataset.series.split(",").map((name) => last[name]);
@@ -31,6 +49,7 @@ const load = async (isDue) => {
     const answer = await fetch(`${box.dataset.url}?range=${range}`, { headers: { Accept: "application/json" } });
     if (!answer.ok || range !== pressed()) return;
     last = await answer.json();
+    tell();
     drawAll();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

@@ -32,4 +32,4 @@ const tick = () => {
 };
 
 setInterval(tick, 1000);
-document.addEventListener("visibilitychange", tick);
+for (const sign of ["visibilitychange", "times"]) document.addEventListener(sign, tick);

@@ -5,7 +5,7 @@ from datetime import timedelta
 from apps.accounts.models import User
 from apps.builds.models import Build
 from apps.configs.models import CheckpointRecord
-from apps.deployments.models import Deployment
+from apps.deployments.models import Deployment, EnvironmentSwitch
 from apps.fleet.models import Device, Node
 from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
@@ -39,6 +39,9 @@ def serving_deployment(build: Build, node: Node, device: Device, owner: User) ->
     deployment = factories.make_deployment(
         model=model, build=build, name="deployment-1", environment="production", checkpoint=facts
     )
+    made_at = clock.now() - timedelta(days=4)
+    Deployment.objects.filter(id=deployment.id).update(created_at=made_at)
+    EnvironmentSwitch.objects.update(at=made_at)
     factories.make_environment(model=model, name="staging")
     model.environments.filter(name="production").update(autoscaling_schedules=_SCHEDULES)
     replica = factories.make_replica(

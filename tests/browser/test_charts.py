@@ -50,11 +50,15 @@ def test_charts_say_their_range_source_and_gaps_and_another_range_stays_while_th
         expect(page.locator(f"#chart-{name} canvas")).to_be_visible()
     page.locator("#chart-kv-used .u-over").hover()
     expect(page.locator("#chart-kv-used .u-legend")).to_contain_text("\u2009%")
+    expect(page.locator("[data-measured]")).to_contain_text("last hour, by 10 s, updated")
+    expect(page.locator("#events")).to_contain_text("Node workbench restarted.")
+    expect(page.locator("[data-headline=requests_total]")).to_contain_text("in all")
     tokens = page.locator("#chart-first-token")
     told = re.compile(r"^Time to first token, last hour, by 10 s\. p50: latest .*ms, highest .* "
                       r"points without a value\. p90: ")  # fmt: skip
     expect(tokens).to_have_attribute("aria-label", told)
     page.get_by_role("group", name="Range of the charts").get_by_text("7 days").click()
+    expect(page.locator("[data-headline=basis]")).to_contain_text("last 7 days")
     expect(tokens).to_have_attribute(
         "aria-label", re.compile(r"^Time to first token, last 7 days, by 1 h\.")
     )

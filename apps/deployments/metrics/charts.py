@@ -7,6 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from apps.deployments.autoscaling.sizes import settings_of
+from apps.deployments.metrics.events import Event, events_of
+from apps.deployments.metrics.headlines import headlines_of
 from apps.deployments.models import Deployment
 from apps.telemetry.series.names import BY_NAME
 from apps.telemetry.series.selectors import Answer, query, step_of
@@ -19,6 +21,8 @@ _FOLDED = timedelta(seconds=20)
 _PERCENT = 100.0
 _UNITS = ((86_400, "day"), (3600, "h"), (60, "min"), (1, "s"))
 _ERRORS = ("5xx",)
+_FIRST = "time_to_first_token_seconds"
+_Answers = Mapping[tuple[str, Sequence[str]], Answer]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +65,13 @@ _LINES: Mapping[str, _Line] = {
     "requests": _Line(series="requests", statistic="per_second"),
     "errors": _Line(series="requests", statistic="per_second", statuses=_ERRORS),
     "tokens": _Line(series="completion_tokens", statistic="per_second"),
+    "prompt_tokens": _Line(series="prompt_tokens", statistic="per_second"),
     "made": _Line(series="engine_completion_tokens", statistic="sum"),
     "running": _Line(series="requests_running", statistic="mean"),
     "waiting": _Line(series="requests_waiting", statistic="mean"),
     "kv_used": _Line(series="kv_cache_used_ratio", statistic="max", times=_PERCENT),
+    "looked_up": _Line(series="prefix_cache_queries", statistic="sum"),
+    "found": _Line(series="prefix_cache_hits", statistic="sum"),
     "drafts": _Line(series="draft_tokens", statistic="sum"),
     "accepted_drafts": _Line(series="accepted_draft_tokens", statistic="sum"),
     "gpu_used": _Line(series="device_utilization_ratio", statistic="mean", times=_PERCENT),
@@ -97,6 +104,7 @@ def deployment_charts(
         for name, line in _LINES.items()
     }
     drawn["target"] = _target(drawn["wanted"], settings_of(deployment))
+    drawn["cached"] = _share(drawn.pop("found"), drawn.pop("looked_up"))
     accepted = drawn.pop("accepted_drafts")
     drawn["accepted"] = _share(accepted, drawn.pop("drafts"))
     drawn["tokens_per_step"] = _per_step(drawn.pop("made"), accepted)
@@ -106,6 +114,9 @@ def deployment_charts(
         "end": int(scope.end.timestamp()),
         "times": list(times),
         "window": f"{asked.words}, by {_step_words(step)}",
+        "measured_at": present.isoformat(timespec="seconds"),
+        "headlines": scope.headlines(answers, asked.words),
+        "events": {"marks": [each.to_json() for each in scope.events()]},
         **drawn,
     }
 
@@ -122,6 +133,22 @@ class _Scope:
 
     def ask(self, series: str, statuses: Sequence[str], step: int) -> Answer:
         return query(series, **self._range(), filters=self._filters(statuses), step_seconds=step)
+
+    def events(self) -> Sequence[Event]:
+        return events_of(self.deployment, self.start, self.now)
+
+    def headlines(self, answers: _Answers, words: str) -> Mapping[str, str]:
+        """Return what stands above the charts, of what they draw and the whole range's first."""
+        first = query(_FIRST, **self._range(), filters=self._filters(()), as_one=True)
+        return headlines_of(
+            requests=answers["requests", ()],
+            errors=answers["requests", _ERRORS],
+            prompt=answers["prompt_tokens", ()],
+            completion=answers["completion_tokens", ()],
+            first=first,
+            since=self.deployment.created_at.timestamp(),
+            words=words,
+        )
 
     def _range(self) -> dict[str, Any]:
         team_id = self.deployment.model.team_id

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from apps.deployments.metrics.charts import RANGES, deployment_charts
-from apps.deployments.models import Deployment
+from apps.deployments.models import Deployment, EnvironmentSwitch
 from apps.telemetry.series.cells import Cells
 from apps.telemetry.series.names import Source
 from apps.telemetry.series.services import Batch, batches_add, series_fold
-from tests.factories import make_deployment
+from tests.factories import make_deployment, make_environment, make_replica
 from tests.manual_clock import ManualClock
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +55,52 @@ def test_values_stand_in_their_times_none_in_gaps_and_zero_where_nothing_was_ask
     assert (told["kv_used"][place], told["accepted"][place]) == (25, 40)
     assert told["tokens_per_step"][place] == 1.5
     assert told["running"] == [None] * len(told["times"])
+
+
+def test_figures_are_of_the_range_and_not_of_the_time_before_the_deployment(
+    deployment: Deployment,
+) -> None:
+    Deployment.objects.update(created_at=NOW - timedelta(seconds=105))
+    deployment.refresh_from_db()
+    told = drawn(deployment, "15m")["headlines"]
+    # Two steps were counted since it was made: the requests' own, and one of a live gateway.
+    assert (told["requests"], told["requests_total"]) == ("0.15", "3 in all")
+    assert (told["errors"], told["errors_total"]) == ("33\u2009%", "1 answered 5xx")
+    milliseconds, unit = told["first_token"].split("\u2009")
+    assert (float(milliseconds), unit) == (pytest.approx(500, rel=0.01), "ms")
+    assert told["basis"].startswith("Measured by the gateway, last 15 minutes;")
+    later = deployment_charts(
+        deployment=deployment, range_name="15m", now=NOW + timedelta(minutes=20)
+    )["headlines"]
+    assert (later["requests"], later["errors"], later["first_token"]) == ("–", "–", "–")
+
+
+def test_what_happened_within_the_range_is_marked(deployment: Deployment) -> None:
+    place = make_environment(model=deployment.model, name="production", current=deployment)
+    other = make_deployment(model=deployment.model, name="other")
+    place.current = other
+    place.save()
+    Deployment.objects.filter(id=deployment.id).update(created_at=NOW - timedelta(days=2))
+    ages = iter((30, 10))
+    for switch in EnvironmentSwitch.objects.order_by("id"):
+        EnvironmentSwitch.objects.filter(id=switch.id).update(
+            at=NOW - timedelta(minutes=next(ages))
+        )
+    lost = make_replica(
+        deployment=deployment,
+        state="failed",
+        finished_at=NOW - timedelta(minutes=20),
+        failure={"sentence": "Its engine was killed. More of it."},
+    )
+    deployment.refresh_from_db()
+    told = [each["words"] for each in drawn(deployment, "1h")["events"]["marks"]]
+    assert told == [
+        "production points here",
+        f"Replica {lost.id} lost: Its engine was killed.",
+        "production moved to other",
+    ]
+    assert len(drawn(deployment, "15m")["events"]["marks"]) == 1
+    assert drawn(deployment, "7d")["events"]["marks"][0]["kind"] == "made"
 
 
 def test_every_range_has_its_words_its_length_and_as_many_values_as_times(
