@@ -2,16 +2,16 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import cast
 
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway import local_answers, refusals
 from workers.gateway.body_memory import address_of
-from workers.gateway.exchange import Exchange
 from workers.gateway.refusals import Refusal
 from workers.gateway.request import Request
 from workers.gateway.request_reader import RequestReader
-from workers.gateway.seams import Handler
+from workers.gateway.seams import Begun, Handler
 
 LINGER_SECONDS = 2.0
 _UNREAD_BODY_BYTES = 1024 * 1024
@@ -28,7 +28,7 @@ class ClientConnection(asyncio.Protocol):
         self._clock = clock
         self._reader = RequestReader(handler, self, clock=clock)
         self._transport: asyncio.Transport | None = None
-        self._exchange: Exchange | None = None
+        self._exchange: Begun | None = None
         self._queue: deque[Request] = deque()
         self._backlog = bytearray()
         self._is_pumping = self._is_full = False
@@ -115,6 +115,13 @@ class ClientConnection(asyncio.Protocol):
         else:
             self._pump()
 
+    def goes_on(self, request: Request, begin: Callable[[], Begun | None]) -> None:
+        self._exchange = None
+        try:
+            self._take(begin())
+        except Exception as error:
+            self._internal_error(request, error)
+
     def abort(self) -> None:
         self._exchange = None
         if self._transport is not None:
@@ -183,12 +190,15 @@ class ClientConnection(asyncio.Protocol):
             self._handler.refused(request.refusal.status)
             self.refuse(request, request.refusal, self._handler.new_request_id())
         elif request.admission is not None:
-            self._exchange = exchange = self._handler.begin(self, request)
-            if exchange is not None:
-                exchange.start()
+            self._take(self._handler.begin(self, request))
         elif (answer := self._handler.local_answer(request)) is not None:
             self.write(answer)
             self.answered(keep_alive=request.keep_alive)
+
+    def _take(self, exchange: Begun | None) -> None:
+        if exchange is not None:
+            self._exchange = exchange
+            exchange.start()
 
     def _keep_for_later(self, data: bytes) -> None:
         """Hold pipelined bytes back; reading goes on, for only a read shows that a client left."""

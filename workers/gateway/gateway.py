@@ -20,16 +20,17 @@ from workers.gateway.authentication import (
 )
 from workers.gateway.body_memory import BodyMemory
 from workers.gateway.exchange import Exchange
-from workers.gateway.limits import KeyLimits, RetryBudget
+from workers.gateway.limits import Entry, KeyLimits, RetryBudget
 from workers.gateway.load import Load, LoadReport
 from workers.gateway.meter import Meter
 from workers.gateway.metrics import Metrics
+from workers.gateway.quota_wait import QuotaWait
 from workers.gateway.recorder import Recorder
 from workers.gateway.refusals import Refusal, Refused, malformed
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import prepare
 from workers.gateway.routing import Action, Target, may_see, parse_target, require_open, resolve
-from workers.gateway.seams import Client, ClientSide
+from workers.gateway.seams import Begun, Client, ClientSide
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Deployment, Key, Snapshot
 from workers.gateway.suspects import Suspects
@@ -67,7 +68,8 @@ class Gateway:
         self.tracing: Tracing | None = None
         self.exchanges: set[Exchange] = set()
         self.clients: set[ClientSide] = set()
-        self._limits = KeyLimits()
+        self.limits = KeyLimits()
+        self._quota_waits: set[QuotaWait] = set()
         self._pool = UpstreamPool(bounds, clock=clock)
         self.suspects = Suspects(self.try_again, clock=clock)
         self.load = Load(self.metrics, clock=clock)
@@ -76,12 +78,17 @@ class Gateway:
         self._id_prefix = os.urandom(10).hex().encode()
         self._ids = count(1)
 
+    @property
+    def unfinished(self) -> int:
+        """How many requests are on their way."""
+        return len(self.exchanges) + len(self._quota_waits)
+
     def apply(self, snapshot: Snapshot) -> None:
         """Serve by `snapshot` from now on; what runs goes on where it is."""
         self.snapshot = snapshot
         self.metrics.snapshot_version = snapshot.version
         self._pool.keep_only(snapshot)
-        self._limits.keep_only(snapshot)
+        self.limits.keep_only(snapshot)
         self.suspects.keep_only(snapshot)
         self.try_again()
 
@@ -155,50 +162,21 @@ class Gateway:
             return local_answers.health(request, state=self._state, version=version, request_id=id)
         return self._metrics_answer(request, id)
 
-    def begin(self, client: Client, request: Request) -> Exchange | None:
+    def begin(self, client: Client, request: Request) -> Begun | None:
         admission, id = request.admission, self.new_request_id()
         if admission is None:
             return None
         if admission.target.action is Action.WAKE:
             self._wake(client, request, admission.deployment, id)
             return None
-        counted = False
         try:
-            counted = self._limits.enter(admission.key, now=self._clock.monotonic())
-            body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
-            prepared = prepare(body, admission.route, admission.deployment, admission.key)
-        except Exception as error:
-            if counted:
-                self._limits.leave(admission.key)
-            self.release(request)
-            if not isinstance(error, Refused):
-                raise
-            self.refused(error.refusal.status)
-            client.refuse(request, error.refusal, id)
+            entry = self.limits.enter(admission.key, now=self._clock.monotonic())
+        except Refused as refused:
+            self._refuse(client, request, refused.refusal, id)
             return None
-        request.body.clear()
-        deployment = admission.deployment
-        meter = Meter(
-            self.metrics.of(deployment.model_id, deployment.id),
-            id,
-            request.body_bytes,
-            prepared.stream,
-            self._clock,
-        )
-        if self.tracing is not None:
-            meter.trace = self.tracing.begin(request)
-        exchange = Exchange(
-            self,
-            client,
-            request,
-            prepared,
-            meter,
-            admission,
-            counted,
-            self._clock,
-        )
-        self.exchanges.add(exchange)
-        return exchange
+        if entry is Entry.ASKS:
+            return self._wait_for_quota(QuotaWait(client, request, admission, id, self._decided))
+        return self._begin_counted(client, request, admission, id, entry is Entry.COUNTED)
 
     def new_request_id(self) -> bytes:
         return b"%b%012x" % (self._id_prefix, next(self._ids))
@@ -251,9 +229,69 @@ class Gateway:
         self.release(exchange.request)
         if exchange.is_counted_by_key:
             tokens = 0 if used is None else used.prompt + used.completion
-            self._limits.leave(exchange.admission.key, tokens=tokens)
+            self.limits.leave(exchange.admission.key, tokens=tokens)
 
     # Steps.
+
+    def _wait_for_quota(self, wait: QuotaWait) -> QuotaWait:
+        self._quota_waits.add(wait)
+        self.limits.wait(wait.admission.key, wait)
+        return wait
+
+    def _decided(self, wait: QuotaWait, refusal: Refusal | None) -> None:
+        self._quota_waits.discard(wait)
+        if wait.has_left:
+            self.release(wait.request)
+            if refusal is None:
+                self.limits.leave(wait.admission.key)
+        elif refusal is not None:
+            self._refuse(wait.client, wait.request, refusal, wait.id)
+        else:
+            asked = (wait.client, wait.request, wait.admission, wait.id)
+            wait.client.goes_on(wait.request, lambda: self._begin_counted(*asked, True))
+
+    def _refuse(self, client: Client, request: Request, refusal: Refusal, id: bytes) -> None:
+        self.release(request)
+        self.refused(refusal.status)
+        client.refuse(request, refusal, id)
+
+    def _begin_counted(
+        self, client: Client, request: Request, admission: Admission, id: bytes, counted: bool
+    ) -> Exchange | None:
+        try:
+            body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
+            prepared = prepare(body, admission.route, admission.deployment, admission.key)
+        except Exception as error:
+            if counted:
+                self.limits.leave(admission.key)
+            if not isinstance(error, Refused):
+                self.release(request)
+                raise
+            self._refuse(client, request, error.refusal, id)
+            return None
+        request.body.clear()
+        deployment = admission.deployment
+        meter = Meter(
+            self.metrics.of(deployment.model_id, deployment.id),
+            id,
+            request.body_bytes,
+            prepared.stream,
+            self._clock,
+        )
+        if self.tracing is not None:
+            meter.trace = self.tracing.begin(request)
+        exchange = Exchange(
+            self,
+            client,
+            request,
+            prepared,
+            meter,
+            admission,
+            counted,
+            self._clock,
+        )
+        self.exchanges.add(exchange)
+        return exchange
 
     def _admission(self, request: Request) -> Admission:
         snapshot = self._known_routes()
@@ -303,6 +341,7 @@ class Gateway:
         form = form_for(request.named.get(b"accept", b"").decode("latin-1"))
         if self.tracing is not None:
             self.metrics.spans_dropped = self.tracing.dropped
+        self.metrics.limits_are_shared = self.limits.is_shared
         text = self.metrics.exposition(lambda model_id: _sees(key, model_id, snapshot), form)
         return local_answers.answer(
             request, 200, text, request_id=id, closes=closes, ours=[], kind=form.encode()

@@ -1,95 +1,174 @@
-"""How much one key may ask: requests and tokens per minute, requests at a time, per gateway."""
+"""How much one key may ask: requests and tokens per minute, requests at a time.
 
-import math
-from dataclasses import dataclass, field
+Processes that reach the same Valkey count together (`shared_limits.py`): a request begins by what
+its process has in hand, or waits a moment for an answer. Whoever counts alone keeps to its share.
+"""
 
-from workers.gateway.refusals import Refused, rate_limited
+import asyncio
+from collections.abc import Container
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from workers.gateway.limit_holding import Answer, Holding, Question, Waiter
+from workers.gateway.limit_share import Share
+from workers.gateway.refusals import Refused
 from workers.gateway.snapshot import Key, Snapshot
 
 
-@dataclass(slots=True)
-class _Bucket:
-    """What is left of a limit per minute; it refills steadily and may go into debt."""
-
-    left: float
-    refilled_at: float
-
-    def refill(self, per_minute: int, now: float) -> None:
-        refilled = self.left + (now - self.refilled_at) * per_minute / 60
-        self.left, self.refilled_at = min(float(per_minute), refilled), now
-
-    def seconds_until(self, wanted: float, per_minute: int) -> int:
-        return max(1, math.ceil((wanted - self.left) * 60 / per_minute)) if per_minute else 60
+class Entry(Enum):
+    UNLIMITED = auto()
+    COUNTED = auto()
+    """It has to leave again."""
+    ASKS = auto()
+    """What the others left for it has to be asked; then it is counted or refused."""
 
 
-@dataclass(slots=True)
-class _Spent:
-    requests: _Bucket
-    tokens: _Bucket
-    running: int = 0
-
-
-@dataclass(slots=True)
 class KeyLimits:
-    _by_key: dict[str, _Spent] = field(default_factory=dict)
+    def __init__(self, *, processes: int = 1) -> None:
+        """`processes` share the limits as far as this one knows, until it counts with others."""
+        self.processes = processes
+        self.is_shared = False
+        """Whether what it counts is counted together with all others."""
+        self.asks = asyncio.Event()
+        """Something is to be asked now."""
+        self._alone_since: float | None = None
+        """When the others were lost; None where it never counted with any."""
+        self._holdings: dict[str, Holding] = {}
+        self._to_ask: set[str] = set()
 
-    def enter(self, key: Key, *, now: float) -> bool:
-        """Return whether the request was counted, so has to leave again.
+    def enter(self, key: Key, *, now: float) -> Entry:
+        """Return whether the request was counted, or how that is found out.
 
         Raises Refused with an honest Retry-After.
         """
-        requests, tokens = key.requests_per_minute, key.tokens_per_minute
-        if requests is None and tokens is None and key.parallel_requests is None:
-            return False
-        spent = self._by_key.get(key.id)
-        if spent is None:
-            spent = self._by_key[key.id] = _Spent(
-                requests=_Bucket(float(requests or 0), now), tokens=_Bucket(float(tokens or 0), now)
-            )
-        if key.parallel_requests is not None and spent.running >= key.parallel_requests:
-            raise _crowded(key.parallel_requests, spent.running)
-        if tokens is not None:
-            _refuse_debt(spent.tokens, tokens, now)
-        if requests is not None:
-            _take(spent.requests, requests, now)
-        spent.running += 1
-        return True
+        if not _is_limited(key):
+            return Entry.UNLIMITED
+        holding = self._of(key)
+        if not self.is_shared:
+            self._enter_alone(holding, now)
+        elif holding.waiting or holding.lacks():
+            return Entry.ASKS
+        else:
+            holding.take()
+        return Entry.COUNTED
+
+    def wait(self, key: Key, waiter: Waiter) -> None:
+        """Have `waiter` told what was decided, in the order in which they came."""
+        self._of(key).waiting.append(waiter)
+        self._ask(key.id)
 
     def leave(self, key: Key, *, tokens: int = 0) -> None:
         """Let the next one in; what it read and wrote is known only now."""
-        spent = self._by_key.get(key.id)
-        if spent is not None and spent.running > 0:
-            spent.running -= 1
-            spent.tokens.left -= tokens
+        holding = self._holdings.get(key.id)
+        if holding is None or holding.running <= 0:
+            return
+        holding.running -= 1
+        if holding.share is not None:
+            holding.share.tokens.use(tokens)
+        elif key.tokens_per_minute is not None:
+            holding.tokens -= tokens
+        if self.is_shared and (key.parallel_requests is not None or holding.tokens < 0):
+            self._ask(key.id)
 
     def keep_only(self, snapshot: Snapshot) -> None:
         """Forget keys that no longer exist and have nothing running."""
         live = {key.id for key in snapshot.keys.values()}
-        self._by_key = {
-            id: spent for id, spent in self._by_key.items() if id in live or spent.running
+        self._holdings = {
+            id: holding
+            for id, holding in self._holdings.items()
+            if id in live or holding.running or holding.waiting
         }
 
+    # What counting together asks.
 
-def _crowded(parallel: int, running: int) -> Refused:
-    message = f"This API key may run {parallel} requests at a time, and {running} run now."
-    return Refused(rate_limited(message, retry_after_seconds=1))
+    def look(self) -> None:
+        """Once a second: have what nobody needed lately given back, and forget what is empty."""
+        for id, holding in list(self._holdings.items()):
+            if holding.is_empty:
+                del self._holdings[id]
+            elif self.is_shared and not holding.used_lately and holding.has_spare:
+                self._ask(id)
+            holding.used_lately = 0
+
+    def questions(self, *, of_all: bool) -> list[Question]:
+        """Return what to ask now, of each key once."""
+        ids = self._holdings.keys() if of_all else self._holdings.keys() & self._to_ask
+        asked = [self._holdings[id].question(self.processes) for id in sorted(ids)]
+        self._to_ask.clear()
+        self.asks.clear()
+        return asked
+
+    def answered(self, questions: list[Question], processes: int, answers: list[Answer]) -> None:
+        """Count together from here on, and decide about the requests that waited for this."""
+        told = dict(zip((asked.key.id for asked in questions), answers, strict=True))
+        self._count_together(told)
+        self.processes = max(1, processes)
+        for question in questions:
+            holding = self._holdings.get(question.key.id)
+            if holding is not None:
+                holding.answered(question, told[question.key.id])
+                if holding.waiting or holding.owes:
+                    self._ask(question.key.id)
+
+    def count_alone(self, now: float) -> None:
+        """Keep to this process's share until the others are heard again."""
+        if self.is_shared:
+            self._alone_since = now
+        self.is_shared = False
+        for holding in self._holdings.values():
+            if holding.share is None:
+                holding.begin_share(now)
+            while holding.waiting:
+                self._decide_alone(holding, holding.waiting.popleft(), now)
+
+    # Steps.
+
+    def _count_together(self, told: Container[str]) -> None:
+        """Go on with the others, who know what was used alone up to the questions just answered."""
+        self.is_shared = True
+        for id, holding in self._holdings.items():
+            if id in told:
+                holding.owed_requests = holding.owed_tokens = 0.0
+            holding.end_share(self.processes)
+
+    def _of(self, key: Key) -> Holding:
+        holding = self._holdings.get(key.id)
+        if holding is None:
+            holding = self._holdings[key.id] = Holding(key)
+        holding.key = key
+        return holding
+
+    def _enter_alone(self, holding: Holding, now: float) -> None:
+        refusal = self._share_of(holding, now).refusal(
+            holding.key, holding.running, self.processes, now
+        )
+        if refusal is not None:
+            raise Refused(refusal)
+        holding.running += 1
+
+    def _share_of(self, holding: Holding, now: float) -> Share:
+        if holding.share is None:
+            holding.share = Share.full(holding.key, self.processes, now)
+            if self._alone_since is not None:  # the others may have used all that there was
+                holding.share = Share.empty(self._alone_since)
+        return holding.share
+
+    def _decide_alone(self, holding: Holding, waiter: Waiter, now: float) -> None:
+        try:
+            self._enter_alone(holding, now)
+        except Refused as refused:
+            waiter.decided(refused.refusal)
+        else:
+            waiter.decided(None)
+
+    def _ask(self, id: str) -> None:
+        self._to_ask.add(id)
+        self.asks.set()
 
 
-def _refuse_debt(bucket: _Bucket, per_minute: int, now: float) -> None:
-    bucket.refill(per_minute, now)
-    if bucket.left <= 0:
-        wait = bucket.seconds_until(1, per_minute)
-        message = f"This API key may use {per_minute} tokens a minute, and has used more."
-        raise Refused(rate_limited(f"{message} Wait {wait} s.", retry_after_seconds=wait))
-
-
-def _take(bucket: _Bucket, per_minute: int, now: float) -> None:
-    bucket.refill(per_minute, now)
-    if bucket.left < 1:
-        wait = bucket.seconds_until(1, per_minute)
-        message = f"This API key may send {per_minute} requests a minute."
-        raise Refused(rate_limited(f"{message} Wait {wait} s.", retry_after_seconds=wait))
-    bucket.left -= 1
+def _is_limited(key: Key) -> bool:
+    limits = (key.requests_per_minute, key.tokens_per_minute, key.parallel_requests)
+    return any(limit is not None for limit in limits)
 
 
 @dataclass(slots=True)

@@ -114,6 +114,7 @@ class Metrics:
         self.client_connections = 0
         self.slips = 0
         self.routes_differed = 0
+        self.limits_are_shared = False
         self.spans_dropped = 0
 
     def of(self, model_id: str, deployment_id: str) -> DeploymentCounts:
@@ -154,6 +155,9 @@ class Metrics:
             ("gateway_routes_differed_total", "counter",
              "Times the routes were not what the control plane has, and were fetched whole.",
              self.routes_differed),
+            ("gateway_limits_shared", "gauge",
+             "Whether limits of keys are counted together with other processes.",
+             int(self.limits_are_shared)),
             ("gateway_trace_spans_dropped_total", "counter",
              "Spans that no collector took in time.", self.spans_dropped),
         ):  # fmt: skip

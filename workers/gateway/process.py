@@ -29,6 +29,7 @@ from workers.gateway.membership import Membership
 from workers.gateway.recorder import Recorder
 from workers.gateway.routes_sync import RoutesSync
 from workers.gateway.settings import Settings
+from workers.gateway.shared_limits import SharedLimits
 from workers.gateway.shipping import Shipper
 from workers.gateway.storage import Storage
 from workers.gateway.tracing import Tracing
@@ -93,6 +94,11 @@ class Process:
         self._load_reports = LoadReports(
             self._control_plane, self._membership, self._gateway, clock=clock
         )
+        self._shared_limits: SharedLimits | None = None
+        if settings.broker_url:
+            self._shared_limits = SharedLimits(
+                settings.broker_url, self._gateway.limits, clock=clock
+            )
         self._stopping = asyncio.Event()
 
     def stop_at_signals(self) -> None:
@@ -137,6 +143,8 @@ class Process:
         ]
         if self._settings.broker_url:
             works.append(self._every(RESTART_SECONDS, self._listen))
+        if self._shared_limits is not None:
+            works.append(self._every(RESTART_SECONDS, self._shared_limits.run))
         return works
 
     async def _every(self, seconds: float, step: Callable[[], Work]) -> None:
@@ -178,10 +186,10 @@ class Process:
             log.debug("usage stays in the journal: %s", error)
 
     async def _drain(self) -> None:
-        log.info("draining %d requests", len(self._gateway.exchanges))
+        log.info("draining %d requests", self._gateway.unfinished)
         self._gateway.drain()
         patience = self._clock.monotonic() + self._settings.bounds.drain_seconds
-        while self._gateway.exchanges and self._clock.monotonic() < patience:
+        while self._gateway.unfinished and self._clock.monotonic() < patience:
             await self._clock.pause(0.02)
 
     async def _close(self) -> None:
@@ -195,6 +203,8 @@ class Process:
         except TimeoutError:
             log.warning("the last usage records stay in the journal until the next start")
         await self._control_plane.close()
+        if self._shared_limits is not None:
+            await self._shared_limits.leave()
         if self._spans is not None:
             await asyncio.to_thread(self._spans.close)
         log.info("the gateway has stopped")

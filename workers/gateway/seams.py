@@ -1,5 +1,6 @@
 """What an exchange needs of its two neighbours: the client's connection and the gateway."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from workers.gateway.limits import RetryBudget
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
     from workers.gateway.exchange import Exchange
 
 
+class Begun(Protocol):
+    """A request on its way, as the connection that asked sees it."""
+
+    def start(self) -> None: ...
+
+    def client_left(self) -> None: ...
+
+    def client_is_full(self) -> None: ...
+
+    def client_has_room(self) -> None: ...
+
+
 class Client(Protocol):
     """The connection that asked."""
 
@@ -26,6 +39,9 @@ class Client(Protocol):
 
     def answered(self, *, keep_alive: bool) -> None:
         """Go on to the next request, or close."""
+
+    def goes_on(self, request: Request, begin: Callable[[], Begun | None]) -> None:
+        """Begin the request that waited until it was counted."""
 
     def abort(self) -> None: ...
 
@@ -89,7 +105,7 @@ class Handler(Protocol):
     def local_answer(self, request: Request) -> bytes | None:
         """Return the whole answer to a request that is for the gateway itself."""
 
-    def begin(self, client: Client, request: Request) -> "Exchange | None":
+    def begin(self, client: Client, request: Request) -> Begun | None:
         """Start an exchange, or refuse through `client`."""
 
     def new_request_id(self) -> bytes: ...

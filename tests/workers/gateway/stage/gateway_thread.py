@@ -22,6 +22,7 @@ from workers.gateway.load import LoadReport
 from workers.gateway.process import BACKLOG
 from workers.gateway.recorder import Recorder
 from workers.gateway.settings import Bounds
+from workers.gateway.shared_limits import SharedLimits
 from workers.gateway.shipping import Shipper
 from workers.gateway.snapshot import read
 
@@ -80,6 +81,12 @@ class GatewayThread:
         assert snapshot is not None
         deployment = snapshot.models["modelaaa"].deployments["deploy01"]
         return any(self._loop.call(lambda: [*self.inner.suspects.answering(deployment)]))
+
+    def count_together(self, broker: str) -> None:
+        """Share the limits of keys with all others at this broker from now on."""
+        shared = SharedLimits(broker, self.inner.limits, clock=self._clock)
+        self._loop.start(shared.run())
+        wait_for(lambda: self.inner.limits.is_shared, what="an answer of Valkey")
 
     def connect(self) -> socket.socket:
         return connection_to(self.port)
