@@ -237,7 +237,7 @@ class Exchange:
     def _dispatch(self) -> None:
         self._leave_upstream()
         if (upstream := self._another()) is None:
-            self._hold()
+            self._go_without()
             return
         self._held_until, self._upstream = None, upstream
         upstream.in_flight += 1
@@ -269,6 +269,19 @@ class Exchange:
     def _connect(self) -> None:
         if self._upstream is not None:
             self._connects = asyncio.get_running_loop().create_task(self._upstream.connect(self))
+
+    def _go_without(self) -> None:
+        """Hold it, unless routes came since it was admitted, which was before its body was here."""
+        known = self.admission.deployment
+        try:
+            self.admission = self._ledger.admit_again(self.admission, self.request.method)
+        except Refused as refused:
+            self._refuse(refused.refusal)
+        else:
+            if self.admission.deployment is known:
+                self._hold()
+            else:
+                self._dispatch()
 
     def _hold(self) -> None:
         """Wait for new routes when a replica just went, or wakes; else say no at once."""
