@@ -71,6 +71,11 @@ class Exchange:
     def response_bytes(self) -> int:
         return self._meter.response_bytes
 
+    @property
+    def sizes(self) -> bool:
+        """Whether its deployment is sized by it."""
+        return self._meter.sizes
+
     def start(self) -> None:
         self._meter.opened()
         self._ledger.retries.request()

@@ -174,9 +174,30 @@ class Gateway:
         except Refused as refused:
             self._refuse(client, request, refused.refusal, id)
             return None
-        if entry is Entry.ASKS:
-            return self._wait_for_quota(QuotaWait(client, request, admission, id, self._decided))
-        return self._begin_counted(client, request, admission, id, entry is Entry.COUNTED)
+        request.body.clear()
+        deployment = admission.deployment
+        meter = Meter(
+            self.metrics.of(deployment.model_id, deployment.id),
+            id,
+            request.body_bytes,
+            prepared.stream,
+            self._clock,
+            sizes=not admission.key.traffic_mark,
+        )
+        if self.tracing is not None:
+            meter.trace = self.tracing.begin(request)
+        exchange = Exchange(
+            self,
+            client,
+            request,
+            prepared,
+            meter,
+            admission,
+            counted,
+            self._clock,
+        )
+        self.exchanges.add(exchange)
+        return exchange
 
     def new_request_id(self) -> bytes:
         return b"%b%012x" % (self._id_prefix, next(self._ids))

@@ -32,8 +32,12 @@ class LoadReport:
         return json.dumps({**told, "deployments": rows}).encode()
 
 
+AWAKE_REQUESTS = 0.01
+"""In flight where only marked requests are: enough to stay awake, too few for a second replica."""
+
+
 class Load:
-    """Sums of what is in flight; requests that nobody should be sized by would stay out here."""
+    """Sums of what is in flight; a benchmark's requests keep a deployment awake, and no more."""
 
     def __init__(self, metrics: Metrics, *, clock: Clock = SYSTEM) -> None:
         self._metrics = metrics
@@ -57,13 +61,19 @@ class Load:
         """Return what there was since the last time; a report that is lost is never made up for."""
         now = self._clock.monotonic()
         report = LoadReport(seconds=now - self._told_at, woken=sorted(self._woken))
-        tokens = self._tokens(running)
+        running = list(running)
+        tokens = self._tokens(each for each in running if each.sizes)
         for (_, id), counts in self._metrics.deployments.items():
             total = counts.in_flight_seconds_until(now)
             grown, self._told[id] = total - self._told.get(id, 0.0), total
             if grown > 0 or id in held:
                 mean = grown / report.seconds if report.seconds > 0 else float(counts.in_flight)
                 report.deployments[id] = (mean, held.get(id, 0), tokens.get(id, 0.0))
+        for each in running:
+            if not each.sizes:
+                report.deployments.setdefault(
+                    each.admission.deployment.id, (AWAKE_REQUESTS, 0, 0.0)
+                )
         self._told_at = now
         self._woken.clear()
         self.is_urgent.clear()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Meter:
     __slots__ = (
         "_clock", "_counts", "asked_at", "first_byte_at", "request_bytes", "request_id",
-        "response_bytes", "started_at", "status", "stream", "trace",
+        "response_bytes", "sizes", "started_at", "status", "stream", "trace",
     )  # fmt: skip
 
     def __init__(
@@ -22,8 +22,12 @@ class Meter:
         request_bytes: int,
         stream: bool,
         clock: Clock = SYSTEM,
+        *,
+        sizes: bool = True,
     ) -> None:
         self._clock = clock
+        self.sizes = sizes
+        """Whether the deployment is sized by it."""
         self._counts = counts
         self.request_bytes, self.stream = request_bytes, stream
         self.asked_at: float | None = None
@@ -35,7 +39,7 @@ class Meter:
         self.started_at = self._clock.monotonic()
 
     def opened(self) -> None:
-        self._counts.opened(self.started_at)
+        self._counts.opened(self.started_at, sizes=self.sizes)
 
     @property
     def has_begun(self) -> bool:
@@ -60,7 +64,7 @@ class Meter:
 
     def closed(self, status: int, now: float) -> None:
         self.status = status
-        self._counts.closed(now)
+        self._counts.closed(now, sizes=self.sizes)
         self._counts.finished(
             status, self.request_id,
             duration=now - self.started_at, first_byte=self.first_byte_seconds,

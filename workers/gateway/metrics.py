@@ -65,12 +65,14 @@ class TokensPerByte:
 
 class DeploymentCounts:
     __slots__ = (
-        "_moved_at", "_seconds", "by_status_class", "duration", "first_byte", "in_flight", "tokens",
-        "upstream_errors",
+        "_moved_at", "_seconds", "_sizing", "by_status_class", "duration", "first_byte",
+        "in_flight", "tokens", "upstream_errors",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self._seconds = self._moved_at = 0.0
+        self._sizing = 0
+        """Of those in flight, those that the deployment is sized by."""
         self.tokens = TokensPerByte()
         self.by_status_class = [0] * len(STATUS_CLASSES)
         self.duration = Histogram()
@@ -78,19 +80,22 @@ class DeploymentCounts:
         self.in_flight = 0
         self.upstream_errors: dict[str, int] = {}
 
-    def opened(self, now: float) -> None:
-        self._seconds += self.in_flight * (now - self._moved_at)
-        self._moved_at = now
+    def opened(self, now: float, *, sizes: bool = True) -> None:
+        self._move(now, sizes)
         self.in_flight += 1
 
-    def closed(self, now: float) -> None:
-        self._seconds += self.in_flight * (now - self._moved_at)
-        self._moved_at = now
+    def closed(self, now: float, *, sizes: bool = True) -> None:
+        self._move(now, -sizes)
         self.in_flight -= 1
 
+    def _move(self, now: float, by: int) -> None:
+        self._seconds += self._sizing * (now - self._moved_at)
+        self._moved_at = now
+        self._sizing += by
+
     def in_flight_seconds_until(self, now: float) -> float:
-        """Return for how long requests were in flight, all of them added up."""
-        return self._seconds + self.in_flight * (now - self._moved_at)
+        """Return for how long requests that size it were in flight, all of them added up."""
+        return self._seconds + self._sizing * (now - self._moved_at)
 
     def upstream_failed(self, reason: str) -> None:
         self.upstream_errors[reason] = self.upstream_errors.get(reason, 0) + 1

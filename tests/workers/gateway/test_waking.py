@@ -1,6 +1,7 @@
 """A deployment that sleeps: requests start it, wait for it in order, and not for ever."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import httpx
@@ -10,12 +11,22 @@ from controlplane.clock import SYSTEM
 from tests.manual_clock import ManualClock
 from tests.waiting import DEADLINE_SECONDS, wait_for
 from tests.workers.gateway.stage.control_plane import TOKEN, ControlPlane
+from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.gateway_thread import GatewayThread
 from tests.workers.gateway.stage.house import House
-from tests.workers.gateway.stage.routes import CHAT, FOREIGN_KEY, KEY
+from tests.workers.gateway.stage.routes import (
+    CHAT,
+    FOREIGN_KEY,
+    KEY,
+    deployment_row,
+    digest,
+    key_row,
+    routes,
+)
 from tests.workers.gateway.stage.scripts import answers
 from workers.gateway.control_plane import HttpControlPlane
 from workers.gateway.gateway import Gateway
+from workers.gateway.load import AWAKE_REQUESTS
 from workers.gateway.load_reports import LoadReports
 from workers.gateway.membership import Membership
 from workers.gateway.settings import Bounds
@@ -149,6 +160,40 @@ def test_load_is_the_mean_of_what_was_in_flight(house, http, background):
     gateway.report()
     house.clock.advance(1)
     assert gateway.report().deployments == {}
+
+
+def test_requests_of_a_benchmark_keep_a_deployment_awake_and_do_not_size_it(
+    house, http, background
+):
+    snapshot = routes(status="SCALED_TO_ZERO")
+    snapshot["keys"][digest(FOREIGN_KEY)] = key_row("keybench", traffic_mark="benchmark")
+    house.publish_snapshot(snapshot)
+    gateway = house.gateway()
+    benchmark = {"authorization": f"Bearer {FOREIGN_KEY}", "x-enginehouse-traffic": "benchmark"}
+    may_answer = threading.Event()
+
+    def slow(call: Call) -> None:
+        may_answer.wait(DEADLINE_SECONDS)
+        answers(call)
+
+    def told() -> object:
+        house.clock.advance(1)
+        return gateway.report().deployments["deploy01"]
+
+    for _ in range(3):
+        background.submit(http.post, gateway.url + CHAT, json={}, headers=benchmark)
+    _held(gateway, 3)
+    assert told() == (0.0, 3, 0.0), "three wait, so it wakes"
+    snapshot["version"] += 1
+    snapshot["models"]["modelaaa"]["deployments"]["deploy01"] |= deployment_row(
+        house.engine(slow).port
+    )
+    house.publish_snapshot(snapshot)
+    assert told() == (AWAKE_REQUESTS, 0, 0.0)
+    background.submit(http.post, gateway.url + CHAT, json={})
+    wait_for(lambda: len(gateway.inner.exchanges) == 4, what="a request of a user")
+    assert told() == (1.0, 0, 0.0)
+    may_answer.set()
 
 
 def test_a_report_that_is_lost_is_not_repeated_but_who_is_to_wake_is(tmp_path: Path):
