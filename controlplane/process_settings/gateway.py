@@ -1,8 +1,20 @@
 """The gateway's settings."""
 
+from enum import StrEnum
+
 from controlplane.process_settings.base import variable
 from controlplane.process_settings.common import HOSTS, LOGS, EnrolledSettings, TracedSettings
 from controlplane.process_settings.kinds import HttpUrl
+
+SESSION_HEADER = "x-session-id"
+
+
+class ReplicaChoice(StrEnum):
+    """By what a gateway chooses among the replicas of a deployment."""
+
+    PREFIX = "prefix"
+    LEAST_LOADED = "least_loaded"
+    RANDOM = "random"
 
 
 class GatewayVariables(EnrolledSettings, TracedSettings):
@@ -16,6 +28,15 @@ class GatewayVariables(EnrolledSettings, TracedSettings):
     routes_hours: float = variable("GATEWAY_ROUTES_HOURS", 24.0, gt=0, allow_inf_nan=False)
     """How long a gateway that is cut off from its control plane serves by the routes and keys that
     it has; then it answers 503."""
+
+    replica_choice: ReplicaChoice = variable("GATEWAY_REPLICA_CHOICE", ReplicaChoice.PREFIX)
+    """By what a replica is chosen: `prefix` (where most of the prompt is known), `least_loaded`
+    or `random`."""
+
+    session_header: str = variable(
+        "GATEWAY_SESSION_HEADER", SESSION_HEADER, pattern=r"^[a-z0-9-]{1,64}$"
+    )
+    """The header by which a client names a session, whose requests go to one replica."""
 
     traces_share: float = variable("TRACES_SHARE", 1.0, ge=0, le=1, group=LOGS)
     """Which part of the requests is traced whose client does not say it, of 1. A client that sends

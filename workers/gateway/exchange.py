@@ -4,6 +4,8 @@ import asyncio
 
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway import refusals
+from workers.gateway.choice.chooser import Choice
+from workers.gateway.choice.prompts import Prompt
 from workers.gateway.containment import contained, contains
 from workers.gateway.engine_head import engine_head
 from workers.gateway.event_stream import EndlessEvent
@@ -70,6 +72,11 @@ class Exchange:
     @property
     def response_bytes(self) -> int:
         return self._meter.response_bytes
+
+    @property
+    def prompt(self) -> Prompt | None:
+        """How its prompt begins, where there is a choice."""
+        return self._prepared.prompt
 
     @property
     def sizes(self) -> bool:
@@ -187,7 +194,7 @@ class Exchange:
         if last := reply.end():
             self._send(last)
         if self._upstream is not None:
-            self._upstream.succeeded()
+            self._upstream.ended(reply.status)
         self._end(reply.status)
         self._client.answered(keep_alive=not reply.closes)
 
@@ -241,10 +248,13 @@ class Exchange:
 
     def _dispatch(self) -> None:
         self._leave_upstream()
-        if (upstream := self._another()) is None:
+        if (choice := self._another()) is None:
             self._go_without()
             return
-        self._held_until, self._upstream = None, upstream
+        self._held_until, self._upstream = None, choice.upstream
+        self._ledger.took(self, choice)
+        self._meter.chosen(choice.reason)
+        upstream = choice.upstream
         upstream.in_flight += 1
         self._ledger.record(self.line(RecordState.OPEN, self._clock.monotonic()))
         if (connection := upstream.take_idle(self._clock.monotonic())) is None:
@@ -326,8 +336,8 @@ class Exchange:
         else:
             self._refuse(no_replica(self.admission.deployment))
 
-    def _another(self) -> Upstream | None:
-        return self._ledger.choose(self.admission.deployment, self._tried)
+    def _another(self) -> Choice | None:
+        return self._ledger.choose(self, self._tried)
 
     def _tries_another_instead(self, status: int) -> bool:
         """Move to another replica when this one is full, if there is one and the budget allows."""

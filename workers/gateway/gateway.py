@@ -9,6 +9,7 @@ from typing import Any
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire.exposition import form_for
 from controlplane.domain.wire.traffic_mark import MARK_HEADER
+from controlplane.process_settings.gateway import SESSION_HEADER, ReplicaChoice
 from workers.gateway import local_answers
 from workers.gateway.authentication import (
     INVOKING,
@@ -19,6 +20,9 @@ from workers.gateway.authentication import (
     require_scope,
 )
 from workers.gateway.body_memory import BodyMemory
+from workers.gateway.choice.chooser import Choice, Chooser, Wish
+from workers.gateway.choice.pool import UpstreamPool
+from workers.gateway.choice.rendezvous import number_of
 from workers.gateway.exchange import Exchange
 from workers.gateway.limits import Entry, KeyLimits, RetryBudget
 from workers.gateway.load import Load, LoadReport
@@ -35,7 +39,6 @@ from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Deployment, Key, Snapshot
 from workers.gateway.suspects import Suspects
 from workers.gateway.tracing import Trace, Tracing
-from workers.gateway.upstream import Upstream, UpstreamPool
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
 from workers.gateway.waiting_room import WaitingRoom
@@ -53,6 +56,8 @@ class Gateway:
         *,
         clock: Clock = SYSTEM,
         key_time: Callable[[], float] | None = None,
+        choice: ReplicaChoice = ReplicaChoice.PREFIX,
+        session_header: str = SESSION_HEADER,
     ) -> None:
         """`key_time` tells the time by which keys end, in seconds since the epoch."""
         self._clock = clock
@@ -71,6 +76,8 @@ class Gateway:
         self.limits = KeyLimits()
         self._quota_waits: set[QuotaWait] = set()
         self._pool = UpstreamPool(bounds, clock=clock)
+        self._chooser = Chooser(self._pool, by=choice, clock=clock)
+        self._session_header = session_header.encode()
         self.suspects = Suspects(self.try_again, clock=clock)
         self.load = Load(self.metrics, clock=clock)
         self._waiting = WaitingRoom(bounds)
@@ -211,11 +218,16 @@ class Gateway:
 
     # What an exchange asks.
 
-    def choose(self, deployment: Deployment, tried: set[str]) -> Upstream | None:
+    def choose(self, exchange: Exchange, tried: set[str]) -> Choice | None:
+        deployment = exchange.admission.deployment
         replicas = deployment.replicas
         if deployment.suspects:
             replicas = (*replicas, *self.suspects.answering(deployment))
-        return self._pool.choose(replicas, tried)
+        wish = Wish() if len(replicas) < 2 else Wish(exchange.prompt, self._session(exchange))
+        return self._chooser.choose(replicas, tried, wish)
+
+    def took(self, exchange: Exchange, choice: Choice) -> None:
+        self._chooser.took(choice, exchange.prompt)
 
     def may_come(self, deployment: Deployment) -> bool:
         return self.suspects.may_answer(deployment)
@@ -327,6 +339,12 @@ class Gateway:
         deployment = resolve(target, key, snapshot)
         require_open(target, method, deployment)
         return Admission.of(key, target, deployment)
+
+    def _session(self, exchange: Exchange) -> int | None:
+        name = exchange.request.named.get(self._session_header)
+        if not name:
+            return None
+        return number_of(exchange.admission.key.id, name.decode("latin-1"))
 
     def _wake(self, client: Client, request: Request, deployment: Deployment, id: bytes) -> None:
         """Answer at once: a start takes longer than a client waits."""

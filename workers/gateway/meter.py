@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 class Meter:
     __slots__ = (
-        "_clock", "_counts", "asked_at", "first_byte_at", "request_bytes", "request_id",
+        "_clock", "_counts", "asked_at", "choice", "first_byte_at", "request_bytes", "request_id",
         "response_bytes", "sizes", "started_at", "status", "stream", "trace",
     )  # fmt: skip
 
@@ -36,6 +36,8 @@ class Meter:
         self.status: int | None = None
         self.request_id = request_id
         self.trace: Trace | None = None
+        self.choice = ""
+        """Why the last replica was chosen."""
         self.started_at = self._clock.monotonic()
 
     def opened(self) -> None:
@@ -58,6 +60,10 @@ class Meter:
     def received(self, body: bytes) -> None:
         if body and self.first_byte_at is None:
             self.first_byte_at = self._clock.monotonic()
+
+    def chosen(self, reason: str) -> None:
+        self.choice = reason
+        self._counts.chosen(reason)
 
     def upstream_failed(self, reason: str) -> None:
         self._counts.upstream_failed(reason)

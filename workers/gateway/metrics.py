@@ -65,7 +65,7 @@ class TokensPerByte:
 
 class DeploymentCounts:
     __slots__ = (
-        "_moved_at", "_seconds", "_sizing", "by_status_class", "duration", "first_byte",
+        "_moved_at", "_seconds", "_sizing", "by_status_class", "choices", "duration", "first_byte",
         "in_flight", "tokens", "upstream_errors",
     )  # fmt: skip
 
@@ -79,6 +79,8 @@ class DeploymentCounts:
         self.first_byte = Histogram()
         self.in_flight = 0
         self.upstream_errors: dict[str, int] = {}
+        self.choices: dict[str, int] = {}
+        """How often a replica was chosen, by why."""
 
     def opened(self, now: float, *, sizes: bool = True) -> None:
         self._move(now, sizes)
@@ -96,6 +98,9 @@ class DeploymentCounts:
     def in_flight_seconds_until(self, now: float) -> float:
         """Return for how long requests that size it were in flight, all of them added up."""
         return self._seconds + self._sizing * (now - self._moved_at)
+
+    def chosen(self, reason: str) -> None:
+        self.choices[reason] = self.choices.get(reason, 0) + 1
 
     def upstream_failed(self, reason: str) -> None:
         self.upstream_errors[reason] = self.upstream_errors.get(reason, 0) + 1
@@ -145,6 +150,7 @@ class Metrics:
             if may_see(ids[0])
         ]
         _add_requests(page, named)
+        _add_choices(page, named)
         durations = [(labels, counts.duration) for labels, counts in named]
         _add_histogram(page, "gateway_request_duration_seconds", "Request to last byte.", durations)
         firsts = [(labels, counts.first_byte) for labels, counts in named]
@@ -191,6 +197,15 @@ def _add_requests(page: Page, named: _Named) -> None:
         sample(failed, f"{labels},{labels_text(['reason'], [reason])}", count)
         for labels, counts in named
         for reason, count in counts.upstream_errors.items()
+    ])  # fmt: skip
+
+
+def _add_choices(page: Page, named: _Named) -> None:
+    name = "gateway_replica_choices_total"
+    page.add(name, "counter", "Replicas chosen, by why.", [
+        sample(name, f"{labels},{labels_text(['reason'], [reason])}", count)
+        for labels, counts in named
+        for reason, count in counts.choices.items()
     ])  # fmt: skip
 
 

@@ -67,7 +67,12 @@ class Process:
         self._journal = Journal(storage.journal_directory, clock=clock)
         self._recorder = Recorder(self._journal, self._shipper, clock=clock)
         self._gateway = Gateway(
-            settings.bounds, self._recorder, clock=clock, key_time=self._control_plane.time.time
+            settings.bounds,
+            self._recorder,
+            clock=clock,
+            key_time=self._control_plane.time.time,
+            choice=settings.replica_choice,
+            session_header=settings.session_header,
         )
         self._spans = spans
         if spans is not None:

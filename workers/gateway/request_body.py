@@ -3,6 +3,7 @@
 import json
 from typing import NamedTuple
 
+from workers.gateway.choice.prompts import PROMPT_ROUTES, Prompt, prompt_of
 from workers.gateway.engine_words import length_of_answer, say_in_own_words
 from workers.gateway.media import MAY_HOLD_MEDIA, require_media_within
 from workers.gateway.plain_words import require_plain_words
@@ -28,6 +29,8 @@ class Prepared(NamedTuple):
     hides_usage: bool
     """The client did not ask for usage in its stream; we did, to meter it."""
     ends_with_done: bool
+    prompt: Prompt | None = None
+    """How it begins, where there is a choice of replicas."""
 
 
 def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared:
@@ -54,11 +57,14 @@ def _read(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared
         require_plain_words(data)
         require_media_within(data)
     tenant = key.team_id if deployment.shares_prefixes else key.id
+    prompt = None
+    if len(deployment.replicas) + len(deployment.suspects) > 1 and route in PROMPT_ROUTES:
+        prompt = prompt_of(data, f"{tenant}/{data.get(_SALT)}")
     salt = _salt(data.get(_SALT), tenant) if salts or _SALT in data else None
     added: dict[str, object] = {} if salt is None else {_SALT: salt}
     if deployment.default_max_tokens is not None and route in COMPLETION_ROUTES:
         added |= length_of_answer(data, deployment.default_max_tokens)
-    return _prepared(body, data, route, deployment, added)
+    return _prepared(body, data, route, deployment, added)._replace(prompt=prompt)
 
 
 def _parsed(body: bytes, *, is_extra: bool) -> object:

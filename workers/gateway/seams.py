@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from workers.gateway.choice.chooser import Choice
 from workers.gateway.limits import RetryBudget
 from workers.gateway.meter import Meter
 from workers.gateway.refusals import Refusal
@@ -10,7 +11,6 @@ from workers.gateway.request import Admission, Request
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Deployment
 from workers.gateway.tracing import Trace
-from workers.gateway.upstream import Upstream
 from workers.gateway.usage import TokenCounts
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ class Ledger(Protocol):
     retries: RetryBudget
     is_draining: bool
 
-    def choose(self, deployment: Deployment, tried: set[str]) -> Upstream | None: ...
+    def choose(self, exchange: "Exchange", tried: set[str]) -> Choice | None: ...
+
+    def took(self, exchange: "Exchange", choice: Choice) -> None:
+        """Remember that the request goes there."""
 
     def may_come(self, deployment: Deployment) -> bool:
         """Return whether a replica that cannot be chosen yet may be so in a moment."""

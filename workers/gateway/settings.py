@@ -47,6 +47,8 @@ class Bounds:
     upstream_idle_seconds: float = 4.0
     """Below the 5 s after which vLLM and TensorRT-LLM close an idle connection."""
     eject_seconds: float = 1.0
+    slow_start_seconds: float = 10.0
+    """In which a replica that comes beside others grows to its whole share."""
     drain_seconds: float = 8.0
     """Below the 10 s that `manage.py up` gives a process to stop."""
     last_shipment_seconds: float = 3.0

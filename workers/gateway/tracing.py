@@ -93,7 +93,9 @@ class Tracing:
         spans = [_whole(trace, meter, admission, counts, error, epoch, epoch + now)]
         spans.append(_part(at, "queue", new_span_id(), meter.started_at, asked or now))
         if asked is not None:
-            attributes = {} if replica_id is None else {"enginehouse.replica_id": replica_id}
+            attributes = {"enginehouse.replica_choice": meter.choice}
+            if replica_id is not None:
+                attributes["enginehouse.replica_id"] = replica_id
             events = {} if first is None else {"first byte": epoch + first}
             spans.append(
                 _part(at, "upstream", trace.upstream_id, asked, now,

@@ -2,7 +2,6 @@
 
 import asyncio
 import ssl
-from collections.abc import Iterable
 from typing import Protocol, cast
 
 import httptools
@@ -19,10 +18,16 @@ from controlplane.keepalive import (
 from workers.gateway.framing import is_chunked_once
 from workers.gateway.headers import Header
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import Replica, Snapshot
+from workers.gateway.snapshot import Replica
 
 _LARGE_BODY_BYTES = 64 * 1024
 _MOST_DOUBLINGS = 5
+_LEAST_SHARE = 0.1
+_FAILURES_UNTIL_TRIALS = 3
+ERRORS_IN_A_ROW = 5
+_FIRST_SERVER_ERROR = 500
+_FULL_STATUSES = frozenset({501, 503})
+"""Which say that it has no such route, or no room: nothing of its health."""
 _STATUSES = range(100, 600)
 
 
@@ -46,8 +51,8 @@ class Upstream:
     """One replica at run time: its idle connections and the requests on it."""
 
     __slots__ = (
-        "_clock", "_failures", "_idle", "_tls", "authority", "bounds", "ejected_until",
-        "in_flight", "replica",
+        "_clock", "_erring_until", "_errors", "_failures", "_idle", "_tls", "address", "authority",
+        "bounds", "ejected_until", "in_flight", "replica", "warms_from",
     )  # fmt: skip
 
     def __init__(
@@ -59,11 +64,13 @@ class Upstream:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._clock, self._tls = clock, tls
-        self.replica = replica
+        self.replica, self.address = replica, replica.address
         host = f"[{replica.host}]" if ":" in replica.host else replica.host
         self.authority = f"{host}:{replica.port}".encode()
-        self.in_flight = self._failures = 0
-        self.ejected_until = 0.0
+        self.in_flight = self._failures = self._errors = 0
+        self.ejected_until = self._erring_until = 0.0
+        self.warms_from: float | None = None
+        """Since when it is beside others that were there before, until it has its whole share."""
         self.bounds = bounds
         self._idle: list[UpstreamConnection] = []
 
@@ -107,8 +114,37 @@ class Upstream:
         self.ejected_until = self._clock.monotonic() + seconds
         self._failures += 1
 
-    def succeeded(self) -> None:
+    def ended(self, status: int) -> None:
+        """A whole answer came: it lives, and errors in a row say that it does not work."""
         self._failures = 0
+        if status < _FIRST_SERVER_ERROR or status in _FULL_STATUSES:
+            self._errors = 0
+            return
+        self._errors += 1
+        if self._errors >= ERRORS_IN_A_ROW:
+            doublings = min(self._errors - ERRORS_IN_A_ROW, _MOST_DOUBLINGS)
+            self._erring_until = (
+                self._clock.monotonic() + self.bounds.eject_seconds * 2.0**doublings
+            )
+
+    def load(self, now: float) -> float:
+        """Return what is in flight, of one that warms up as if it were that much more."""
+        if self.warms_from is None:
+            return self.in_flight
+        share = (now - self.warms_from) / self.bounds.slow_start_seconds
+        if share >= 1:
+            self.warms_from = None
+            return self.in_flight
+        return (self.in_flight + 1) / max(share, _LEAST_SHARE)
+
+    def is_broken(self, now: float) -> bool:
+        """Whether it failed just now; after a few times one request at a time tries it."""
+        is_tried = self._failures >= _FAILURES_UNTIL_TRIALS and self.in_flight > 0
+        return is_tried or self.ejected_until > now
+
+    def is_erring(self, now: float) -> bool:
+        """Whether it has answered with nothing but errors of its own."""
+        return self._erring_until > now
 
     def close_idle(self, older_than: float) -> None:
         keep = []
@@ -118,49 +154,6 @@ class Upstream:
             else:
                 connection.close()
         self._idle = keep
-
-
-class UpstreamPool:
-    def __init__(self, bounds: Bounds, *, clock: Clock = SYSTEM) -> None:
-        self._bounds = bounds
-        self._clock = clock
-        self._by_address: dict[str, Upstream] = {}
-
-    def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None:
-        """Return the replica with the least in flight that was not tried yet."""
-        best, best_load, now = None, (True, 0), self._clock.monotonic()
-        for replica in replicas:
-            if replica.address in tried:
-                continue
-            upstream = self._by_address.get(replica.address) or self._new(replica)
-            load = (upstream.ejected_until > now, upstream.in_flight)
-            if best is None or load < best_load:
-                best, best_load = upstream, load
-        return best
-
-    def keep_only(self, snapshot: Snapshot) -> None:
-        """Drop replicas that are gone; what still runs on them runs to its end."""
-        live = {
-            replica.address
-            for model in snapshot.models.values()
-            for deployment in model.deployments.values()
-            for replica in (*deployment.replicas, *(each.replica for each in deployment.suspects))
-        }
-        for address in self._by_address.keys() - live:
-            self._by_address.pop(address).close_idle(older_than=float("inf"))
-
-    def sweep(self, now: float) -> None:
-        for upstream in self._by_address.values():
-            upstream.close_idle(older_than=now - self._bounds.upstream_idle_seconds)
-
-    def close(self) -> None:
-        for upstream in self._by_address.values():
-            upstream.close_idle(older_than=float("inf"))
-
-    def _new(self, replica: Replica) -> Upstream:
-        upstream = Upstream(replica, self._bounds, clock=self._clock)
-        self._by_address[replica.address] = upstream
-        return upstream
 
 
 class UpstreamConnection(asyncio.Protocol):

@@ -1,7 +1,6 @@
 """Idle connections to engines are taken again only while an engine cannot have closed them."""
 
 import asyncio
-from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -10,7 +9,7 @@ from controlplane.clock import SYSTEM
 from tests.manual_clock import ManualClock
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Replica
-from workers.gateway.upstream import Receiver, Upstream, UpstreamConnection, UpstreamPool
+from workers.gateway.upstream import Receiver, Upstream, UpstreamConnection
 
 BOUNDS = Bounds()
 REPLICA = Replica(id="rep00", host="127.0.0.1", port=9, address="rep00@127.0.0.1:9")
@@ -67,23 +66,6 @@ def test_a_sweep_closes_the_old_ones_and_keeps_the_rest(
     assert upstream.take_idle(clock.monotonic()) is new
 
 
-def test_a_replica_that_failed_is_passed_over_for_a_moment(clock: ManualClock) -> None:
-    pool = UpstreamPool(BOUNDS, clock=clock)
-    pair = (REPLICA, replace(REPLICA, id="rep01", address="rep01@127.0.0.1:9"))
-
-    def chosen() -> str:
-        upstream = pool.choose(pair, set())
-        assert upstream is not None
-        return upstream.replica.id
-
-    failed = pool.choose(pair, set())
-    assert failed is not None
-    failed.failed()
-    assert chosen() == "rep01"
-    clock.advance(BOUNDS.eject_seconds)
-    assert chosen() == "rep00"
-
-
 def test_a_replica_that_fails_on_is_passed_over_for_twice_as_long_each_time(
     upstream: Upstream, clock: ManualClock
 ) -> None:
@@ -92,7 +74,7 @@ def test_a_replica_that_fails_on_is_passed_over_for_twice_as_long_each_time(
         return upstream.ejected_until - clock.monotonic()
 
     assert [passed_over_seconds() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 32, 32]
-    upstream.succeeded()
+    upstream.ended(200)
     assert passed_over_seconds() == 1
 
 

@@ -1,0 +1,88 @@
+"""Beginnings of prompts: what shares its text shares its hashes, and nothing else does."""
+
+from typing import Any
+
+import pytest
+
+from workers.gateway.choice.prompts import BLOCK_LETTERS, LEAST_LETTERS, MOST_BLOCKS, prompt_of
+
+SYSTEM = {"role": "system", "content": "You are terse. " * 60}
+QUESTION = {"role": "user", "content": "What is a lease?"}
+ANSWER = {"role": "assistant", "content": "A timed claim."}
+CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
+
+
+def blocks(*messages: Any, tenant: str = "key", **body: Any) -> list[int]:
+    found = prompt_of({"messages": list(messages), **body}, tenant)
+    assert found is not None
+    return found.blocks
+
+
+def home(*messages: Any) -> int:
+    found = prompt_of({"messages": list(messages)}, "key")
+    assert found is not None
+    return found.home
+
+
+def shared(one: list[int], other: list[int]) -> int:
+    return sum(a == b for a, b in zip(one, other, strict=False))
+
+
+def test_a_conversation_that_goes_on_begins_as_it_did() -> None:
+    before, after = blocks(SYSTEM, QUESTION), blocks(SYSTEM, QUESTION, ANSWER, CALL, QUESTION)
+    assert after[: len(before)] == before
+    assert len(after) == len(before) + 3
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"tenant": "other"},
+        {"model": "an-adapter"},
+        {"tools": [{"type": "function", "function": {"name": "f"}}]},
+        {"system": "Speak French."},
+    ],
+)
+def test_what_stands_before_the_first_message_parts_all_of_it(other: dict[str, Any]) -> None:
+    assert shared(blocks(SYSTEM), blocks(SYSTEM, **other)) == 0
+
+
+def test_who_says_it_is_part_of_it() -> None:
+    as_user = {**SYSTEM, "role": "user"}
+    assert shared(blocks(SYSTEM), blocks(as_user)) == 1
+
+
+def test_a_long_text_is_known_up_to_the_block_in_which_it_differs() -> None:
+    text = "x" * (5 * BLOCK_LETTERS)
+    one = prompt_of({"prompt": text + "one"}, "key")
+    other = prompt_of({"prompt": text + "other"}, "key")
+    assert one is not None
+    assert other is not None
+    assert shared(one.blocks, other.blocks) == 1 + 5
+    assert one.ends == [0, *(BLOCK_LETTERS * each for each in range(1, 6)), len(text) + 3]
+
+
+def test_of_a_prompt_without_end_only_the_first_part_is_looked_at() -> None:
+    found = prompt_of({"prompt": "x" * (1000 * BLOCK_LETTERS)}, "key")
+    assert found is not None
+    assert len(found.blocks) == len(found.ends) == MOST_BLOCKS
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"messages": "not a list"},
+        {"messages": [None, 1, {}, {"content": ["part"]}]},
+        {"prompt": [1, 2, 3]},
+        {"messages": [{"role": "user", "content": "x" * (LEAST_LETTERS - 1)}]},
+    ],
+)
+def test_what_is_short_or_no_prompt_has_no_beginnings(body: dict[str, Any]) -> None:
+    assert prompt_of(body, "key") is None
+
+
+def test_a_conversation_has_one_home_however_it_goes_on_and_others_have_their_own() -> None:
+    first, later = home(SYSTEM, QUESTION), home(SYSTEM, QUESTION, ANSWER, QUESTION)
+    assert first == later != home(SYSTEM, {"role": "user", "content": "And a gate?"})
+    assert first == 4532110557981122600  # the same in every process

@@ -1,0 +1,130 @@
+"""Which replica a request goes to: where its prompt is known, unless that has too much to do."""
+
+import random
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from controlplane.clock import SYSTEM, Clock
+from controlplane.process_settings.gateway import ReplicaChoice
+from workers.gateway.choice.pool import UpstreamPool
+from workers.gateway.choice.prefix_index import PrefixIndex
+from workers.gateway.choice.prompts import Prompt
+from workers.gateway.choice.rendezvous import highest
+from workers.gateway.snapshot import Replica
+from workers.gateway.upstream import Upstream
+
+LEAST_SHARE = 0.3
+"""Of a prompt's letters that a replica must know to be preferred for it."""
+GUARD_RATIO = 1.5
+GUARD_REQUESTS = 4
+"""A preferred replica is passed over with more in flight than so many times the least and four."""
+MOST_EJECTED = 0.5
+"""Share of the replicas that errors alone may eject."""
+
+
+class Reason(StrEnum):
+    """Why that one."""
+
+    ONLY = "only"
+    """No other can be chosen."""
+    LEAST_LOADED = "least_loaded"
+    PREFIX = "prefix"
+    """It was sent most of the prompt before."""
+    NEW_PREFIX = "new_prefix"
+    """Nobody knows the prompt; what begins so goes there, from every gateway."""
+    SESSION = "session"
+    OVERLOADED = "overloaded"
+    """The preferred one had too much to do: the least loaded."""
+    RANDOM = "random"
+
+
+class Choice(NamedTuple):
+    """A replica, and why."""
+
+    upstream: Upstream
+    reason: Reason
+
+
+class Wish(NamedTuple):
+    """What a request prefers."""
+
+    prompt: Prompt | None = None
+    session: int | None = None
+    """Requests of one session go where the others went."""
+
+
+_NONE = Wish()
+
+
+class Chooser:
+    """Least loaded under a guard; sessions and known prompts before it."""
+
+    def __init__(
+        self,
+        pool: UpstreamPool,
+        *,
+        by: ReplicaChoice = ReplicaChoice.PREFIX,
+        clock: Clock = SYSTEM,
+    ) -> None:
+        self._pool = pool
+        self._by = by
+        self._clock = clock
+        self._index = PrefixIndex()
+
+    def choose(
+        self,
+        replicas: Sequence[Replica],
+        tried: set[str],
+        wish: Wish = _NONE,
+        *,
+        most_in_flight: int | None = None,
+    ) -> Choice | None:
+        """Return one that was not tried and has room, or None."""
+        found = [self._pool.of(each) for each in replicas if each.address not in tried]
+        if most_in_flight is not None:
+            found = [each for each in found if each.in_flight < most_in_flight]
+        if len(found) < 2:
+            return Choice(found[0], Reason.ONLY) if found else None
+        now = self._clock.monotonic()
+        usable = _usable(found, now)
+        if self._by is ReplicaChoice.RANDOM:
+            return Choice(random.choice(usable), Reason.RANDOM)  # nosec B311 (spreads load)
+        return self._within_guard(usable, wish, now)
+
+    def took(self, choice: Choice, prompt: Prompt | None) -> None:
+        """Remember where a prompt went."""
+        if prompt is not None:
+            self._index.remember(prompt, choice.upstream.address)
+
+    def _within_guard(self, usable: list[Upstream], wish: Wish, now: float) -> Choice:
+        least = min(usable, key=lambda each: each.load(now))
+        preferred = self._preferred(usable, wish, now) if len(usable) > 1 else None
+        if preferred is None:
+            return Choice(least, Reason.LEAST_LOADED)
+        if preferred.upstream.load(now) > GUARD_RATIO * least.load(now) + GUARD_REQUESTS:
+            return Choice(least, Reason.OVERLOADED)
+        return preferred
+
+    def _preferred(self, usable: list[Upstream], wish: Wish, now: float) -> Choice | None:
+        if wish.session is not None:
+            return Choice(highest(usable, wish.session), Reason.SESSION)
+        if wish.prompt is None or self._by is not ReplicaChoice.PREFIX:
+            return None
+        by_address = {each.address: each for each in usable}
+        known, share = self._index.longest(wish.prompt, by_address)
+        if share >= LEAST_SHARE:
+            best = min((by_address[each] for each in known), key=lambda each: each.load(now))
+            return Choice(best, Reason.PREFIX)
+        return Choice(highest(usable, wish.prompt.home), Reason.NEW_PREFIX)
+
+
+def _usable(found: list[Upstream], now: float) -> list[Upstream]:
+    """Return those that no failure has ejected, or all: the last one is never ejected.
+
+    Where errors in answers alone would eject more than a share, the fault is not the replicas'.
+    """
+    reachable = [each for each in found if not each.is_broken(now)] or found
+    sound = [each for each in reachable if not each.is_erring(now)]
+    is_theirs = len(reachable) - len(sound) <= MOST_EJECTED * len(reachable)
+    return sound if sound and is_theirs else reachable

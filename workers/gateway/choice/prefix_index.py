@@ -1,0 +1,60 @@
+"""Which replicas were sent which beginnings of prompts lately, within a bound of memory."""
+
+from collections.abc import Collection, Sequence
+
+from workers.gateway.choice.prompts import Prompt
+
+MOST_BLOCKS = 50_000
+"""Some 10 MB."""
+MOST_REPLICAS = 8
+"""Of one block: as many know it as anybody asks."""
+_NOBODY: tuple[str, ...] = ()
+
+
+class PrefixIndex:
+    """By hash of a beginning: the addresses of replicas that hold it, the latest first.
+
+    In two generations: when the young one is full it becomes the old, and what was old and not
+    used since is forgotten. Who is in the young one has all its own beginnings there.
+    """
+
+    def __init__(self, most_blocks: int = MOST_BLOCKS) -> None:
+        self._most_young = most_blocks // 2
+        self._young: dict[int, tuple[str, ...]] = {}
+        self._old: dict[int, tuple[str, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)
+
+    def longest(self, prompt: Prompt, among: Collection[str]) -> tuple[tuple[str, ...], float]:
+        """Return which of these replicas hold most of the prompt, and what share of its letters."""
+        for depth in range(self._depth(prompt.blocks), 0, -1):
+            known = self._who_knows(prompt.blocks[depth - 1])
+            if found := tuple(each for each in known if each in among):
+                return found, prompt.ends[depth - 1] / (prompt.ends[-1] or 1)
+        return _NOBODY, 0.0
+
+    def remember(self, prompt: Prompt, address: str) -> None:
+        """Note that the replica has computed the prompt."""
+        young = self._young
+        for block in reversed(prompt.blocks):
+            if address in young.get(block, _NOBODY):
+                break  # and so of all before it
+            others = [each for each in self._who_knows(block) if each != address]
+            young[block] = (address, *others[: MOST_REPLICAS - 1])
+        if len(young) > self._most_young:
+            self._young, self._old = {}, young
+
+    def _who_knows(self, block: int) -> tuple[str, ...]:
+        return self._young.get(block) or self._old.get(block, _NOBODY)
+
+    def _depth(self, blocks: Sequence[int]) -> int:
+        """Return how many of the beginnings are known, by halving: one known has all before it."""
+        low, high = 0, len(blocks)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._who_knows(blocks[middle - 1]):
+                low = middle
+            else:
+                high = middle - 1
+        return low

@@ -1,0 +1,110 @@
+"""What a prompt begins with, as chained hashes: two that share one share all text up to there.
+
+Approximate on purpose: over text and not tokens, and of the first part of a prompt only.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+PROMPT_ROUTES = frozenset({
+    "/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses",
+})  # fmt: skip
+"""Routes whose engines keep what they have computed of a prompt."""
+LEAST_LETTERS = 512
+"""A shorter prompt is computed sooner than it is worth a choice."""
+BLOCK_LETTERS = 1024
+MOST_BLOCKS = 128
+_HEAD_LETTERS = 1024
+_compact = json.JSONEncoder(separators=(",", ":")).encode
+_BEFORE = ("system", "instructions", "tools", "functions")
+"""What chat templates put before the first message."""
+
+
+@dataclass(slots=True)
+class Prompt:
+    """The beginnings of a prompt, each by a hash of all its text."""
+
+    blocks: list[int]
+    """Of longer and longer beginnings: at each block of letters, and at the end of each message."""
+    ends: list[int]
+    """How many letters each holds."""
+    head: str
+    """What tells one conversation from another, before it grows."""
+
+    @property
+    def home(self) -> int:
+        """Return a number that every process has for this conversation."""
+        digest = blake2b(self.head.encode(errors="replace"), digest_size=8).digest()
+        return int.from_bytes(digest)
+
+
+def prompt_of(data: Mapping[str, object], tenant: str) -> Prompt | None:
+    """Return the beginnings of a body's prompt within what its tenant shares; None if it is short.
+
+    Hashes are this process's own; only `home` means the same in another.
+    """
+    before = [each for name in _BEFORE if name in data and (each := _text(data[name]))]
+    front = "\0".join((tenant, str(data.get("model")), *before))
+    messages = _messages(data)
+    blocks, ends = _chain(hash(front), sum(map(len, before)), messages)
+    if ends[-1] < LEAST_LETTERS:
+        return None
+    return Prompt(blocks, ends, _head(tenant, before, messages))
+
+
+def _messages(data: Mapping[str, object]) -> Sequence[object]:
+    said = data.get("messages") or data.get("prompt") or data.get("input")
+    if isinstance(said, list) and said and isinstance(said[0], dict):
+        return said
+    return [said] if said else []  # words, tokens, or several prompts
+
+
+def _chain(last: int, letters: int, messages: Sequence[object]) -> tuple[list[int], list[int]]:
+    # Of each message of each request: a call or an attribute more is a good part of the cost.
+    blocks, ends = [last], [letters]
+    for message in messages:
+        if type(message) is dict and len(message) == 2 and type(message.get("content")) is str:
+            role, text = message.get("role"), message["content"]  # nothing else, as of most
+        else:
+            role, text = _said(message)
+        if len(text) > BLOCK_LETTERS:
+            for at in range(0, len(text) - BLOCK_LETTERS, BLOCK_LETTERS):
+                last = hash((last, role, text[at : at + BLOCK_LETTERS]))
+                blocks.append(last)
+                ends.append(letters + at + BLOCK_LETTERS)
+            last = hash((last, role, text[at + BLOCK_LETTERS :]))
+        else:
+            last = hash((last, role, text))
+        letters += len(text)
+        blocks.append(last)
+        ends.append(letters)
+        if len(blocks) > MOST_BLOCKS:
+            break
+    return blocks[:MOST_BLOCKS], ends[:MOST_BLOCKS]
+
+
+def _said(message: object) -> tuple[object, str]:
+    """Return who says it and what."""
+    if not isinstance(message, dict):
+        return None, _text(message)
+    content = message.get("content")
+    if isinstance(content, str) and len(message) == 2:
+        return message.get("role"), content
+    return message.get("role"), _compact(message)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else _compact(value)
+
+
+def _head(tenant: str, before: Sequence[str], messages: Sequence[object]) -> str:
+    """Return the beginnings of what stands first, up to the first words of a user."""
+    found = [tenant, *(each[:_HEAD_LETTERS] for each in before)]
+    for message in messages:
+        role, text = _said(message)
+        found.append(text[:_HEAD_LETTERS])
+        if role in ("user", None):
+            break
+    return "\0".join(found)
