@@ -19,9 +19,11 @@ from workers.gateway.request_body import Prepared
 from workers.gateway.seams import Client, Ledger
 from workers.gateway.timeouts import lateness
 from workers.gateway.tracing import Trace
+from workers.gateway.turns.urgency import Urgency
 from workers.gateway.upstream import Upstream, UpstreamConnection
 from workers.gateway.usage_record import RecordState, usage_line
 
+_USUAL = 3
 RUNNING_RECORD_SECONDS = 1.0
 HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
 WAKING_STATUSES = frozenset({"SCALED_TO_ZERO", "WAKING_UP"})
@@ -29,7 +31,7 @@ WAKING_STATUSES = frozenset({"SCALED_TO_ZERO", "WAKING_UP"})
 
 
 @contains(
-    "start", "routes_changed", "tick", "cut_off", "client_left", "client_is_full",
+    "start", "routes_changed", "your_turn", "tick", "cut_off", "client_left", "client_is_full",
     "client_has_room", "connected", "connect_failed", "answer_begins", "answer_ends",
     "answer_failed",
 )  # fmt: skip
@@ -37,7 +39,8 @@ class Exchange:
     __slots__ = (
         "_client", "_client_is_full", "_clock", "_connection", "_connects", "_has_internal_error",
         "_held_until", "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply",
-        "_tried", "_upstream", "_was_unheard", "admission", "is_counted_by_key", "request",
+        "_tried", "_upstream", "_was_unheard", "admission", "deadline_at", "is_counted_by_key",
+        "reckoned_tokens", "request", "urgency",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +58,8 @@ class Exchange:
         self._ledger, self._client, self._meter, self._prepared = ledger, client, meter, prepared
         self.request, self.admission = request, admission
         self.is_counted_by_key = is_counted_by_key
+        self.deadline_at: float | None = None
+        self.reckoned_tokens, self.urgency = 0, Urgency(_USUAL)
         self._phase = Phase.WAITING
         self._reply: Reply | None = None
         self._upstream: Upstream | None = None
@@ -95,9 +100,17 @@ class Exchange:
         if self._phase is Phase.WAITING and self._connects is None:
             self._dispatch_anew()
 
+    def your_turn(self) -> None:
+        """Go on: a replica has room, and nobody is before it."""
+        if self._phase is Phase.WAITING and self._connects is None:
+            self._dispatch()
+
     def tick(self, now: float) -> None:
         """Once a second: write down that it runs, and end it when it takes too long."""
-        if self._is_held_too_long(now):
+        if self._is_past_deadline(now):
+            was_asked = self._phase is not Phase.WAITING
+            self._give_up("deadline", refusals.deadline_passed(was_asked=was_asked))
+        elif self._is_held_too_long(now):
             deployment = self.admission.deployment
             self._refuse(not_awake(deployment) if self._is_waking else no_replica(deployment))
         elif self._connection is not None and self._connection.is_dark:
@@ -248,6 +261,9 @@ class Exchange:
 
     def _dispatch(self) -> None:
         self._leave_upstream()
+        if self._is_past_deadline(self._clock.monotonic()):
+            self._refuse(refusals.deadline_passed(was_asked=False))
+            return
         if (choice := self._another()) is None:
             self._go_without()
             return
@@ -299,7 +315,12 @@ class Exchange:
                 self._dispatch()
 
     def _hold(self) -> None:
-        """Wait for new routes when a replica just went, or wakes; else say no at once."""
+        """Wait for a turn, or for new routes when a replica just went or wakes; else say no."""
+        if self._ledger.is_full(self, self._tried):
+            self._held_until = None
+            if (refusal := self._ledger.wait_for_turn(self)) is not None:
+                self._refuse(refusal)
+            return
         deployment, is_waking = self.admission.deployment, self._is_waking
         may_come = is_waking or deployment.status in HOLDING_STATUSES
         if not may_come and not self._ledger.may_come(deployment):
@@ -319,6 +340,9 @@ class Exchange:
         if is_waking:  # from when it came: however often routes change meanwhile
             return self._meter.started_at + bounds.wake_seconds
         return self._held_until or self._clock.monotonic() + bounds.hold_seconds
+
+    def _is_past_deadline(self, now: float) -> bool:
+        return self.deadline_at is not None and now >= self.deadline_at
 
     def _is_held_too_long(self, now: float) -> bool:
         """Whether nobody came in time; a suspect that lived lately may be late for being busy."""
@@ -354,7 +378,9 @@ class Exchange:
         return True
 
     def _overdue(self, now: float) -> str | None:
-        bounds, waits = self._ledger.bounds, self._phase is Phase.WAITING
+        bounds = self._ledger.bounds
+        is_connecting = self._connects is not None or self._held_until is not None
+        waits = self._phase is Phase.WAITING and is_connecting  # and not for its turn
         return lateness(bounds, self._meter, self._last_moved_at, waits=waits, now=now)
 
     def _give_up(self, reason: str, refusal: Refusal) -> None:
@@ -414,3 +440,4 @@ class Exchange:
         if self._upstream is not None:
             self._upstream.in_flight -= 1
             self._upstream = None
+            self._ledger.left(self.admission.deployment)

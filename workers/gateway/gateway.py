@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -30,15 +30,18 @@ from workers.gateway.meter import Meter
 from workers.gateway.metrics import Metrics
 from workers.gateway.quota_wait import QuotaWait
 from workers.gateway.recorder import Recorder
-from workers.gateway.refusals import Refusal, Refused, malformed
+from workers.gateway.refusals import Refusal, Refused, deployment_full, malformed
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import prepare
 from workers.gateway.routing import Action, Target, may_see, parse_target, require_open, resolve
 from workers.gateway.seams import Begun, Client, ClientSide
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import Deployment, Key, Snapshot
+from workers.gateway.snapshot import Deployment, Key, Replica, Snapshot
 from workers.gateway.suspects import Suspects
 from workers.gateway.tracing import Trace, Tracing
+from workers.gateway.turns.deadlines import deadline_in
+from workers.gateway.turns.turns import Turns
+from workers.gateway.turns.urgency import Urgency
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
 from workers.gateway.waiting_room import WaitingRoom
@@ -81,6 +84,7 @@ class Gateway:
         self.suspects = Suspects(self.try_again, clock=clock)
         self.load = Load(self.metrics, clock=clock)
         self._waiting = WaitingRoom(bounds)
+        self._turns = Turns(bounds, self.metrics, self._has_room)
         self.body_memory = BodyMemory(bounds.buffered_bytes)
         self._id_prefix = os.urandom(10).hex().encode()
         self._ids = count(1)
@@ -101,7 +105,7 @@ class Gateway:
 
     def try_again(self) -> None:
         """Look anew for a replica for every request that waits for one."""
-        for exchange in self._waiting.take_all():
+        for exchange in (*self._turns.take_all(), *self._waiting.take_all()):
             exchange.routes_changed()
 
     def sweep(self) -> None:
@@ -111,6 +115,7 @@ class Gateway:
             exchange.tick(now)
         for client in list(self.clients):
             client.tick(now)
+        self._turns.call_all()
         self._pool.sweep(now)
 
     def drain(self) -> None:
@@ -177,9 +182,18 @@ class Gateway:
             self._wake(client, request, admission.deployment, id)
             return None
         try:
-            entry = self.limits.enter(admission.key, now=self._clock.monotonic())
-        except Refused as refused:
-            self._refuse(client, request, refused.refusal, id)
+            counted = self._limits.enter(admission.key, now=self._clock.monotonic())
+            body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
+            prepared = prepare(body, admission.route, admission.deployment, admission.key)
+            deadline_at = deadline_in(request.named, self._clock)
+        except Exception as error:
+            if counted:
+                self._limits.leave(admission.key)
+            self.release(request)
+            if not isinstance(error, Refused):
+                raise
+            self.refused(error.refusal.status)
+            client.refuse(request, error.refusal, id)
             return None
         request.body.clear()
         deployment = admission.deployment
@@ -203,6 +217,9 @@ class Gateway:
             counted,
             self._clock,
         )
+        exchange.deadline_at = deadline_at
+        if deployment.backpressure is not None:
+            exchange.urgency = Urgency.of(request.named.get(b"priority"))
         self.exchanges.add(exchange)
         return exchange
 
@@ -220,11 +237,34 @@ class Gateway:
 
     def choose(self, exchange: Exchange, tried: set[str]) -> Choice | None:
         deployment = exchange.admission.deployment
-        replicas = deployment.replicas
-        if deployment.suspects:
-            replicas = (*replicas, *self.suspects.answering(deployment))
+        replicas = self._answering(deployment)
         wish = Wish() if len(replicas) < 2 else Wish(exchange.prompt, self._session(exchange))
-        return self._chooser.choose(replicas, tried, wish)
+        if (limit := deployment.backpressure) is None:
+            return self._chooser.choose(replicas, tried, wish)
+        if self._turns.is_behind_others(exchange):
+            return None
+        return self._chooser.choose(replicas, tried, wish, most_in_flight=limit.concurrency)
+
+    def is_full(self, exchange: Exchange, tried: set[str]) -> bool:
+        deployment = exchange.admission.deployment
+        if deployment.backpressure is None:
+            return False
+        return any(each.address not in tried for each in self._answering(deployment))
+
+    def wait_for_turn(self, exchange: Exchange) -> Refusal | None:
+        deployment = exchange.admission.deployment
+        counts = self.metrics.of(deployment.model_id, deployment.id)
+        limit = deployment.backpressure
+        carried = len(self._answering(deployment)) * (1 if limit is None else limit.concurrency)
+        pause = counts.seconds_until_room(self._turns.waiting(deployment.id) + 1, carried)
+        if limit is not None and limit.rejects:
+            return deployment_full(deployment, limit.concurrency, pause)
+        exchange.reckoned_tokens = counts.tokens.reckon(exchange.request_bytes)
+        return self._turns.add(exchange, retry_after_seconds=pause)
+
+    def left(self, deployment: Deployment) -> None:
+        if len(self._turns):
+            self._turns.call(deployment)
 
     def took(self, exchange: Exchange, choice: Choice) -> None:
         self._chooser.took(choice, exchange.prompt)
@@ -259,72 +299,28 @@ class Gateway:
             return
         self.exchanges.discard(exchange)
         self._waiting.discard(exchange)
+        self._turns.discard(exchange)
         self.release(exchange.request)
+        tokens = 0 if used is None else used.prompt + used.completion
+        if tokens and len(self._turns):
+            more = tokens - exchange.reckoned_tokens
+            admission = exchange.admission
+            self._turns.charge(admission.deployment.id, admission.key.id, more)
         if exchange.is_counted_by_key:
-            tokens = 0 if used is None else used.prompt + used.completion
-            self.limits.leave(exchange.admission.key, tokens=tokens)
+            self._limits.leave(exchange.admission.key, tokens=tokens)
 
     # Steps.
 
-    def _wait_for_quota(self, wait: QuotaWait) -> QuotaWait:
-        self._quota_waits.add(wait)
-        self.limits.wait(wait.admission.key, wait)
-        return wait
+    def _answering(self, deployment: Deployment) -> Sequence[Replica]:
+        if not deployment.suspects:
+            return deployment.replicas
+        return (*deployment.replicas, *self.suspects.answering(deployment))
 
-    def _decided(self, wait: QuotaWait, refusal: Refusal | None) -> None:
-        self._quota_waits.discard(wait)
-        if wait.has_left:
-            self.release(wait.request)
-            if refusal is None:
-                self.limits.leave(wait.admission.key)
-        elif refusal is not None:
-            self._refuse(wait.client, wait.request, refusal, wait.id)
-        else:
-            asked = (wait.client, wait.request, wait.admission, wait.id)
-            wait.client.goes_on(wait.request, lambda: self._begin_counted(*asked, True))
-
-    def _refuse(self, client: Client, request: Request, refusal: Refusal, id: bytes) -> None:
-        self.release(request)
-        self.refused(refusal.status)
-        client.refuse(request, refusal, id)
-
-    def _begin_counted(
-        self, client: Client, request: Request, admission: Admission, id: bytes, counted: bool
-    ) -> Exchange | None:
-        try:
-            body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
-            prepared = prepare(body, admission.route, admission.deployment, admission.key)
-        except Exception as error:
-            if counted:
-                self.limits.leave(admission.key)
-            if not isinstance(error, Refused):
-                self.release(request)
-                raise
-            self._refuse(client, request, error.refusal, id)
-            return None
-        request.body.clear()
-        deployment = admission.deployment
-        meter = Meter(
-            self.metrics.of(deployment.model_id, deployment.id),
-            id,
-            request.body_bytes,
-            prepared.stream,
-            self._clock,
-        )
-        if self.tracing is not None:
-            meter.trace = self.tracing.begin(request)
-        exchange = Exchange(
-            self,
-            client,
-            request,
-            prepared,
-            meter,
-            admission,
-            counted,
-            self._clock,
-        )
-        self.exchanges.add(exchange)
-        return exchange
+    def _has_room(self, deployment: Deployment) -> bool:
+        if (limit := deployment.backpressure) is None:
+            return True
+        found = map(self._pool.of, self._answering(deployment))
+        return any(each.in_flight < limit.concurrency for each in found)
 
     def _admission(self, request: Request) -> Admission:
         snapshot = self._known_routes()

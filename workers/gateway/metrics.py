@@ -14,6 +14,9 @@ from controlplane.domain.wire.exposition import (
 
 DURATION_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1200)
 STATUS_CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
+_BYTES_A_TOKEN, _ANSWER_TOKENS = 4, 256
+"""Reckoned with until a request has told its own."""
+_LONGEST_PAUSE_SECONDS = 60
 LABELS = ("model_id", "deployment_id")
 
 
@@ -44,16 +47,23 @@ class Histogram:
 class TokensPerByte:
     """What finished requests had, by which those in flight are estimated."""
 
-    __slots__ = ("completion", "prompt", "request_bytes", "response_bytes")
+    __slots__ = ("answers", "completion", "prompt", "request_bytes", "response_bytes")
 
     def __init__(self) -> None:
         self.prompt = self.completion = self.request_bytes = self.response_bytes = 0
+        self.answers = 0
 
     def learn(self, prompt: int, completion: int, request_bytes: int, response_bytes: int) -> None:
+        self.answers += 1
         self.prompt += prompt
         self.completion += completion
         self.request_bytes += request_bytes
         self.response_bytes += response_bytes
+
+    def reckon(self, request_bytes: int) -> int:
+        """Return the tokens that a request may use which is about to be sent."""
+        read = self.estimate(request_bytes, 0) or request_bytes / _BYTES_A_TOKEN
+        return round(read) + (self.completion // self.answers if self.answers else _ANSWER_TOKENS)
 
     def estimate(self, request_bytes: int, response_bytes: int) -> float:
         """Return the tokens of so many bytes; none before a request has told its own."""
@@ -66,7 +76,7 @@ class TokensPerByte:
 class DeploymentCounts:
     __slots__ = (
         "_moved_at", "_seconds", "_sizing", "by_status_class", "choices", "duration", "first_byte",
-        "in_flight", "tokens", "upstream_errors",
+        "in_flight", "tokens", "upstream_errors", "waiting",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -78,6 +88,8 @@ class DeploymentCounts:
         self.duration = Histogram()
         self.first_byte = Histogram()
         self.in_flight = 0
+        self.waiting = 0
+        """Of those in flight, those that wait for their turn."""
         self.upstream_errors: dict[str, int] = {}
         self.choices: dict[str, int] = {}
         """How often a replica was chosen, by why."""
@@ -98,6 +110,12 @@ class DeploymentCounts:
     def in_flight_seconds_until(self, now: float) -> float:
         """Return for how long requests that size it were in flight, all of them added up."""
         return self._seconds + self._sizing * (now - self._moved_at)
+
+    def seconds_until_room(self, before: int, carried: int) -> int:
+        """Return when so many may have had their turn, at the pace of those that ended."""
+        ended = sum(self.by_status_class)
+        each = self.duration.total / ended if ended else 1.0
+        return max(1, min(_LONGEST_PAUSE_SECONDS, round(each * before / max(1, carried))))
 
     def chosen(self, reason: str) -> None:
         self.choices[reason] = self.choices.get(reason, 0) + 1
@@ -192,6 +210,10 @@ def _add_requests(page: Page, named: _Named) -> None:
     ])  # fmt: skip
     page.add(running, "gauge", "Requests running.", [
         sample(running, labels, counts.in_flight) for labels, counts in named
+    ])  # fmt: skip
+    waiting = "gateway_requests_waiting"
+    page.add(waiting, "gauge", "Requests that wait for their turn.", [
+        sample(waiting, labels, counts.waiting) for labels, counts in named
     ])  # fmt: skip
     page.add(failed, "counter", "Failures of engines.", [
         sample(failed, f"{labels},{labels_text(['reason'], [reason])}", count)

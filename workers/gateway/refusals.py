@@ -111,6 +111,34 @@ def waiting_room_full(deployment: Deployment, what: str) -> Refusal:
     )
 
 
+def queue_full(deployment: Deployment, what: str, retry_after_seconds: int) -> Refusal:
+    """Return that no more requests may wait until a replica has room."""
+    return rate_limited(
+        f"All replicas of deployment `{deployment.id}` are busy, and {what} wait already. "
+        f"Send the request again in {retry_after_seconds} s.",
+        retry_after_seconds=retry_after_seconds,
+    )
+
+
+def deployment_full(deployment: Deployment, most: int, retry_after_seconds: int) -> Refusal:
+    """Return that the deployment takes no more requests than its replicas carry."""
+    return rate_limited(
+        f"Every replica of deployment `{deployment.id}` has the {most} requests that it carries at "
+        "a time, and the deployment rejects what is more (`REJECT_ON_FULL`). Send the request "
+        f"again in {retry_after_seconds} s.",
+        retry_after_seconds=retry_after_seconds,
+    )
+
+
+def deadline_passed(*, was_asked: bool) -> Refusal:
+    """Return that the time is over which the client has set."""
+    where = "was being answered" if was_asked else "waited, and no engine had seen it"
+    return timed_out(
+        "The deadline that the client set (`request-timeout-ms` or `request-deadline-ms`) passed "
+        f"while the request {where}."
+    )
+
+
 _NOT_READY = {
     "SCALED_TO_ZERO": ("is scaled to zero: no replica runs", 30),
     "WAKING_UP": ("is waking up", 5),

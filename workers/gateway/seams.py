@@ -67,6 +67,15 @@ class Ledger(Protocol):
     def no_room_to_wait(self, exchange: "Exchange") -> Refusal | None:
         """Return why a request cannot wait for a replica that wakes, or None."""
 
+    def is_full(self, exchange: "Exchange", tried: set[str]) -> bool:
+        """Return whether replicas would answer that have as much as they may have."""
+
+    def wait_for_turn(self, exchange: "Exchange") -> Refusal | None:
+        """Let it wait until it is called; return why it cannot, or None."""
+
+    def left(self, deployment: Deployment) -> None:
+        """A replica of the deployment has room for another request."""
+
     def wait_for_routes(self, exchange: "Exchange") -> None: ...
 
     def record(self, line: bytes) -> None: ...

@@ -47,6 +47,15 @@ class Suspect:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Backpressure:
+    """How many requests a replica carries at a time, and what becomes of those beyond."""
+
+    concurrency: int
+    rejects: bool
+    """Else they wait for their turn."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Deployment:
     id: str
     model_id: str
@@ -68,6 +77,8 @@ class Deployment:
     """The engine's own paths that clients may call, with the methods for each."""
     extra_routes: frozenset[str]
     """Those of them that the config opens: what they use is not metered."""
+    backpressure: Backpressure | None
+    """None where a replica is sent whatever comes."""
     replicas: tuple[Replica, ...]
     suspects: tuple[Suspect, ...]
 
@@ -192,6 +203,7 @@ def read_deployment(
         has_own_words=bool(row.get("has_own_words")),
         routes={**table, **dict.fromkeys(extra, _ANY)} if extra else table,
         extra_routes=extra,
+        backpressure=_backpressure(row.get("backpressure")),
         replicas=replicas,
         suspects=tuple(read_suspect(each["id"], id, each) for each in row.get("suspects") or ()),
     )
@@ -237,6 +249,14 @@ def read_key(row: Mapping[str, Any]) -> Key:
         tokens_per_minute=limits.get("tokens_per_minute"),
         spent_until=limits.get("spent_until"),
         traffic_mark=row.get("traffic_mark") or "",
+    )
+
+
+def _backpressure(row: Mapping[str, Any] | None) -> Backpressure | None:
+    if row is None:
+        return None
+    return Backpressure(
+        concurrency=max(1, int(row["concurrency"])), rejects=row["policy"] == "REJECT_ON_FULL"
     )
 
 
