@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from apps.accounts.models import User
 from apps.accounts.pages import person
 from apps.configs.editor import Draft
-from apps.configs.fit_matrix import cell_patch
+from apps.configs.fit_cells import cell_patch
 from apps.configs.form_values import apply_changes, model_name_in
 from apps.configs.models import Config, Revision
 from apps.configs.selectors import device_offers, revision_get, revision_last

@@ -1,27 +1,33 @@
-"""GPU kinds x precision x number of GPUs for one draft, and what a taken cell changes in it."""
+"""GPU kinds x precision x number of GPUs for one draft: what each brings and what it costs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from apps.accounts.models import Team
-from apps.configs.form_values import stack_of, value_at
+from apps.configs.fit_cells import cell_name, cell_patch
+from apps.configs.fit_choices import Choice, Prices
+from apps.configs.form_values import value_at
 from apps.configs.selectors import HostOffers, facts_known, offers_of_hosts
+from apps.configs.services.examination import known_for
+from apps.fleet.selectors import prices_now
 from controlplane.domain.facts.gpus import CPU, GPUS
-from controlplane.domain.facts.quantization import TRIED, quantizes
+from controlplane.domain.facts.quantization import NO_QUANT, TRIED
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
-from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.rules.choice_errors import choice_errors
 from controlplane.domain.runtimes.serving_memory import memory_by_choice
-from controlplane.domain.spec import Spec
+from controlplane.domain.spec import ParseResult, Spec
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One kind of GPU in one precision: the numbers of GPUs that hold it, or why none does."""
+    """One kind of GPU in one precision: what can be taken, the best first, or why nothing can."""
 
     precision: str
-    rows: Sequence[FitRow]
+    choices: Sequence[Choice]
     reason: str = ""
+    is_present: bool = False
+    """Whether it is what the draft says now, held or not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +40,19 @@ class KindLine:
     cells: Sequence[Cell]
 
     @property
+    def choices(self) -> Sequence[Choice]:
+        return [choice for cell in self.cells for choice in cell.choices]
+
+    @property
     def holds_it(self) -> bool:
-        return any(cell.rows for cell in self.cells)
+        return bool(self.choices)
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """The kind with the cheapest token first, those that hold nothing last."""
+        costs = [each.cost for each in self.choices if each.cost is not None]
+        relative = min((each.row.relative_cost for each in self.choices), default=0.0)
+        return not self.holds_it, not costs, min(costs, default=relative), self.memory_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +62,39 @@ class Matrix:
     waits: str = ""
     precisions: Sequence[str] = TRIED
     lines: Sequence[KindLine] = ()
+    prices: Prices = field(default_factory=Prices)
+    only_owned: bool = False
+    """Whether kinds that no host has are left out of sight."""
+
+    @property
+    def sequence_tokens(self) -> int | None:
+        """The length of the requests that are counted; None for an encoder."""
+        plans = [each.row.plan for line in self.lines for each in line.choices if each.row.plan]
+        return None if not plans or plans[0].is_encoder else plans[0].sequence_tokens
+
+    @property
+    def what(self) -> str:
+        """What speeds and costs are told of."""
+        return "tokens" if self.sequence_tokens else "texts"
+
+    @property
+    def has_costs(self) -> bool:
+        return any(each.price for line in self.lines for each in line.choices)
+
+    @property
+    def owns_some(self) -> bool:
+        """Whether the filter would leave some kinds and hide others."""
+        return len({line.owned for line in self.lines}) > 1
 
 
-def matrix_of(*, team: Team, spec: Spec | None, might_get: bool) -> Matrix:
-    """Return where the draft fits: on the GPUs that are there, or on every kind."""
+def matrix_of(
+    *, team: Team, parsed: ParseResult, might_get: bool, only_owned: bool = False
+) -> Matrix:
+    """Return where the draft fits: on the GPUs that are there, or on every kind.
+
+    Whatever the checks would block is not among it.
+    """
+    spec = parsed.spec
     if spec is None:
         return Matrix(waits="The checks name what has to be mended first.")
     facts = facts_known(team=team, checkpoint=spec.checkpoint)
@@ -60,33 +106,31 @@ def matrix_of(*, team: Team, spec: Spec | None, might_get: bool) -> Matrix:
         started=lambda kind: hosts.runtimes(kind=kind, pool=spec.pool),
         ran=lambda kind: hosts.versions(kind=kind, pool=spec.pool),
     )  # fmt: skip
-    offers = _offers(hosts, might_get)
-    rows = fit(facts, offers, spec=spec, runtime=memory_of, with_refused=True)
-    return Matrix(precisions=_precisions(rows), lines=tuple(_lines(rows)))
+    rows = fit(facts, _offers(hosts, might_get), spec=spec, runtime=memory_of, with_refused=True)
+    prices = Prices(own={kind: float(each.per_hour) for kind, each in prices_now().items()})
+    data = parsed.data or {}
+    lines = _lines(rows, data, prices, _refused(team, data, spec, rows, might_get))
+    return Matrix(
+        precisions=_precisions(rows),
+        lines=tuple(sorted(lines, key=lambda line: line.rank)),
+        prices=prices,
+        only_owned=only_owned,
+    )
 
 
-def cell_patch(data: Mapping[str, Any], taken: str) -> Mapping[str, Any]:
-    """Return what taking a cell changes; nothing where it is no cell."""
-    kind, precision, tensor, pipeline = [*taken.split(), "", "", "", ""][:4]
-    counts = tensor.isdecimal() and pipeline.isdecimal() and len(tensor + pipeline) <= 4
-    if kind not in GPUS or precision not in TRIED or not counts:
-        return {}
-    devices = int(tensor) * int(pipeline)
-    patch: dict[str, Any] = {
-        "resources.accelerator": kind if devices == 1 else f"{kind}:{devices}",
-        "trt_llm.build.quantization_type": precision if quantizes(precision) else None,
+def _refused(
+    team: Team, data: Mapping[str, Any], spec: Spec, rows: Sequence[FitRow], might_get: bool
+) -> Mapping[str, str]:
+    """Return name of a cell -> what the checks would say against it."""
+    held = [row for row in rows if row.fits]
+    patches = [cell_patch(data, cell_name(row)) for row in held]
+    known = known_for(team=team, spec=spec, might_get=might_get)
+    errors = choice_errors(data, patches, known)
+    return {
+        cell_name(row): " ".join(f"{code}: {said}" for code, said in found.items())
+        for row, found in zip(held, errors, strict=True)
+        if found
     }
-    if stack_of(data) == "v2":
-        patch["trt_llm.runtime.tensor_parallel_size"] = int(tensor) if int(tensor) > 1 else None
-    else:
-        patch["trt_llm.build.tensor_parallel_count"] = int(tensor) if int(tensor) > 1 else None
-        patch["trt_llm.build.pipeline_parallel_count"] = (
-            int(pipeline) if int(pipeline) > 1 else None
-        )
-    named = RUNTIMES.get(str(value_at(data, "enginehouse.runtime")))
-    if named is not None and not named.needs_gpu:
-        patch["enginehouse.runtime"] = None
-    return {path: value for path, value in patch.items() if value != value_at(data, path)}
 
 
 def _offers(hosts: HostOffers, might_get: bool) -> Sequence[GpuOffer]:
@@ -104,24 +148,48 @@ def _precisions(rows: Sequence[FitRow]) -> Sequence[str]:
     return [name for name in TRIED if name in tried]
 
 
-def _lines(rows: Sequence[FitRow]) -> Iterator[KindLine]:
-    offers = {row.offer.kind: row.offer for row in rows}
-    by_size = sorted(offers.values(), key=lambda each: (not each.owned, each.memory_bytes))
-    for offer in by_size:
+def _lines(
+    rows: Sequence[FitRow], data: Mapping[str, Any], prices: Prices, refused: Mapping[str, str]
+) -> Iterator[KindLine]:
+    for offer in {row.offer.kind: row.offer for row in rows}.values():
+        of_kind = [row for row in rows if row.offer == offer]
         yield KindLine(
             kind=offer.kind,
             owned=offer.owned,
             memory_bytes=offer.memory_bytes,
             cells=[
-                _cell([row for row in rows if row.offer == offer], name)
+                _cell([row for row in of_kind if row.quantization_type == name], name, data,
+                      prices, refused)
                 for name in _precisions(rows)
             ],
+        )  # fmt: skip
+
+
+def _cell(
+    rows: Sequence[FitRow], precision: str, data: Mapping[str, Any], prices: Prices,
+    refused: Mapping[str, str],
+) -> Cell:  # fmt: skip
+    choices = [
+        Choice(
+            row=row,
+            cost=prices.per_million(row),
+            unit=prices.unit,
+            is_present=not cell_patch(data, cell_name(row)),
         )
+        for row in rows
+        if row.fits and cell_name(row) not in refused
+    ]
+    widest = max(rows, key=lambda row: row.devices, default=None)
+    reasons = (refused.get(cell_name(widest)) or "; ".join(widest.reasons)) if widest else ""
+    return Cell(
+        precision=precision,
+        choices=sorted(choices, key=lambda each: each.rank),
+        reason="" if choices else reasons,
+        is_present=any((row.offer.kind, precision) == _present(data) for row in rows),
+    )
 
 
-def _cell(rows: Sequence[FitRow], precision: str) -> Cell:
-    here = [row for row in rows if row.quantization_type == precision]
-    held = sorted((row for row in here if row.fits), key=lambda row: row.devices)
-    widest = max(here, key=lambda row: row.devices, default=None)
-    reason = "; ".join(widest.reasons) if widest and not held else ""
-    return Cell(precision=precision, rows=held, reason=reason)
+def _present(data: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the kind of GPU and the precision that the draft names."""
+    kind = str(value_at(data, "resources.accelerator") or "").partition(":")[0]
+    return kind, str(value_at(data, "trt_llm.build.quantization_type") or NO_QUANT)

@@ -84,7 +84,12 @@ def fit(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
     team = person(request).team
     config = config_get(team=team, config_id=config_id) if config_id else None
     posted = posted_draft(request, config)
-    matrix = matrix_of(team=team, spec=posted.parsed.spec, might_get=bool(posted.might_get))
+    matrix = matrix_of(
+        team=team,
+        parsed=posted.parsed,
+        might_get=bool(posted.might_get),
+        only_owned=request.POST.get("only_owned") == "on",
+    )
     return part_answer(request, "configs/_fit.html", _addresses(config) | {"matrix": matrix})
 
 

@@ -19,7 +19,7 @@ from controlplane.domain.failures import Failure, fields
 from controlplane.domain.failures.registry import any_source
 from controlplane.domain.rules.context import Known, every_kind
 from controlplane.domain.rules.examine import Examination, examine_with_fixes
-from controlplane.domain.rules.trials import MOST_TRIED
+from controlplane.domain.rules.trials import MOST_TRIED, KnownFor
 from controlplane.domain.runtimes.choice import kind_of
 from controlplane.domain.spec import ParseResult, Spec, parse_text
 from controlplane.domain.spec.choices import CheckpointSource
@@ -62,6 +62,11 @@ def revision_examine(*, revision: Revision) -> Examination:
 def known_of(*, team: Team, spec: Spec | None) -> Known:
     """Return the facts that the checks of a spec need, as far as they have arrived."""
     return _Facts(team=team, spec=spec).of(spec) if spec else Known()
+
+
+def known_for(*, team: Team, spec: Spec | None, might_get: bool) -> KnownFor:
+    """Return what says of each change of a spec what the checks know of it."""
+    return _Facts(team=team, spec=spec, might_get=might_get).of
 
 
 @dataclass(kw_only=True)

@@ -17,6 +17,7 @@ from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.sizing import DEVICE_COUNTS, DEVICES_PER_HOST, divides
+from controlplane.domain.memory.speed import Range
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import BaseModelKind
 
@@ -60,27 +61,54 @@ class FitRow:
         return self.plan is not None and self.plan.verdict != "does_not_fit"
 
     @property
-    def tokens_per_second(self) -> float | None:
-        """Midpoint of the range, of all requests that run together."""
-        if self.plan is None or self.plan.speed is None:
+    def is_emulated(self) -> bool:
+        """Whether the GPU computes such weights in 16 bits: memory saved, no arithmetic."""
+        return is_emulated(self.quantization_type, PLANNABLE_GPUS[self.offer.kind])
+
+    @property
+    def together(self) -> int:
+        """Requests at once that the throughput of a generator is stated for."""
+        if self.plan is None:
+            return 1
+        return max(1, min(self.plan.batch_size, self.plan.requests_at_4096, _MOST_TOGETHER))
+
+    @property
+    def throughput(self) -> Range | None:
+        """Tokens a second of all requests that run together; of an encoder, texts."""
+        if self.plan is None:
             return None
-        together = max(1, min(self.plan.batch_size, self.plan.requests_at_4096, _MOST_TOGETHER))
-        found = self.plan.speed.tokens_per_second(together)
-        return (found.low + found.high) / 2
+        if self.plan.encoder_speed is not None:
+            return self.plan.encoder_speed.texts_per_second()
+        return self.plan.speed.tokens_per_second(self.together) if self.plan.speed else None
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Midpoint of the range, of all requests that run together; None of an encoder."""
+        return None if self.plan is None or self.plan.is_encoder else self._middle
 
     @property
     def usd_per_million_tokens(self) -> float | None:
         """At the hosted product's price of the GPUs; None where that is not known."""
         price = PLANNABLE_GPUS[self.offer.kind].usd_per_minute
-        speed = self.tokens_per_second
-        return None if not price or not speed else price * self.devices / 60 / speed * 1e6
+        return None if self.tokens_per_second is None else self.per_million((price or 0) * 60)
 
     @property
     def relative_cost(self) -> float:
-        """Price of a token; a kind without a price counts by its bandwidth, as others cost."""
-        gpu, speed = PLANNABLE_GPUS[self.offer.kind], self.tokens_per_second
+        """Price of a token or text; a kind without a price counts by its bandwidth, as others
+        cost."""
+        gpu, speed = PLANNABLE_GPUS[self.offer.kind], self._middle
         price = gpu.usd_per_minute or (gpu.bytes_per_second or 0.0) * _USD_PER_BYTE_A_MINUTE
         return price * self.devices / speed if speed else float("inf")
+
+    def per_million(self, price_per_hour: float) -> float | None:
+        """Return what a million tokens, or texts, cost at that price of one GPU."""
+        speed = self._middle
+        return price_per_hour * self.devices / 3600 / speed * 1e6 or None if speed else None
+
+    @property
+    def _middle(self) -> float | None:
+        found = self.throughput
+        return (found.low + found.high) / 2 if found else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable form that commands and pages show."""

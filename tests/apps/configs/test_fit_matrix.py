@@ -1,18 +1,25 @@
 """Where a draft fits, what a taken cell changes, and what may be planned without owning it."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from apps.configs.fit_matrix import cell_patch, matrix_of
+from apps.configs.fit_cells import cell_name, cell_patch
+from apps.configs.fit_choices import Choice, Prices
+from apps.configs.fit_matrix import KindLine, matrix_of
+from apps.fleet.services.prices import price_set
 from controlplane import clock
+from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.gpus import GPUS
 from controlplane.domain.memory import every_offer, fit
 from controlplane.domain.rules import examples
+from controlplane.domain.rules.choice_errors import choice_errors
 from controlplane.domain.rules.context import Known, every_kind
 from controlplane.domain.rules.examine import examine
 from controlplane.domain.rules.examples import LLAMA_70B
@@ -23,6 +30,8 @@ from controlplane.domain.spec import Spec, parse_mapping, parse_text
 from controlplane.domain.spec.edit import edit_yaml
 from controlplane.domain.spec.patch import patched
 from tests.apps.pages import signed_in
+from tests.domain.cases import as_config_yaml
+from tests.domain.rules.test_public_configs import SHAPES, WITH_SHAPES
 from tests.factories import Cast, make_cast, make_checkpoint_record, make_device, make_node
 from tests.folded import folded
 from tests.in_turn import each_in_turn
@@ -41,7 +50,7 @@ trt_llm:
     quantization_type: fp8
     tensor_parallel_count: 4
 """
-SPEC = parse_text(TEXT).spec
+PARSED = parse_text(TEXT)
 
 
 def cast_with_facts() -> Cast:
@@ -55,28 +64,67 @@ def cast_with_facts() -> Cast:
 
 def test_every_kind_of_gpu_opens_where_none_is_owned() -> None:
     cast = cast_with_facts()
-    lines = matrix_of(team=cast.team, spec=SPEC, might_get=True).lines
+    lines = matrix_of(team=cast.team, parsed=PARSED, might_get=True).lines
     held = {line.kind for line in lines if line.holds_it}
     assert {"H100", "H200", "B200", "L40S"} <= held
     assert not any(line.owned for line in lines)
-    assert matrix_of(team=cast.team, spec=SPEC, might_get=False).lines == ()
+    assert matrix_of(team=cast.team, parsed=PARSED, might_get=False).lines == ()
 
 
-def test_owned_devices_come_first_and_count_as_many_as_there_are() -> None:
+def test_owned_devices_count_as_many_as_there_are_and_can_be_looked_at_alone() -> None:
     cast = cast_with_facts()
-    node = make_node()
+    node = make_node(runtimes=["vllm"])
     for index in range(2):
         make_device(node=node, kind="H100", index=index, uuid=f"GPU-{index}", memory_bytes=80 * GIB)
-    first = matrix_of(team=cast.team, spec=SPEC, might_get=True).lines[0]
-    assert (first.kind, first.owned) == ("H100", True)
-    assert {row.devices for cell in first.cells for row in cell.rows} <= {1, 2}
+    matrix = matrix_of(team=cast.team, parsed=PARSED, might_get=True)
+    h100 = line_of("H100", matrix.lines)
+    assert h100.owned
+    assert {choice.row.devices for choice in h100.choices} == {1, 2}
+    assert matrix.owns_some
+    posted = {"text": TEXT, "might_get": "on", "only_owned": "on"}
+    page = folded(signed_in(cast.owner).post("/configs/new/fit/", posted).content.decode())
+    assert re.search(r'id="only-owned"[^>]* checked', page)
+    assert page.count('class=" owned"') == 1
 
 
 def test_a_cell_that_holds_nothing_says_why() -> None:
     cast = cast_with_facts()
-    lines = matrix_of(team=cast.team, spec=SPEC, might_get=True).lines
+    lines = matrix_of(team=cast.team, parsed=PARSED, might_get=True).lines
     t4 = next(line for line in lines if line.kind == "T4")
-    assert all(cell.reason for cell in t4.cells if not cell.rows)
+    assert all(cell.reason for cell in t4.cells if not cell.choices)
+
+
+def test_a_cell_says_how_many_requests_how_fast_and_what_a_million_tokens_cost() -> None:
+    cast = cast_with_facts()
+    matrix = matrix_of(team=cast.team, parsed=PARSED, might_get=True)
+    h100 = line_of("H100", matrix.lines)
+    present = [choice for choice in h100.choices if choice.is_present]
+    assert [choice.name for choice in present] == ["H100 fp8 4 1"]
+    row = present[0].row
+    assert row.plan is not None
+    assert row.plan.speed is not None
+    assert present[0].requests == f"{row.plan.full_length_requests} requests"
+    assert re.fullmatch(r"[\d\u2009]+\u2013[\d\u2009]+ tokens/s", present[0].speed)
+    assert present[0].price == f"${row.usd_per_million_tokens:.2f}"
+    assert [cell.precision for cell in h100.cells if cell.is_present] == ["fp8"]
+    assert matrix.sequence_tokens == 8192
+
+
+def test_kinds_stand_by_the_cost_of_a_token_at_the_prices_that_an_admin_set() -> None:
+    cast = cast_with_facts()
+    listed = matrix_of(team=cast.team, parsed=PARSED, might_get=True)
+    held = [line.rank for line in listed.lines if line.holds_it]
+    assert held == sorted(held)
+    for kind, price in (("B200", "0.5"), ("H100", "90")):
+        price_set(kind=kind, per_hour=Decimal(price), user=None)
+    priced = matrix_of(team=cast.team, parsed=PARSED, might_get=True)
+    assert [line.kind for line in priced.lines][:2] == ["B200", "H100"]
+    assert line_of("L40S", priced.lines).choices[0].price == ""
+    assert not line_of("B200", priced.lines).choices[0].price.startswith("$")
+
+
+def line_of(kind: str, lines: Sequence[KindLine]) -> KindLine:
+    return next(line for line in lines if line.kind == kind)
 
 
 def test_a_taken_cell_changes_only_what_it_says() -> None:
@@ -241,6 +289,57 @@ def test_what_the_matrix_does_not_hold_the_checks_do_not_pass_in_silence(
         told |= {each.code for each in findings if each.code == "EH512"}
         holds = any(row.quantization_type == "no_quant" for row in rows)
         assert holds == (not told), (offer.kind, told)
+
+
+PUBLIC = [case for case in WITH_SHAPES if case["truss_0_18_36"] == "valid"][::4]
+
+
+@pytest.mark.parametrize("case", PUBLIC, ids=lambda case: case["id"])
+def test_no_cell_offers_a_public_config_what_a_check_then_blocks(case: dict[str, Any]) -> None:
+    data = as_config_yaml(case["facts"])
+    facts = checkpoints.read(SHAPES[case["facts"]["model_repo"]], has_chat_template=True)
+    known = Known(
+        checkpoint=facts, secret_names=frozenset(data["secrets"]),
+        devices=every_kind(cpu_memory_bytes=0),
+    )  # fmt: skip
+    spec = parse_mapping(data).spec
+    assert spec is not None
+    offers = [offer for offer in every_offer() if offer.kind in ("H100", "L40S")]
+    rows = fit(facts, offers, spec=spec, runtime=memory_by_choice(spec, facts))
+    patches = [cell_patch(data, cell_name(row)) for row in rows]
+    found = choice_errors(data, patches, lambda _: known)
+    offered = [patch for patch, errors in zip(patches, found, strict=True) if not errors]
+    before = errors_of(data, known)
+    assert offered
+    assert all(errors_of(patched(data, patch), known) <= before for patch in offered)
+
+
+def test_stages_beside_drafts_are_refused_by_the_checks_and_so_by_the_matrix() -> None:
+    drafts = {"speculative_decoding_mode": "LOOKAHEAD_DECODING", "lookahead_windows_size": 3,
+              "lookahead_ngram_size": 8, "lookahead_verification_set_size": 3}  # fmt: skip
+    data, _ = drafted(examples.LLAMA_8B, "vllm")
+    data = patched(data, {"trt_llm.build.speculator": drafts})
+    known = Known(checkpoint=examples.LLAMA_8B, secret_names=frozenset(),
+                  devices=every_kind(cpu_memory_bytes=GIB))  # fmt: skip
+    cells = ("L40S no_quant 4 1", "L40S no_quant 4 2")
+    found = choice_errors(data, [cell_patch(data, each) for each in cells], lambda _: known)
+    assert [set(each) for each in found] == [set(), {"EH310"}]
+
+
+def errors_of(data: Mapping[str, Any], known: Known) -> set[str]:
+    findings = examine(parse_mapping(data), known).report.findings
+    return {each.code for each in findings if each.severity is Severity.ERROR}
+
+
+def test_an_encoder_has_texts_a_second_and_no_requests() -> None:
+    _, spec = drafted(examples.BERT, "auto")
+    h100 = [each for each in every_offer() if each.kind == "H100"]
+    row = fit(examples.BERT, h100, spec=spec, runtime=memory_by_choice(spec, examples.BERT))[0]
+    choice = Choice(row=row, cost=Prices().per_million(row), unit="$", is_present=False)
+    assert choice.requests == ""
+    assert choice.speed.endswith(" texts/s")
+    assert choice.price.startswith("$")
+    assert row.to_json()["tokens_per_second"] is None
 
 
 def test_an_a100_is_offered_fp8_where_its_hosts_run_a_version_that_expands_it() -> None:
