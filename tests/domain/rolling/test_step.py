@@ -123,6 +123,8 @@ def test_a_roll_that_is_cancelled_goes_back_the_way_it_came() -> None:
         world.replicas_follow()
         world.gateways_follow()
     world.roll = returning(world.roll)
+    world.current -= 1
+    assert world.step().code == StepCode.WAITS_FOR_REPLICAS
     world.runs_to_the_end()
     assert (world.shares, world.outcome) == ([0, 25, 50, 25, 0], Outcome.RETURNED)
     assert world.current_wanted == 4
@@ -201,7 +203,11 @@ def _assert_capacity(world: World, before: int, step: Step) -> None:
     assert step.candidate_wanted + missing >= roll.total * most_at_candidate // 100
     if world.settings.rolling_deploy and roll.direction is Direction.UP:
         ceiling = roll.total + world.settings.surge(roll.total)
-        assert step.candidate_wanted <= max(1, ceiling - step.current_wanted, roll.moved)
+        live = max(world.current, step.current_wanted)
+        assert step.candidate_wanted <= max(1, ceiling - live, roll.moved)
+    if world.settings.rolling_deploy and roll.percent < before:
+        back = roll.total * (100 - roll.percent) // 100 - missing
+        assert min(world.current, step.current_wanted) >= max(1, back)
 
 
 def _assert_it_can_end(world: World) -> None:
