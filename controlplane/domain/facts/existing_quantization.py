@@ -39,6 +39,8 @@ class ExistingQuantization(BaseModel):
 
     method: str
     """`modelopt`, `gptq`, `awq`, `fp8`, `compressed-tensors`, `bitsandbytes`, `gguf`, …"""
+    is_guessed: bool = False
+    """The block names no method: it is told from the settings that only one method has."""
     algorithm: str | None = None
     kv_cache: str | None = None
     bits: int | None = None
@@ -115,6 +117,8 @@ def read_quantization(
         return None
     return ExistingQuantization(
         method=method,
+        is_guessed=bool(block)
+        and not (_word(block.get("quant_method")) or _names_algorithm(block)),
         algorithm=_algorithm(block),
         kv_cache=_cache(block),
         bits=numbers.whole(block.get("bits", block.get("w_bit"))) or _bits_of_bitsandbytes(block),
@@ -132,9 +136,13 @@ def _method(block: Config) -> str | None:
     """Return the method that a block names, by its own word or by settings that only it has."""
     if named := _word(block.get("quant_method")):
         return named
-    if _word(block.get("quant_algo")):
+    if _names_algorithm(block):
         return "modelopt"
     return "bitsandbytes" if _bits_of_bitsandbytes(block) else None
+
+
+def _names_algorithm(block: Config) -> bool:
+    return _word(block.get("quant_algo")) is not None
 
 
 def _method_by_file(files: Collection[str]) -> str | None:

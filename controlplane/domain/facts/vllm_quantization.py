@@ -1,48 +1,64 @@
-"""Which quantized checkpoints vLLM has no method for, and which bits of GPTQ and AWQ.
+"""Which quantized checkpoints vLLM has a method for, by version, and which bits of GPTQ and AWQ.
 
-Source: `QuantizationMethods` and the `TYPE_MAP`s of vLLM 0.25.1 to 0.33.0, checked 2026-11-30.
+Source: `QuantizationMethods` and `DEPRECATED_QUANTIZATION_METHODS` of
+`model_executor/layers/quantization/__init__.py`, `_normalize_quantization_config` of
+`transformers_utils/model_arch_config_convertor.py`, each method's
+`override_quantization_method`, and the `TYPE_MAP`s; vLLM 0.25.1 to 0.33.0, checked 2026-11-30.
 """
 
 from collections.abc import Mapping
 
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 
-_UNKNOWN = frozenset(
+_METHODS = frozenset(
     {
-        "aqlm", "awq-gemm", "bitnet", "bitblas", "deepspeedfp", "eetq", "exl2", "exl3", "fp-bnb",
-        "gguf", "higgs", "hqq", "marlin", "neuron-quant", "ptpc-fp8", "qqq", "quanto", "quip",
-        "quip-sharp", "spqr", "squeezellm", "tpu-int8", "vptq",
+        "auto_awq", "auto_gptq", "awq", "awq_marlin", "compressed-tensors", "deepseek_v4_fp8",
+        "experts_int8", "fbgemm_fp8", "fp8", "fp8_per_block", "fp8_per_channel", "fp8_per_tensor",
+        "fp_quant", "gpt_oss_mxfp4", "gptq", "gptq_marlin", "humming", "inc",
+        "int8_per_channel_weight_only", "modelopt", "modelopt_fp4", "modelopt_mixed",
+        "modelopt_mxfp8", "moe_wna16", "mxfp4", "mxfp8", "online", "quark", "torchao",
     }
 )  # fmt: skip
-"""Methods of other engines, and of versions before those that are known here."""
+"""Of every version from 0.25 to 0.33."""
+_SINCE: Mapping[str, str] = {"nvfp4_per_token": "0.26"}
+"""Method -> the first version with it."""
 _GIVEN_UP: Mapping[str, str] = {"bitsandbytes": "0.28"}
 """Method -> the first version without it."""
-_BITS: Mapping[str, tuple[int, ...]] = {"gptq": (4, 8), "gptqmodel": (4, 8), "awq": (4,)}
+_ALIASES: Mapping[str, str] = {
+    "auto-round": "inc", "compressed_tensors": "compressed-tensors",
+}  # fmt: skip
+"""What a checkpoint may call a method, and what vLLM takes it for."""
+_DEPRECATED = frozenset({"fbgemm_fp8", "fp_quant"})
+"""Refused unless `--allow-deprecated-quantization` is given."""
+_BITS: Mapping[str, tuple[int, ...]] = {"gptq": (4, 8), "awq": (4,)}
 
 
 def lacks_method(existing: ExistingQuantization, version: str) -> bool:
-    """Return whether this vLLM is known to have no method of that name."""
-    method = _name(existing)
-    if since := _GIVEN_UP.get(method):
-        return _number(version) >= _number(since)
-    return method in _UNKNOWN
+    """Return whether this vLLM has no method of that name."""
+    method = _ALIASES.get(existing.method.lower(), existing.method.lower())
+    if since := _SINCE.get(method):
+        return _number(version) < _number(since)
+    if until := _GIVEN_UP.get(method):
+        return _number(version) >= _number(until)
+    return method not in _METHODS
+
+
+def is_deprecated(existing: ExistingQuantization) -> bool:
+    """Return whether vLLM asks for a word of consent before it loads that method."""
+    return existing.method.lower() in _DEPRECATED
 
 
 def odd_bits(existing: ExistingQuantization) -> str | None:
     """Return what of a GPTQ or AWQ checkpoint no kernel takes, in words; None where all is well."""
-    takes = _BITS.get(_name(existing))
+    takes = _BITS.get(existing.method.lower())
     if takes is None:
         return None
     if existing.bits is not None and existing.bits not in takes:
         listed = " or ".join(map(str, takes))
         return f"has {existing.bits} bits a weight, and vLLM reads {listed}"
-    if existing.is_symmetric is False and _name(existing) != "awq":
+    if existing.is_symmetric is False and existing.method.lower() != "awq":
         return "keeps zero points (`sym: false`), and vLLM reads symmetric weights only"
     return None
-
-
-def _name(existing: ExistingQuantization) -> str:
-    return existing.method.lower().replace("_", "-")
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from controlplane.domain.rules.serving import (
     architectures,
+    arguments_elsewhere,
     encoders,
     engine_arguments,
     extra_routes,
@@ -14,11 +15,14 @@ from controlplane.domain.rules.serving import (
     runtime_capabilities,
     this_release,
     tools_and_reasoning,
+    trtllm_classes,
     vllm_arguments,
+    vllm_kernels,
 )
 
 RULES = (
     *architectures.RULES,
+    *arguments_elsewhere.RULES,
     *encoders.RULES,
     *engine_arguments.RULES,
     *extra_routes.RULES,
@@ -31,5 +35,7 @@ RULES = (
     *runtime_capabilities.RULES,
     *this_release.RULES,
     *tools_and_reasoning.RULES,
+    *trtllm_classes.RULES,
     *vllm_arguments.RULES,
+    *vllm_kernels.RULES,
 )

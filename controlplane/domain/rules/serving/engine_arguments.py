@@ -7,7 +7,6 @@ from typing import Any
 from controlplane.domain.counted import counted
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.engine_argument_names import (
-    BUILT_FROM_ELSEWHERE,
     KNOWN_ARGUMENTS,
     KV_CACHE_TYPES,
     ROUTER_ARGUMENTS,
@@ -26,7 +25,7 @@ V2: Config = {
     "trt_llm.build.max_seq_len": None,
     "trt_llm.runtime": {},
 }
-_SOURCE = sources.tensorrt_llm("TorchLlmArgs, unknown keys")
+SOURCE = sources.tensorrt_llm("TorchLlmArgs, unknown keys")
 _QUANTIZATION = "trt_llm.build.quantization_type"
 _MODEL_KWARGS = f"{ARGUMENTS}.model_kwargs"
 _KV_TYPE = f"{ARGUMENTS}.kv_cache_config.dtype"
@@ -78,7 +77,7 @@ def without_quantized_kv(c: Context) -> Patch:
 
 
 def _shadowing(c: Context) -> list[str]:
-    own = {*RuntimeV2.model_fields, "build_config", "gated_features"}
+    own = {*RuntimeV2.model_fields, "gated_features"}
     return [name for name in arguments_of(c) if name in own]
 
 
@@ -95,7 +94,7 @@ def _with_meant(c: Context) -> str:
     return ", ".join(words)
 
 
-def _without(names: list[str]) -> Patch:
+def without(names: list[str]) -> Patch:
     return {f"{ARGUMENTS}.{name}": None for name in names}
 
 
@@ -121,7 +120,7 @@ SHADOWED = Rule(
         + ", ".join(f"`{name}`" for name in _shadowing(c))
         + ". The engine would follow the argument, and checks and plan follow the setting."
     ),
-    fix=Fix(label="Keep the settings", patch=lambda c: _without(_shadowing(c)), safe=False),
+    fix=Fix(label="Keep the settings", patch=lambda c: without(_shadowing(c)), safe=False),
     source=sources.truss("trt_llm_config.py, patch_kwargs"),
     bad=v2_example({"max_seq_len": 4096}),
     good=v2_example({"disable_overlap_scheduler": True}),
@@ -138,8 +137,8 @@ UNKNOWN = Rule(
         f"TensorRT-LLM 1.2 has no argument {_with_meant(c)}, and its server ends at start when it "
         "meets one that it does not know, so it is left out."
     ),
-    fix=Fix(label="Remove them", patch=lambda c: _without(_unknown(c)), safe=False),
-    source=_SOURCE,
+    fix=Fix(label="Remove them", patch=lambda c: without(_unknown(c)), safe=False),
+    source=SOURCE,
     bad=on_trtllm(v2_example({"kv_cach_config": {}})),
     good=on_trtllm(v2_example({"kv_cache_config": {"enable_block_reuse": True}})),
 )
@@ -231,7 +230,7 @@ ROUTER = Rule(
         + ", ".join(f"`{name}`" for name in _router(c))
         + " has no effect. One page calls routing on by default, another gated."
     ),
-    fix=Fix(label="Remove them", patch=lambda c: _without(_router(c)), safe=True),
+    fix=Fix(label="Remove them", patch=lambda c: without(_router(c)), safe=True),
     source=sources.engines_overview("Feature availability, KV-routing"),
     bad=v2_example({"b10_routing_config": {"router_queue_policy": "fcfs"}}),
     good=v2_example({}),
@@ -249,7 +248,7 @@ HALF_DIVIDED = Rule(
     ),
     fix=Fix(
         label="Serve in one piece",
-        patch=lambda _: _without(["is_disaggregated", "b10_disagg_config"]),
+        patch=lambda _: without(["is_disaggregated", "b10_disagg_config"]),
         safe=True,
     ),
     source=sources.engines_overview("Feature availability, disaggregated serving"),
@@ -257,35 +256,6 @@ HALF_DIVIDED = Rule(
     good=v2_example({"is_disaggregated": False}),
 )
 
-ELSEWHERE = Rule(
-    code="EH627",
-    name="arguments-decided-elsewhere",
-    severity=Severity.WARNING,
-    runtimes=GPU_RUNTIMES,
-    fields=lambda c: (
-        tuple(f"{ARGUMENTS}.{name}" for name in BUILT_FROM_ELSEWHERE if name in arguments_of(c))
-        or (ARGUMENTS,)
-    ),
-    when=lambda c: any(name in arguments_of(c) for name in BUILT_FROM_ELSEWHERE),
-    message=lambda c: (
-        "; ".join(
-            f"`{name}` is decided by {place}"
-            for name, place in BUILT_FROM_ELSEWHERE.items()
-            if name in arguments_of(c)
-        )
-        + "."
-    ),
-    fix=Fix(
-        label="Remove them",
-        patch=lambda c: _without([n for n in BUILT_FROM_ELSEWHERE if n in arguments_of(c)]),
-        safe=False,
-    ),
-    source=_SOURCE,
-    bad=v2_example({"quant_config": {"quant_algo": "FP8"}}),
-    good=v2_example({}),
-)
-
 RULES = (
     SHADOWED, UNKNOWN, PREVIEW, REMOTE_CODE, OVERRIDES_WITH_CODE, KV_TYPE, ROUTER, HALF_DIVIDED,
-    ELSEWHERE,
 )  # fmt: skip

@@ -37,9 +37,15 @@ def _is_v1_decoder(c: Context) -> bool:
     return _generates(c) and not c.spec.is_v2
 
 
-def _beyond_model(c: Context) -> bool:
-    asked, positions = c.spec.max_seq_len, c.checkpoint.max_positions
-    return asked is not None and positions is not None and asked > positions
+def _most_tokens(c: Context) -> int | None:
+    """Return what a sequence of a generator, or an input of an encoder, may have."""
+    return c.checkpoint.max_positions if _generates(c) else c.checkpoint.max_input_tokens
+
+
+def is_beyond_model(c: Context) -> bool:
+    """Return whether more tokens are asked for than the checkpoint can take."""
+    asked, most = c.spec.max_seq_len, _most_tokens(c)
+    return asked is not None and most is not None and asked > most
 
 
 def _chunks_by_request(c: Context) -> bool:
@@ -70,15 +76,18 @@ BEYOND_MODEL = Rule(
     severity=Severity.ERROR,
     needs=("checkpoint",),
     fields=limit("max_seq_len"),
-    concerns=lambda c: _generates(c) and c.spec.max_seq_len is not None,
-    when=_beyond_model,
+    concerns=lambda c: c.spec.max_seq_len is not None,
+    when=is_beyond_model,
     message=lambda c: (
         f"`max_seq_len` is {c.spec.max_seq_len:,}, and the model knows "
         f"{c.checkpoint.max_positions:,} positions; beyond them its answers lose their sense."
+        if _generates(c)
+        else f"`max_seq_len` is {c.spec.max_seq_len:,}, and the model reads {_most_tokens(c):,} "
+        "tokens of an input: longer ones are refused, or cut where a request asks for that."
     ),
     fix=Fix(
         label="Use the model's own limit",
-        patch=lambda c: {f"{c.spec.limits_path}.max_seq_len": c.checkpoint.max_positions},
+        patch=lambda c: {f"{c.spec.limits_path}.max_seq_len": _most_tokens(c)},
         safe=False,
     ),
     source=sources.truss("checkpoint layout, max_position_embeddings"),

@@ -13,6 +13,7 @@ from controlplane.domain.rules.rule import (
     on_gpu,
 )
 from controlplane.domain.rules.serving.encoders import LARGE_EMBEDDER_PARAMETERS
+from controlplane.domain.rules.serving.lengths_and_chat import is_beyond_model
 from controlplane.domain.spec.choices import BatchSchedulerPolicy
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
@@ -53,9 +54,9 @@ def _idle_on_encoder(c: Context) -> list[str]:
     engine = c.spec.trt_llm
     if not isinstance(engine, TrtLlmV1):
         return []
-    classifies = c.has("checkpoint") and bool(c.checkpoint.labels)
+    is_read = c.has("checkpoint") and (bool(c.checkpoint.labels) or is_beyond_model(c))
     given = {
-        _SEQUENCE: engine.build.max_seq_len is not None and not classifies,
+        _SEQUENCE: engine.build.max_seq_len is not None and not is_read,
         f"{_RUNTIME}.kv_cache_free_gpu_mem_fraction": (
             engine.runtime.kv_cache_free_gpu_mem_fraction != 0.9
         ),

@@ -9,6 +9,7 @@ from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Rule, Severity, at, on_gpu
 from controlplane.domain.rules.serving.encoders import route
+from controlplane.domain.rules.serving.trtllm_classes import has_no_class
 
 _REPO = "trt_llm.build.checkpoint_repository.repo"
 _STACK = "trt_llm.inference_stack"
@@ -189,6 +190,7 @@ UNNAMED_CLASS = Rule(
         and c.checkpoint.engine.engine is Engine.ENGINE_BUILDER_LLM
         and c.checkpoint.architecture not in ENGINE_BUILDER
         and is_known_generator(c.checkpoint.architecture or "")
+        and not has_no_class(c)
     ),
     message=lambda c: (
         f"`{_architecture(c)}` is not among the classes that the engine names, and is built as a "

@@ -1,0 +1,68 @@
+"""What each attention backend of vLLM asks of a GPU and of a model, by version.
+
+Source: `supports_compute_capability`, `is_mla`, `supports_sink` of the classes in
+`v1/attention/backends/`, and `validate_configuration` of `v1/attention/backend.py`;
+vLLM 0.25.1 to 0.33.0, checked 2026-11-30. A backend that is not here is not judged.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from controlplane.domain.facts.gpus import Gpu
+
+_MODELS_WITH_SINKS = frozenset({"gpt_oss"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backend:
+    """Where one backend runs, and which attention it computes."""
+
+    majors: tuple[int, ...]
+    """Major compute capabilities that it runs on; empty for all."""
+    is_mla: bool = False
+    sinks_on: tuple[int, ...] | None = None
+    """Major compute capabilities on which it takes attention sinks; None where that varies."""
+    sinks_since: Mapping[int, str] | None = None
+    """Further ones, and the version that they came with."""
+
+
+_AMPERE_ON = (8, 9, 10, 11, 12)
+_BACKENDS: Mapping[str, Backend] = {
+    "CUTLASS_MLA": Backend(majors=(10,), is_mla=True),
+    "FLASH_ATTN": Backend(majors=_AMPERE_ON, sinks_on=(9, 10, 11), sinks_since={}),
+    "FLASH_ATTN_MLA": Backend(majors=(9,), is_mla=True),
+    "FLASHINFER": Backend(majors=_AMPERE_ON, sinks_on=(10,), sinks_since={12: "0.28"}),
+    "FLASHINFER_MLA": Backend(majors=(10,), is_mla=True),
+    "FLASHMLA": Backend(majors=(9, 10), is_mla=True),
+    "FLEX_ATTENTION": Backend(majors=(), sinks_on=()),
+    "TOKENSPEED_MLA": Backend(majors=(10,), is_mla=True),
+    "TRITON_ATTN": Backend(majors=()),
+    "TRITON_MLA": Backend(majors=(), is_mla=True),
+}
+
+
+def unsuited(
+    name: str, gpu: Gpu, version: str, *, model_type: str | None, is_mla: bool | None
+) -> Iterator[str]:
+    """Yield what keeps that backend from starting, in words; nothing for one not known here."""
+    backend = _BACKENDS.get(name.upper())
+    if backend is None or gpu.compute_capability is None:
+        return
+    major = gpu.compute_capability[0]
+    if backend.majors and major not in backend.majors:
+        yield f"does not run on compute capability {gpu.capability_text}"
+    if is_mla is not None and is_mla is not backend.is_mla:
+        yield "computes latent attention alone" if backend.is_mla else "has no latent attention"
+    if model_type in _MODELS_WITH_SINKS and not _takes_sinks(backend, major, version):
+        yield "does not take the model's attention sinks on this GPU"
+
+
+def _takes_sinks(backend: Backend, major: int, version: str) -> bool:
+    if backend.sinks_on is None or major in backend.sinks_on:
+        return True
+    since = (backend.sinks_since or {}).get(major)
+    return since is not None and _number(version) >= _number(since)
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

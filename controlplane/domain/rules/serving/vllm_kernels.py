@@ -1,0 +1,97 @@
+"""EH685 on: kernels of vLLM that are named, and a GPU or a model that they do not suit."""
+
+from controlplane.domain.facts import sources
+from controlplane.domain.facts.vllm_attention_backends import unsuited
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_vllm
+from controlplane.domain.rules.named_arguments import argument_paths, named_arguments
+from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity
+
+_FIELD = "enginehouse.vllm_args"
+_BACKEND = "attention-backend"
+_ROUNDING = "enable-mamba-cache-stochastic-rounding"
+_STATES = "mamba-ssm-cache-dtype"
+_MAMBA_BACKEND = "mamba-backend"
+_H100: Config = {"resources.accelerator": "H100"}
+_GPT_OSS = facts(architectures=["GptOssForCausalLM"], model_type="gpt_oss")
+
+
+def _without(c: Context, *names: str) -> Patch:
+    return dict.fromkeys(argument_paths(c, *names))
+
+
+def _faults(c: Context) -> list[str]:
+    named = named_arguments(c).get(_BACKEND)
+    if not isinstance(named, str):
+        return []
+    known = c.checkpoint
+    is_mla = bool(known.kv_lora_rank) if known.layers and not known.wrapper_model_type else None
+    return list(unsuited(named, c.gpu, c.version, model_type=known.model_type, is_mla=is_mla))
+
+
+UNSUITED_BACKEND = Rule(
+    code="EH685",
+    name="attention-backend-that-does-not-suit",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=lambda c: argument_paths(c, _BACKEND),
+    may_mark=(_FIELD,),
+    concerns=lambda c: _BACKEND in named_arguments(c),
+    when=lambda c: bool(_faults(c)),
+    message=lambda c: (
+        f"The attention backend `{named_arguments(c)[_BACKEND]}` {' and '.join(_faults(c))}: vLLM "
+        f"{c.version} ends at its start on `{c.gpu.kind}`. Without the argument it chooses one "
+        "that does."
+    ),
+    fix=Fix(
+        label="Leave the attention backend to vLLM",
+        patch=lambda c: _without(c, _BACKEND),
+        safe=False,
+    ),
+    source=sources.vllm("v1/attention/backend.py, validate_configuration", checked="2026-11-30"),
+    bad=on_vllm(Example(config={**_H100, _FIELD: {_BACKEND: "FLASHINFER"}}, checkpoint=_GPT_OSS)),
+    good=on_vllm(Example(config={**_H100, _FIELD: {_BACKEND: "FLASHINFER"}}, checkpoint=LLAMA_8B)),
+)
+
+
+def _rounds(c: Context) -> bool:
+    return named_arguments(c).get(_ROUNDING) is True
+
+
+def _lacks_rounding(c: Context) -> bool:
+    capability, backend = c.gpu.compute_capability, named_arguments(c).get(_MAMBA_BACKEND)
+    is_triton = backend is None or str(backend).lower() == "triton"
+    return is_triton and capability is not None and capability[0] != 10
+
+
+ROUNDED_STATES = Rule(
+    code="EH686",
+    name="rounding-of-states-that-the-gpu-lacks",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    fields=lambda c: argument_paths(c, _ROUNDING),
+    may_mark=(_FIELD,),
+    concerns=_rounds,
+    when=lambda c: _lacks_rounding(c) or named_arguments(c).get(_STATES) != "float16",
+    message=lambda c: (
+        f"`{_ROUNDING}` asks for compute capability 10.0, and `{c.gpu.kind}` has "
+        f"{c.gpu.capability_text}: vLLM ends at its start."
+        if _lacks_rounding(c)
+        else f"`{_ROUNDING}` is for states of 16 bits: set `{_STATES}: float16` beside it, or "
+        "vLLM ends at its start."
+    ),
+    fix=Fix(label="Keep the states without it", patch=lambda c: _without(c, _ROUNDING), safe=False),
+    source=sources.vllm("config/mamba.py, MambaConfig", checked="2026-11-30"),
+    bad=on_vllm(Example(config={**_H100, _FIELD: {_ROUNDING: True, _STATES: "float16"}})),
+    good=on_vllm(
+        Example(
+            config={
+                "resources.accelerator": "B200",
+                _FIELD: {_ROUNDING: True, _STATES: "float16"},
+            }
+        )
+    ),
+)
+
+RULES = (UNSUITED_BACKEND, ROUNDED_STATES)
