@@ -2,7 +2,8 @@
 
 A fleet with an hour of counted requests, each deployment with one ready replica on a GPU of its
 own. The rival is prometheus_client, which writes the same families out of its own objects: reading
-rows and making those objects is not counted for it. Text and OpenMetrics; exit 1 when a bar is
+rows and making those objects is not counted for it, and of 10,000 takes minutes: it is measured
+with the smaller fleet alone. Text and OpenMetrics; exit 1 when a bar is
 missed.
 """
 
@@ -51,13 +52,14 @@ def _measure(size: int) -> dict[str, Any]:
     for name, form in (("", Form.TEXT), ("openmetrics_", Form.OPEN_METRICS)):
         page = metrics_page(team=team, form=form)
         cpu, clock = _spent(lambda form=form: metrics_page(team=team, form=form))
-        theirs, _ = _spent(_rival(page, is_open=bool(name)))
         figures |= {
             f"{name}cpu_ms_a_deployment": round(cpu * 1000 / size, 4),
             f"{name}page_seconds": round(clock, 2),
             f"{name}page_bytes": len(page),
-            f"{name}cpu_x_prometheus_client": round(cpu / theirs, 2),
         }
+        if size < LARGE:
+            theirs, _ = _spent(_rival(page, is_open=bool(name)))
+            figures[f"{name}cpu_x_prometheus_client"] = round(cpu / theirs, 2)
     return figures
 
 

@@ -1,8 +1,8 @@
-"""The benchmark runner beside an outside client, at one native engine, in turns of the same minute.
+"""The benchmark runner beside outside clients, at one native engine, in turns of the same minute.
 
-The outside client is `baseten_performance_client` (Rust), which posts the same requests; ours is
-the load generator of the product. Each turn asks for the same number of answers of one length at
-the same concurrency; the figure is the median of the ratios of their tokens a second.
+Like with like: answers that stream, beside OpenAI's own client, and answers that come whole, beside
+`baseten_performance_client` (Rust). All post the same requests at the same concurrency and take
+answers of one length; the figures are the medians of the turns' ratios of tokens a second.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from baseten_performance_client import (  # noqa: E402
     PerformanceClient,
     RequestProcessingPreference,
 )
+from openai import AsyncOpenAI  # noqa: E402
 
 from benchmarks import report  # noqa: E402
 from benchmarks.checkpoints import smollm2  # noqa: E402
@@ -33,9 +34,11 @@ from workers.benchmarking.connection import Client  # noqa: E402
 AT_ONCE, ANSWERS, TOKENS = 4, 8, 16
 ROUTE = "/v1/chat/completions"
 BARS = {
-    "ours_to_outside_ratio_low": report.at_least(0.97),
-    "ours_to_outside_ratio_high": report.at_most(1.03),
+    f"{way}_to_outside_ratio_{end}": bar
+    for way in ("streamed", "whole")
+    for end, bar in (("low", report.at_least(0.97)), ("high", report.at_most(1.03)))
 }
+Turn = dict[str, float]
 
 
 def main() -> int:
@@ -45,39 +48,40 @@ def main() -> int:
     engine = Ours(smollm2(), 1, "float32")
     try:
         url = f"http://127.0.0.1:{engine.port}"
+        _turn(url)  # the first requests after a start are slower, whoever asks
         turns = [_turn(url) for _ in range(15 if options.full else 4)]
     finally:
         engine.stop()
-    ratio = statistics.median(each["ours"] / each["outside"] for each in turns[1:])
-    return told.end(
-        {
-            "ours_to_outside_ratio": round(ratio, 4),
-            "ours_to_outside_ratio_low": ratio,
-            "ours_to_outside_ratio_high": ratio,
-            "ours_tokens_per_second": statistics.median(each["ours"] for each in turns[1:]),
-            "outside_tokens_per_second": statistics.median(each["outside"] for each in turns[1:]),
-            "client_cpu_milliseconds_per_request": statistics.median(
-                each["cpu_milliseconds"] for each in turns[1:]
-            ),
-            "at_once": AT_ONCE,
-            "answers": ANSWERS,
-            "tokens": TOKENS,
-            "turns": turns,
-        },
-        BARS,
-    )
+    sizes = {"at_once": AT_ONCE, "answers": ANSWERS, "tokens": TOKENS}
+    return told.end({**_figures("streamed", turns), **_figures("whole", turns), **sizes,
+                     "turns": turns}, BARS)  # fmt: skip
 
 
-def _turn(url: str) -> dict[str, float]:
-    """Return the rates of both; each is asked twice, since the machine's pace drifts meanwhile."""
-    first, cpu = _ours(url)
-    outside = [_outside(url), _outside(url)]
-    second, _ = _ours(url)
+def _figures(way: str, turns: list[Turn]) -> dict[str, float]:
+    ratio = statistics.median(each[way] / each[f"{way}_outside"] for each in turns)
     return {
-        "ours": statistics.harmonic_mean([first, second]),
-        "outside": statistics.harmonic_mean(outside),
-        "cpu_milliseconds": cpu,
+        **dict.fromkeys((f"{way}_to_outside_ratio_low", f"{way}_to_outside_ratio_high"), ratio),
+        f"{way}_tokens_per_second": statistics.median(each[way] for each in turns),
+        f"{way}_outside_tokens_per_second": statistics.median(
+            each[f"{way}_outside"] for each in turns
+        ),
+        f"{way}_client_cpu_milliseconds_per_request": statistics.median(
+            each[f"{way}_cpu_milliseconds"] for each in turns
+        ),
     }
+
+
+def _turn(url: str) -> Turn:
+    """Return the rates of all; each is asked twice, since the machine's pace drifts meanwhile."""
+    told: Turn = {}
+    for way, outside in (("streamed", _openai), ("whole", _performance_client)):
+        first, cpu = _ours(url, is_stream=way == "streamed")
+        theirs = [outside(url), outside(url)]
+        second, _ = _ours(url, is_stream=way == "streamed")
+        told[way] = statistics.harmonic_mean([first, second])
+        told[f"{way}_outside"] = statistics.harmonic_mean(theirs)
+        told[f"{way}_cpu_milliseconds"] = cpu
+    return told
 
 
 def _body(*, is_stream: bool) -> dict[str, Any]:
@@ -90,7 +94,7 @@ def _body(*, is_stream: bool) -> dict[str, Any]:
     return told | {"stream": True, "stream_options": {"include_usage": True}}
 
 
-def _outside(url: str) -> float:
+def _performance_client(url: str) -> float:
     client = PerformanceClient(base_url=url, api_key="none")
     how = RequestProcessingPreference(max_concurrent_requests=AT_ONCE, timeout_s=120.0)
     bodies = [_body(is_stream=False) for _ in range(ANSWERS)]
@@ -98,10 +102,38 @@ def _outside(url: str) -> float:
     return ANSWERS * TOKENS / float(found.total_time)
 
 
-def _ours(url: str) -> tuple[float, float]:
+def _openai(url: str) -> float:
+    return asyncio.run(_openai_asked(url))
+
+
+async def _openai_asked(url: str) -> float:
+    left = list(range(ANSWERS))
+    tokens = []
+    async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+        body = _body(is_stream=True)
+        ignore_eos = {"ignore_eos": body.pop("ignore_eos")}
+
+        async def one_after_another() -> None:
+            while left:
+                left.pop()
+                async for event in await client.chat.completions.create(
+                    **body, extra_body=ignore_eos
+                ):
+                    if event.usage is not None:
+                        tokens.append(event.usage.completion_tokens)
+
+        began = time.perf_counter()
+        await asyncio.gather(*(one_after_another() for _ in range(AT_ONCE)))
+        took = time.perf_counter() - began
+    if tokens != [TOKENS] * ANSWERS:
+        raise RuntimeError(f"answers of {TOKENS} tokens were asked for, and these came: {tokens}")
+    return ANSWERS * TOKENS / took
+
+
+def _ours(url: str, *, is_stream: bool) -> tuple[float, float]:
     """Return tokens a second, and the client's CPU milliseconds for a request."""
     before = time.process_time()
-    requests = asyncio.run(_asked(url))
+    requests = asyncio.run(_asked(url, is_stream=is_stream))
     cpu = time.process_time() - before
     window = Window(
         begin=min(each.due_at for each in requests),
@@ -113,16 +145,16 @@ def _ours(url: str) -> tuple[float, float]:
     return told["completion_tokens_per_second"], 1e3 * cpu / ANSWERS
 
 
-async def _asked(url: str) -> list[Timed]:
+async def _asked(url: str, *, is_stream: bool) -> list[Timed]:
     client = Client(url, headers={"authorization": "Bearer none"}, clock=SYSTEM)
-    content = client.written(ROUTE, json.dumps(_body(is_stream=True)).encode())
+    content = client.written(ROUTE, json.dumps(_body(is_stream=is_stream)).encode())
     requests: list[Timed] = []
 
     async def one_after_another() -> None:
         while len(requests) < ANSWERS:
             timed = Timed(due_at=SYSTEM.monotonic(), sent_at=SYSTEM.monotonic())
             requests.append(timed)
-            await client.ask(content, Answer(timed, is_stream=True), seconds=120)
+            await client.ask(content, Answer(timed, is_stream=is_stream), seconds=120)
 
     await asyncio.gather(*(one_after_another() for _ in range(AT_ONCE)))
     client.close()
