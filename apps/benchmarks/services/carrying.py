@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from apps.accounts.keys.services import KeyLimits, api_key_create, api_key_revoke
 from apps.accounts.models import ApiKeyType
@@ -24,13 +24,22 @@ from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import BenchmarkState
 from controlplane.domain.wire.traffic_mark import BENCHMARK as MARK
 
+_CLAIM_LOCK = 7_020_007
 _KEY_LASTS = timedelta(seconds=2 * LONGEST_SECONDS)
 """Longer than any run: what ends it is the end of the run, and this where all else fails."""
 
 
 def benchmark_claim(*, benchmark_id: str, owner: str = "") -> Lease | None:
-    """Return a lease on a benchmark that nobody runs, or None where another was first."""
-    return lease_claim(kind=BENCHMARK, id=benchmark_id, owner=owner)
+    """Return a lease on a benchmark, or None where it or another one is run already."""
+    with transaction.atomic():
+        _wait_for_other_claims()
+        return lease_claim(kind=BENCHMARK, id=benchmark_id, owner=owner)
+
+
+def _wait_for_other_claims() -> None:
+    """Two that claim at once would each see that nothing runs, and both run."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CLAIM_LOCK])
 
 
 def benchmark_begin(*, lease: Lease) -> BenchmarkOrder:
