@@ -53,6 +53,7 @@ ENGINE_CPU_THREADS = _given.engine_cpu_threads
 CALIBRATION_MAX_BYTES = _given.calibration_max_bytes
 LOG_LEVEL = _given.log_level
 TRACES_URL = _given.traces_url
+METRICS_LISTEN = _given.metrics_listen
 LOG_RETENTION_DAYS = _given.log_retention_days
 LOG_MAX_BYTES = _given.log_max_bytes
 # By the seconds of a bucket.

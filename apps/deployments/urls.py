@@ -98,4 +98,7 @@ node_page: list[URLPattern] = [
         name="node_clear_failed_starts",
     ),
 ]
-metrics_page: list[URLPattern] = [path("metrics", metrics.MetricsView.as_view(), name="metrics")]
+metrics_page: list[URLPattern] = [
+    path("metrics", metrics.MetricsView.as_view(), name="metrics"),
+    path("metrics/targets", metrics.TargetsView.as_view(), name="metrics_targets"),
+]

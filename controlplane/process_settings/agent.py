@@ -3,11 +3,16 @@
 import sys
 
 from controlplane.process_settings.base import variable
-from controlplane.process_settings.common import CHECKPOINTS_AND_BUILDS, HOSTS, EnrolledSettings
+from controlplane.process_settings.common import (
+    CHECKPOINTS_AND_BUILDS,
+    HOSTS,
+    EnrolledSettings,
+    MeasuredSettings,
+)
 from controlplane.process_settings.kinds import HttpUrl
 
 
-class AgentVariables(EnrolledSettings):
+class AgentVariables(EnrolledSettings, MeasuredSettings):
     """What one agent knows before it has spoken to anyone."""
 
     group = HOSTS

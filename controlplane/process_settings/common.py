@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from controlplane.process_settings.base import ProcessSettings, variable
-from controlplane.process_settings.kinds import Folder, HttpUrl, LogLevel
+from controlplane.process_settings.kinds import Folder, HttpUrl, Listen, LogLevel
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,6 +42,18 @@ class TracedSettings(CommonSettings):
     traces_url: HttpUrl | None = variable("TRACES_URL", None, shown="no traces")
     """A collector of OpenTelemetry that takes OTLP over HTTP, such as `http://collector:4318`:
     requests and steps of builds are told to it. Needs `enginehouse[traces]`."""
+
+
+class MeasuredSettings(CommonSettings):
+    """Of what has a page of metrics beside its work."""
+
+    group = LOGS
+    read_by = "workers, agent"
+
+    metrics_listen: Listen = variable("METRICS_LISTEN", "127.0.0.1:9471-9479")
+    """Where agent and workers serve `/metrics` to a Prometheus: the first of these ports that is
+    free. No key is asked for, so only this host may read it unless an address of the host stands
+    here. Empty: nowhere."""
 
 
 class NodeSettings(CommonSettings):

@@ -4,7 +4,7 @@ from controlplane.process_settings.addresses import AddressSettings
 from controlplane.process_settings.alerts import AlertSettings
 from controlplane.process_settings.base import variable
 from controlplane.process_settings.builds import BuildSettings
-from controlplane.process_settings.common import LOGS, PLACES, CommonSettings
+from controlplane.process_settings.common import LOGS, PLACES, CommonSettings, MeasuredSettings
 from controlplane.process_settings.sign_in import SignInSettings
 
 
@@ -44,7 +44,13 @@ class SeriesSettings(CommonSettings):
 
 
 class ControlPlaneSettings(
-    AddressSettings, SignInSettings, BuildSettings, AlertSettings, LogSettings, SeriesSettings
+    AddressSettings,
+    SignInSettings,
+    BuildSettings,
+    AlertSettings,
+    LogSettings,
+    SeriesSettings,
+    MeasuredSettings,
 ):
     """All that `controlplane/settings.py` hands to Django."""
 

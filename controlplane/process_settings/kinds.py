@@ -40,6 +40,30 @@ def split_by(separator: str) -> Callable[[Any], Any]:
     return split
 
 
+def ports_of(text: str) -> tuple[str, range]:
+    """Return the host and the ports of `host:port` or `host:first-last`. Raises ValueError."""
+    host, _, ports = text.rpartition(":")
+    first, _, last = ports.partition("-")
+    try:
+        found = range(int(first), int(last or first) + 1)
+    except ValueError:
+        found = range(0)
+    if not host or not found or not (found[0] > 0 and found[-1] < 65_536):
+        raise ValueError(
+            f"`{text}` is not an address with a port, such as `127.0.0.1:9471`, or with some, such "
+            "as `127.0.0.1:9471-9479`."
+        )
+    return host.strip("[]"), found
+
+
+def listened_on(text: str) -> str:
+    """Return the text. Raises ValueError unless it is empty, or as `ports_of` reads it."""
+    if text:
+        ports_of(text)
+    return text
+
+
+Listen = Annotated[str, AfterValidator(listened_on)]
 Folder = Annotated[Path, AfterValidator(absolute)]
 HttpUrl = Annotated[str, AfterValidator(url_of("http", "https"))]
 CommaList = Annotated[list[str], BeforeValidator(split_by(","))]

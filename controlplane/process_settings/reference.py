@@ -17,6 +17,7 @@ from controlplane.process_settings.common import (
     GROUPS,
     CommonSettings,
     EnrolledSettings,
+    MeasuredSettings,
     NodeSettings,
     TracedSettings,
 )
@@ -27,8 +28,8 @@ from controlplane.process_settings.sign_in import SignInSettings
 from controlplane.process_settings.store import StoreSettings
 
 DECLARING: tuple[type[ProcessSettings], ...] = (
-    CommonSettings, TracedSettings, AddressSettings, StoreSettings, UpSettings, SignInSettings,
-    BuildSettings, NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables,
+    CommonSettings, TracedSettings, MeasuredSettings, AddressSettings, StoreSettings, UpSettings,
+    SignInSettings, BuildSettings, NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables,
     RuntimeSettings, EngineHostSettings, AlertSettings, LogSettings, SeriesSettings,
 )  # fmt: skip
 """Every class that declares variables, in the order in which they are told."""

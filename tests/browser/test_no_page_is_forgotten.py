@@ -29,6 +29,7 @@ NOT_PAGES = {
     "healthz": "a probe",
     "livez": "a probe",
     "metrics": "text for Prometheus",
+    "metrics_targets": "JSON for Prometheus",
     "openid_connect_callback": "the provider's way back",
     "openid_connect_login": "the way to the provider",
     "readyz": "a probe",

@@ -10,8 +10,10 @@ from workers.agent.ending import Ending
 from workers.agent.enrollment import EnrolledControlPlane
 from workers.agent.folders import try_lock
 from workers.agent.hints import Hints
+from workers.agent.metrics import AgentMetrics, WatchedControlPlane
 from workers.agent.settings import Settings, read_settings
 from workers.agent.supervision import Agent
+from workers.metrics_server import metrics_serve
 from workers.watchdog import Watchdog
 
 _log = logging.getLogger("workers.agent")
@@ -35,9 +37,12 @@ def work(ending: Ending) -> int:
 def _work(settings: Settings, ending: Ending) -> int:
     hints = Hints(settings.broker_url, settings.node_name)
     watchdog = Watchdog()
-    agent = Agent(settings, EnrolledControlPlane(settings), hints, came_on=watchdog.turned)
+    metrics = AgentMetrics()
+    control_plane = WatchedControlPlane(EnrolledControlPlane(settings), metrics)
+    agent = Agent(settings, control_plane, hints, came_on=watchdog.turned)
     ending.call(agent.stop)
     hints.start()
+    metrics_serve(metrics, settings.metrics_listen)
     watchdog.start()
     agent.run()
     if signal.SIGINT in ending.came or settings.stop_engines_on_exit:

@@ -1,8 +1,8 @@
-"""GET /metrics on the web host, for a Prometheus with a key of type WORKSPACE_EXPORT_METRICS."""
+"""GET /metrics on the web host, and what else to scrape, for a Prometheus with a key for it."""
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import BasePermission
@@ -13,6 +13,7 @@ from apps.accounts.models import ApiKeyType
 from apps.accounts.permissions import Action, actor_of, allowed
 from apps.accounts.rest_views import TeamView
 from apps.deployments.metrics.page import metrics_page
+from apps.deployments.metrics.targets import scrape_targets
 from apps.rest.errors import NotAllowed
 from controlplane.domain.wire.exposition import form_for
 
@@ -52,3 +53,12 @@ class MetricsView(TeamView):
         """Return the metrics of the team's deployments, as text or OpenMetrics."""
         form = form_for(request.headers.get("Accept", ""))
         return HttpResponse(metrics_page(team=self.team, form=form), content_type=str(form))
+
+
+class TargetsView(TeamView):
+    permission_classes = (MayReadMetrics,)
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        """Return what a Prometheus is to scrape, as its `http_sd_configs` reads it."""
+        return JsonResponse(scrape_targets(team=self.team), safe=False)
