@@ -1,6 +1,6 @@
 """What lookahead brings a deployment: measured in the last hour, beside what a tuning predicted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,8 +11,9 @@ from apps.configs.lookahead_tunings.selectors import (
     tuning_behind,
 )
 from apps.deployments.models import Deployment
-from apps.telemetry.series.selectors import query
+from apps.telemetry.series.selectors import query, sums_of
 from controlplane import clock
+from controlplane.domain.draft_positions import POSITIONS, series_of
 from controlplane.domain.lookahead_tuning.served import Served, verdict
 from controlplane.domain.lookahead_tuning.step_times import StepTimes
 
@@ -23,19 +24,16 @@ _COMPARED = (
     "drafted_answer_tokens", "drafted_answer_seconds",
     "undrafted_answer_tokens", "undrafted_answer_seconds",
 )  # fmt: skip
-_STATISTICS: Mapping[str, str] = {
-    "engine_completion_tokens": "sum",
-    "draft_tokens": "sum",
-    "accepted_draft_tokens": "sum",
-    "requests_running": "mean",
-    **dict.fromkeys(_COMPARED, "sum"),
-}
+_COUNTED = ("engine_completion_tokens", "draft_tokens", "accepted_draft_tokens", "drafts")
+_RIGHT_TO = tuple(map(series_of, POSITIONS))
+_Told = Mapping[str, float]
 
 
 def lookahead_panel(deployment: Deployment, now: datetime | None = None) -> dict[str, Any] | None:
     """Return what the page says of lookahead; None where too little was drafted to say."""
     present = now or clock.now()
-    served = _served(deployment, present)
+    told = _sums(deployment, present)
+    served = _served(deployment, told, present)
     if served is None or deployment.build is None:
         return None
     revision = deployment.build.revision
@@ -47,7 +45,8 @@ def lookahead_panel(deployment: Deployment, now: datetime | None = None) -> dict
         "basis": times.basis if times else "",
         "measured_tokens_per_step": served.tokens_per_step,
         "measured_ratio": _ratio(served, times),
-        "compared": _compared(deployment, present),
+        "compared": _compared(told),
+        "by_position": _by_position(told),
         "predicted": _predicted(tuning_behind(revision), served.requests),
     }
 
@@ -56,41 +55,53 @@ def _ratio(served: Served, times: StepTimes | None) -> float | None:
     return None if times is None else served.tokens_per_step / served.cost_of_step(times)
 
 
-def _served(deployment: Deployment, now: datetime) -> Served | None:
-    told = {
-        name: _total(deployment, name, now) or 0.0 for name in _STATISTICS if name not in _COMPARED
-    }
+def _served(deployment: Deployment, told: _Told, now: datetime) -> Served | None:
     if told["engine_completion_tokens"] < LEAST_TOKENS or not told["draft_tokens"]:
         return None
     return Served(
         completion_tokens=told["engine_completion_tokens"],
         drafted_tokens=told["draft_tokens"],
         accepted_tokens=min(told["accepted_draft_tokens"], told["engine_completion_tokens"]),
-        requests=told["requests_running"],
+        requests=_running(deployment, now),
     )
 
 
-def _compared(deployment: Deployment, now: datetime) -> dict[str, float] | None:
+def _compared(told: _Told) -> dict[str, float] | None:
     """Return tokens a second of one answer with and without; None where too few went without."""
-    totals = [_total(deployment, name, now) or 0.0 for name in _COMPARED]
-    tokens, seconds, plain_tokens, plain_seconds = totals
+    tokens, seconds, plain_tokens, plain_seconds = (told[each] for each in _COMPARED)
     if min(tokens, plain_tokens) < LEAST_TOKENS or not (seconds and plain_seconds):
         return None
     drafted, undrafted = tokens / seconds, plain_tokens / plain_seconds
     return {"with": drafted, "without": undrafted, "ratio": drafted / undrafted}
 
 
-def _total(deployment: Deployment, name: str, now: datetime) -> float | None:
-    answer = query(
-        name,
-        start=now - WINDOW,
-        end=now,
-        team_id=deployment.model.team_id,
-        filters={"deployment_id": [deployment.id]},
-        as_one=True,
-        now=now,
-    )
-    return answer.lines[0].values[_STATISTICS[name]][0]
+def _by_position(told: _Told) -> Sequence[tuple[int, float]]:
+    """Return of each position which part of the drafts was right up to there; none if not told."""
+    drafts = told["drafts"]
+    if not drafts or not told[_RIGHT_TO[0]]:
+        return ()
+    shares = [(position, min(1.0, told[series_of(position)] / drafts)) for position in POSITIONS]
+    return [(position, share) for position, share in shares if share]
+
+
+def _sums(deployment: Deployment, now: datetime) -> _Told:
+    asked = {**_asked(deployment, now), "now": now}
+    told = sums_of([*_COUNTED, *_COMPARED, *_RIGHT_TO], **asked)
+    return {name: total or 0.0 for name, total in told.items()}
+
+
+def _running(deployment: Deployment, now: datetime) -> float:
+    answer = query("requests_running", as_one=True, now=now, **_asked(deployment, now))
+    return answer.lines[0].values["mean"][0] or 0.0
+
+
+def _asked(deployment: Deployment, now: datetime) -> dict[str, Any]:
+    return {
+        "start": now - WINDOW,
+        "end": now,
+        "team_id": deployment.model.team_id,
+        "filters": {"deployment_id": [deployment.id]},
+    }
 
 
 def _predicted(tuning: LookaheadTuning | None, requests: float) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from controlplane.domain.draft_positions import POSITIONS, positions_within
 from workers.engine.runner import Segment
 from workers.engine.sequence import Sequence
 
@@ -27,6 +28,11 @@ class EngineMetrics:
         self.cache_planned_bytes = gauge("kv_cache_planned_bytes", "What the plan gave it.")
         self.prefix_hits = counter("prefix_hit_tokens", "Prompt tokens that were cached already.")
         self.preemptions = counter("preemptions", "Rows that gave way and began again.")
+        self._drafted_steps = counter("drafts", "Drafts that were verified.")
+        by_position = counter(
+            "drafts_accepted_per_position", "Those right up to there, from zero.", ["position"]
+        )
+        self._right_to = {each: by_position.labels(str(each - 1)) for each in POSITIONS}
         self._drafts = counter("draft_tokens", "Guessed tokens that were verified.")
         self._accepted = counter("accepted_draft_tokens", "Guessed tokens that were right.")
         self._forced = counter("forced_tokens", "Tokens of a schema that shared a forward.")
@@ -68,6 +74,9 @@ class EngineMetrics:
         else:
             self._drafts.inc(segment.drafts)
             self._accepted.inc(accepted)
+            self._drafted_steps.inc(segment.drafts > 0)
+            for position in positions_within(accepted):
+                self._right_to[position].inc()
 
     def answer_ended(self, sequence: Sequence) -> None:
         """Count an answer that reached its end."""

@@ -18,6 +18,7 @@ from apps.telemetry.series.cells import FINEST_SECONDS, Cells
 from apps.telemetry.series.names import Source
 from apps.telemetry.series.services import Batch, batches_add, counters_before, increases
 from controlplane import clock
+from controlplane.domain.draft_positions import POSITIONS, series_of
 from controlplane.domain.lifecycle import ReplicaState
 
 _ENGINE_GAUGES = ("requests_running", "requests_waiting", "kv_cache_used_ratio")
@@ -33,6 +34,8 @@ _ENGINE_COUNTERS = {
     "drafted_answer_seconds_total": "drafted_answer_seconds",
     "undrafted_answer_tokens_total": "undrafted_answer_tokens",
     "undrafted_answer_seconds_total": "undrafted_answer_seconds",
+    "drafts_total": "drafts",
+    **{f"{series_of(each)}_total": series_of(each) for each in POSITIONS},
 }
 """Of an engine, as agents name it -> of the catalogue."""
 _STARTING = (ReplicaState.ORDERED, ReplicaState.STARTING, ReplicaState.LOADING)

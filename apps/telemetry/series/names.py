@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
+from controlplane.domain.draft_positions import POSITIONS, series_of
+
 LABELS = (
     "team_id", "model_id", "deployment_id", "environment", "key_id", "replica_id", "node_id",
     "device_id", "status_class",
@@ -120,6 +122,12 @@ CATALOGUE: tuple[Series, ...] = (
         ("undrafted_answer_tokens", Kind.COUNTER, "tokens",
          "The same of answers without, as a held-out share is."),
         ("undrafted_answer_seconds", Kind.COUNTER, "seconds", "Time that these took."),
+        ("drafts", Kind.COUNTER, "drafts", "Drafts that were verified."),
+        *(
+            (series_of(each), Kind.COUNTER, "drafts",
+             f"Of them, those whose first {each} tokens or more were accepted.")
+            for each in POSITIONS
+        ),
     ),
     *_of(
         Source.DEVICE,

@@ -26,6 +26,10 @@ _ROWS = """
     WHERE resolution_seconds = %(resolution)s AND labels_id = ANY(%(labels)s)
         AND at >= %(start)s AND at < %(end)s
 """
+_SUMS = """
+    SELECT {columns} FROM telemetry_series
+    WHERE resolution_seconds = %s AND labels_id = ANY(%s) AND at >= %s AND at < %s
+"""
 _Group = tuple[str, ...]
 
 
@@ -83,6 +87,31 @@ def query(
     lines = [_line(series, *each, times, covered, present) for each in labelled]
     return Answer(series=series, times=times, step_seconds=times.step,
                   resolution_seconds=resolution.seconds, lines=lines)  # fmt: skip
+
+
+def sums_of(
+    names: Sequence[str],
+    *,
+    start: datetime,
+    end: datetime,
+    team_id: str,
+    filters: Mapping[str, Sequence[str]],
+    now: datetime | None = None,
+) -> Mapping[str, float | None]:
+    """Return what counters of one source add up to in `[start, end)`. Raises InvalidInput."""
+    series = [series_named(each) for each in names]
+    present = (now or clock.now()).timestamp()
+    begin, until = _range_of(start, end, present)
+    groups = _groups(series[0], team_id, (), filters, begin)
+    _, resolution = _step(series[0], len(groups), (begin, until), None, present)
+    first = int(begin // resolution.seconds) * resolution.seconds
+    slots = slots_of(series[0].source)
+    # Places of our own catalogue.
+    columns = ", ".join(f"sum(sums[{slots[each].sums + 1}])" for each in names)
+    with connection.cursor() as cursor:
+        asked: list[Any] = [resolution.seconds, list(groups), moment(first), moment(until)]
+        cursor.execute(_SUMS.format(columns=columns), asked)
+        return dict(zip(names, cursor.fetchone(), strict=True))
 
 
 def step_of(

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from controlplane.domain.draft_positions import POSITIONS, series_of
+
 if TYPE_CHECKING:
     from prometheus_client.samples import Sample
 
@@ -15,17 +17,25 @@ _PARTS = ("count", "sum", "bucket")
 
 
 def read_exposition(
-    text: str, *, plain: Mapping[str, str], histograms: Mapping[str, str]
+    text: str,
+    *,
+    plain: Mapping[str, str],
+    histograms: Mapping[str, str],
+    accepted_by_position: str = "",
 ) -> dict[str, float]:
     """Return each known metric by our name; histograms as count, sum, and estimated quantiles.
 
     Quantiles are over the engine's whole life, series of several labels are added up. What is
-    unknown or malformed is left out.
+    unknown or malformed is left out. `accepted_by_position` counts drafts by a label `position`,
+    from zero: of some positions it is told.
     """
     metrics: dict[str, float] = {}
     buckets: dict[str, dict[float, float]] = defaultdict(lambda: defaultdict(float))
     parts = {f"{base}_{part}": (base, part) for base in histograms for part in _PARTS}
-    for sample in _samples(text, {*plain, *parts}):
+    for sample in _samples(text, {*plain, *parts, accepted_by_position}):
+        if sample.name == accepted_by_position:
+            _add_position(metrics, sample)
+            continue
         if sample.name in plain:
             _add(metrics, plain[sample.name], sample.value)
             continue
@@ -42,6 +52,12 @@ def read_exposition(
 
 def _add(metrics: dict[str, float], name: str, value: float) -> None:
     metrics[name] = metrics.get(name, 0.0) + value
+
+
+def _add_position(metrics: dict[str, float], sample: "Sample") -> None:
+    position = sample.labels.get("position", "")
+    if position.isdecimal() and int(position) + 1 in POSITIONS:
+        _add(metrics, f"{series_of(int(position) + 1)}_total", sample.value)
 
 
 def _samples(text: str, names: Collection[str]) -> "Iterator[Sample]":

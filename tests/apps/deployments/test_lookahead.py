@@ -85,6 +85,25 @@ def test_the_held_out_share_tells_the_speed_with_and_without(deployment: Deploym
     assert panel["compared"] == {"with": 30, "without": 15, "ratio": 2}
 
 
+def test_acceptance_by_position_is_of_all_drafts_and_ends_where_none_was_right(
+    deployment: Deployment,
+) -> None:
+    counted(
+        deployment, tokens=1000, drafted=1600, accepted=700, drafts=200, drafts_accepted_to_1=150,
+        drafts_accepted_to_2=100, drafts_accepted_to_4=10,
+    )  # fmt: skip
+    panel = lookahead_panel(deployment, now=NOW)
+    assert panel is not None
+    assert panel["by_position"] == [(1, 0.75), (2, 0.5), (4, 0.05)]
+
+
+def test_an_engine_that_tells_no_positions_has_none(deployment: Deployment) -> None:
+    counted(deployment, tokens=1000, drafted=1600, accepted=700)
+    panel = lookahead_panel(deployment, now=NOW)
+    assert panel is not None
+    assert not panel["by_position"]
+
+
 @pytest.mark.parametrize("told", [(10, 40, 5), (1000, 0, 0)])
 def test_too_little_says_nothing(deployment: Deployment, told: tuple[int, int, int]) -> None:
     tokens, drafted, accepted = told

@@ -49,3 +49,20 @@ def test_series_of_several_labels_are_added_up_whatever_their_labels_hold() -> N
         "wait_p90": pytest.approx(0.9),
         "wait_p99": pytest.approx(0.99),
     }
+
+
+def test_drafts_are_told_by_some_of_the_positions_that_an_engine_tells() -> None:
+    page = "".join(
+        f'accepted_per_position{{engine="{engine}",position="{at}"}} {100 - at}\n'
+        for engine in (0, 1)
+        for at in range(5)
+    )
+    page += 'accepted_per_position{position="x"} 1\naccepted_per_position 1\n'
+    found = read_exposition(
+        page, plain={}, histograms={}, accepted_by_position="accepted_per_position"
+    )
+    assert found == {
+        "drafts_accepted_to_1_total": 200,
+        "drafts_accepted_to_2_total": 198,
+        "drafts_accepted_to_4_total": 194,
+    }

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.domain.draft_positions import POSITIONS, series_of
+from controlplane.domain.runtimes.native import metrics
 from tests.workers.engine.asking import Asked, start_engine
 from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
@@ -35,6 +37,18 @@ def test_greedy_answers_are_those_without_guesses(engine: Engine, guessing: Engi
     assert _answers(guessing) == _answers(engine)
     assert metric(guessing, "engine_accepted_draft_tokens_total") > accepted
     assert metric(guessing, "engine_kv_cache_used_ratio") == 0
+
+
+def test_drafts_are_counted_by_how_far_they_were_right(guessing: Engine) -> None:
+    before = metrics.read(guessing.metrics.expose().decode())
+    assert _answers(guessing, ignore_eos=True)
+    told = metrics.read(guessing.metrics.expose().decode())
+    grown = {name: told[name] - before.get(name, 0) for name in told}
+    to = [grown[f"{series_of(position)}_total"] for position in POSITIONS]
+    assert grown["drafts_total"] >= to[0] > 0
+    assert to == sorted(to, reverse=True)
+    # Each accepted token is the first, or stands behind another one.
+    assert to[0] <= grown["accepted_draft_tokens_total"]
 
 
 def test_seeded_samples_are_those_without_guesses(engine: Engine, guessing: Engine) -> None:

@@ -18,6 +18,7 @@ PLAIN: Mapping[str, str] = MappingProxyType(
         "engine_requests_failed_total": "requests_failed_total",
         "engine_preemptions_total": "preemptions_total",
         "engine_prefix_hit_tokens_total": "prefix_cache_hits_total",
+        "engine_drafts_total": "drafts_total",
         "engine_draft_tokens_total": "draft_tokens_total",
         "engine_accepted_draft_tokens_total": "accepted_draft_tokens_total",
         "engine_drafted_answer_tokens_total": "drafted_answer_tokens_total",
@@ -33,9 +34,15 @@ HISTOGRAMS: Mapping[str, str] = MappingProxyType(
         "engine_end_to_end_seconds": "end_to_end_seconds",
     }
 )
+ACCEPTED_BY_POSITION = "engine_drafts_accepted_per_position_total"
 SINCE: Mapping[str, str] = MappingProxyType({})
 
 
 def read(exposition_text: str) -> dict[str, float]:
     """Return each known metric by our name; histograms as count, sum, and estimated quantiles."""
-    return read_exposition(exposition_text, plain=PLAIN, histograms=HISTOGRAMS)
+    return read_exposition(
+        exposition_text,
+        plain=PLAIN,
+        histograms=HISTOGRAMS,
+        accepted_by_position=ACCEPTED_BY_POSITION,
+    )

@@ -34,9 +34,15 @@ HISTOGRAMS: Mapping[str, str] = MappingProxyType(
         "vllm:request_queue_time_seconds": "queue_seconds",
     }
 )
+ACCEPTED_BY_POSITION = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 SINCE: Mapping[str, str] = MappingProxyType({})
 
 
 def read(exposition_text: str) -> dict[str, float]:
     """Return each known metric by our name; histograms as count, sum, and estimated quantiles."""
-    return read_exposition(exposition_text, plain=PLAIN, histograms=HISTOGRAMS)
+    return read_exposition(
+        exposition_text,
+        plain=PLAIN,
+        histograms=HISTOGRAMS,
+        accepted_by_position=ACCEPTED_BY_POSITION,
+    )

@@ -26,7 +26,8 @@ def test_places_in_stored_rows_never_move() -> None:
         ("queue_seconds", 6, 0), ("time_to_first_token_seconds", 7, 1),
         ("inter_token_seconds", 8, 2), ("end_to_end_seconds", 9, 3),
     ]  # fmt: skip
-    assert [name for name, _, _ in told[Source.ENGINE]][-1] == "undrafted_answer_seconds"
+    assert told[Source.ENGINE][13:15] == [("undrafted_answer_seconds", 19, 0), ("drafts", 20, 0)]
+    assert told[Source.ENGINE][-1] == ("drafts_accepted_to_64", 27, 0)
     assert told[Source.ENGINE][9] == ("accepted_draft_tokens", 15, 0)
     assert told[Source.DEVICE][:3] == [
         ("device_utilization_ratio", 0, 0), ("device_memory_used_bytes", 3, 0),
