@@ -1,9 +1,11 @@
 """Who is asking: a key out of an Authorization header, and what that key may do."""
 
 import math
+from collections.abc import Mapping
 from hashlib import sha256
 
-from controlplane.domain.wire.traffic_mark import MARK_HEADER
+from controlplane.domain.wire.async_requests import ON_BEHALF_HEADER
+from controlplane.domain.wire.traffic_mark import ASYNC, MARK_HEADER
 from workers.gateway.refusals import Refusal, Refused
 from workers.gateway.snapshot import Key, Scope, Snapshot
 
@@ -53,6 +55,21 @@ def require_mark(key: Key, header: bytes | None) -> None:
         raise Refused(_OTHER_MARK if key.traffic_mark else _NO_MARK)
 
 
+def behind(key: Key, named: Mapping[bytes, bytes], snapshot: Snapshot, *, now: float) -> Key:
+    """Return the key that a request counts for: of the queue's own, the one that asked it.
+
+    Raises Refused where that one has ended.
+    """
+    if key.traffic_mark != ASYNC:
+        return key
+    caller = snapshot.keys.get(named.get(_ON_BEHALF, b"").decode("latin-1"))
+    if caller is None or caller.team_id != key.team_id or caller.traffic_mark:
+        raise Refused(_CALLER_GONE)
+    if caller.expires_at is not None and caller.expires_at <= now:
+        raise Refused(_CALLER_GONE)
+    return caller
+
+
 def _unauthorized(message: str, status: int = 401) -> Refusal:
     code = "invalid_api_key" if status == 401 else "insufficient_permissions"
     return Refusal(status=status, code=code, error_code="unauthorized", message=message)
@@ -67,6 +84,8 @@ _EXPIRED = _unauthorized("This API key has expired. Make a new one in settings."
 _NO_MARK = _unauthorized(
     f"`{MARK_HEADER}` is set by benchmarks, with keys of their own. Leave it out.", 403
 )
+_ON_BEHALF = ON_BEHALF_HEADER.encode()
+_CALLER_GONE = _unauthorized("The API key that sent this request has ended.", 403)
 _OTHER_MARK = _unauthorized(
     f"This API key was made for a benchmark, whose requests carry `{MARK_HEADER}: benchmark`. "
     "Use a key of your own.",

@@ -71,6 +71,10 @@ class Exchange:
         self._last_moved_at = meter.started_at
 
     @property
+    def is_async(self) -> bool:
+        return self._meter.is_async
+
+    @property
     def request_bytes(self) -> int:
         return self._meter.request_bytes
 

@@ -8,13 +8,23 @@ from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire.exposition import form_for
-from controlplane.domain.wire.traffic_mark import MARK_HEADER
-from controlplane.process_settings.gateway import SESSION_HEADER, ReplicaChoice
+from controlplane.domain.wire.traffic_mark import ASYNC, MARK_HEADER
 from workers.gateway import local_answers
+from workers.gateway.async_calls import (
+    ASYNC_ACTIONS,
+    AWAY,
+    READING,
+    AsyncAsk,
+    AsyncCall,
+    AsyncCalls,
+    async_ask,
+    body_refusal,
+)
 from workers.gateway.authentication import (
     INVOKING,
     MEASURING,
     authenticate,
+    behind,
     require_mark,
     require_money,
     require_scope,
@@ -28,7 +38,7 @@ from workers.gateway.limits import Entry, KeyLimits, RetryBudget
 from workers.gateway.load import Load, LoadReport
 from workers.gateway.meter import Meter
 from workers.gateway.metrics import Metrics
-from workers.gateway.quota_wait import QuotaWait
+from workers.gateway.model_told import model_told
 from workers.gateway.recorder import Recorder
 from workers.gateway.refusals import Refusal, Refused, deployment_full, malformed
 from workers.gateway.request import Admission, Request
@@ -74,6 +84,7 @@ class Gateway:
         """Whether the control plane has confirmed the snapshot lately enough to serve by it."""
         self.metrics = Metrics()
         self.tracing: Tracing | None = None
+        self.async_calls: AsyncCalls | None = None
         self.exchanges: set[Exchange] = set()
         self.clients: set[ClientSide] = set()
         self.limits = KeyLimits()
@@ -154,11 +165,13 @@ class Gateway:
             request.refusal = _without_body(request.path) if request.expects_body else None
             return
         try:
-            request.admission = self._admission(request)
+            self._decide(request)
         except Refused as refused:
             request.refusal = refused.refusal
 
     def reserve(self, request: Request) -> Refusal | None:
+        if (ask := request.async_ask) is not None:
+            return body_refusal(request.body_bytes) or self.body_memory.take(request, ask.key)
         admission = request.admission
         return None if admission is None else self.body_memory.take(request, admission.key)
 
@@ -174,13 +187,30 @@ class Gateway:
             return local_answers.health(request, state=self._state, version=version, request_id=id)
         return self._metrics_answer(request, id)
 
-    def begin(self, client: Client, request: Request) -> Begun | None:
+    def begin_async(self, client: Client, request: Request, ask: AsyncAsk) -> AsyncCall | None:
+        """Start a call to the control plane, or refuse through `client`."""
+        self.release(request)
+        id = self.new_request_id()
+        try:
+            if self.async_calls is None:
+                raise Refused(AWAY)
+            return self.async_calls.begin(client, request, ask, id)
+        except Refused as refused:
+            self.refused(refused.refusal.status)
+            client.refuse(request, refused.refusal, id)
+            return None
+
+    def begin(self, client: Client, request: Request) -> Exchange | None:
         admission, id = request.admission, self.new_request_id()
         if admission is None:
             return None
         if admission.target.action is Action.WAKE:
             self._wake(client, request, admission.deployment, id)
             return None
+        if admission.target.action is Action.MODEL:
+            self._tell_model(client, request, admission, id)
+            return None
+        counted = False
         try:
             counted = self._limits.enter(admission.key, now=self._clock.monotonic())
             body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
@@ -205,6 +235,7 @@ class Gateway:
             self._clock,
             sizes=not admission.key.traffic_mark,
         )
+        meter.is_async = request.named.get(_MARK_HEADER) == _ASYNC_MARK
         if self.tracing is not None:
             meter.trace = self.tracing.begin(request)
         exchange = Exchange(
@@ -311,25 +342,19 @@ class Gateway:
 
     # Steps.
 
-    def _answering(self, deployment: Deployment) -> Sequence[Replica]:
-        if not deployment.suspects:
-            return deployment.replicas
-        return (*deployment.replicas, *self.suspects.answering(deployment))
-
-    def _has_room(self, deployment: Deployment) -> bool:
-        if (limit := deployment.backpressure) is None:
-            return True
-        found = map(self._pool.of, self._answering(deployment))
-        return any(each.in_flight < limit.concurrency for each in found)
-
-    def _admission(self, request: Request) -> Admission:
-        snapshot = self._known_routes()
-        key = authenticate(request.authorization, snapshot, now=self._key_time())
+    def _decide(self, request: Request) -> None:
+        snapshot, now = self._known_routes(), self._key_time()
+        key = authenticate(request.authorization, snapshot, now=now)
         target = parse_target(request.path)
-        require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
-        require_money(key, now=self._key_time())
         require_mark(key, request.named.get(_MARK_HEADER))
-        return self._admitted(key, target, request.method, snapshot)
+        key = behind(key, request.named, snapshot, now=now)
+        require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
+        if target.action not in READING:
+            require_money(key, now=now)
+        if target.action in ASYNC_ACTIONS:
+            request.async_ask = async_ask(key, target, request, snapshot)
+        else:
+            request.admission = self._admitted(key, target, request.method, snapshot)
 
     def _admitted(self, key: Key, target: Target, method: bytes, snapshot: Snapshot) -> Admission:
         deployment = resolve(target, key, snapshot)
@@ -348,6 +373,24 @@ class Gateway:
         self.load.wake(deployment.id)
         client.write(local_answers.accepted(request, request_id=id))
         client.answered(keep_alive=request.keep_alive)
+
+    def _tell_model(
+        self, client: Client, request: Request, admission: Admission, id: bytes
+    ) -> None:
+        """Answer for the engines, none of which is asked for one model alone."""
+        self.release(request)
+        told = model_told(admission.target, admission.deployment)
+        if isinstance(told, Refusal):
+            self.refused(told.status)
+            client.refuse(request, told, id)
+        else:
+            client.write(local_answers.told(request, told, request_id=id))
+            client.answered(keep_alive=request.keep_alive)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a client still waits for an answer."""
+        return bool(self.exchanges or (self.async_calls is not None and self.async_calls.running))
 
     @property
     def _state(self) -> str:
@@ -397,6 +440,7 @@ def _without_body(path: str) -> Refusal:
 
 
 _MARK_HEADER = MARK_HEADER.encode()
+_ASYNC_MARK = ASYNC.encode()
 _STARTING = Refusal(
     status=503,
     code="gateway_starting",

@@ -82,6 +82,8 @@ class Load:
     def _tokens(self, running: Iterable["Exchange"]) -> dict[str, float]:
         found: dict[str, float] = {}
         for each in running:
+            if each.is_async:
+                continue
             deployment = each.admission.deployment
             counts = self._metrics.of(deployment.model_id, deployment.id)
             more = counts.tokens.estimate(each.request_bytes, each.response_bytes)

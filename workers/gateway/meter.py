@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from controlplane.clock import SYSTEM, Clock
-from workers.gateway.metrics import DeploymentCounts
+from workers.gateway.metrics import ASYNC_WEIGHT, WHOLE, DeploymentCounts
 
 if TYPE_CHECKING:
     from workers.gateway.tracing import Trace
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 class Meter:
     __slots__ = (
-        "_clock", "_counts", "asked_at", "choice", "first_byte_at", "request_bytes", "request_id",
-        "response_bytes", "sizes", "started_at", "status", "stream", "trace",
+        "_clock", "_counts", "asked_at", "first_byte_at", "is_async", "request_bytes", "request_id",
+        "response_bytes", "started_at", "status", "stream", "trace",
     )  # fmt: skip
 
     def __init__(
@@ -36,12 +36,12 @@ class Meter:
         self.status: int | None = None
         self.request_id = request_id
         self.trace: Trace | None = None
-        self.choice = ""
-        """Why the last replica was chosen."""
+        self.is_async = False
+        """Whether the queue of asynchronous requests sent it."""
         self.started_at = self._clock.monotonic()
 
     def opened(self) -> None:
-        self._counts.opened(self.started_at, sizes=self.sizes)
+        self._counts.opened(self.started_at, self._weight)
 
     @property
     def has_begun(self) -> bool:
@@ -70,7 +70,7 @@ class Meter:
 
     def closed(self, status: int, now: float) -> None:
         self.status = status
-        self._counts.closed(now, sizes=self.sizes)
+        self._counts.closed(now, self._weight)
         self._counts.finished(
             status, self.request_id,
             duration=now - self.started_at, first_byte=self.first_byte_seconds,
@@ -81,6 +81,10 @@ class Meter:
         self._counts.tokens.learn(
             prompt_tokens, completion_tokens, self.request_bytes, self.response_bytes
         )
+
+    @property
+    def _weight(self) -> int:
+        return ASYNC_WEIGHT if self.is_async else WHOLE
 
     @property
     def queue_seconds(self) -> float | None:

@@ -20,6 +20,13 @@ _LONGEST_PAUSE_SECONDS = 60
 LABELS = ("model_id", "deployment_id")
 
 
+WHOLE = 1000
+"""What one request weighs where deployments are sized, in whole numbers, which leave no rest."""
+ASYNC_WEIGHT = 1
+"""Of an asynchronous one: it keeps a replica, and asks for no second. Source: the hosted product's
+guide to autoscaling, by which asynchronous requests do not count."""
+
+
 class Histogram:
     __slots__ = ("counts", "latest", "total")
 
@@ -75,8 +82,8 @@ class TokensPerByte:
 
 class DeploymentCounts:
     __slots__ = (
-        "_moved_at", "_seconds", "_sizing", "by_status_class", "choices", "duration", "first_byte",
-        "in_flight", "tokens", "upstream_errors", "waiting",
+        "_moved_at", "_seconds", "_weight", "by_status_class", "duration", "first_byte",
+        "in_flight", "tokens", "upstream_errors",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -87,20 +94,22 @@ class DeploymentCounts:
         self.by_status_class = [0] * len(STATUS_CLASSES)
         self.duration = Histogram()
         self.first_byte = Histogram()
-        self.in_flight = 0
-        self.waiting = 0
-        """Of those in flight, those that wait for their turn."""
+        self.in_flight = self._weight = 0
         self.upstream_errors: dict[str, int] = {}
         self.choices: dict[str, int] = {}
         """How often a replica was chosen, by why."""
 
-    def opened(self, now: float, *, sizes: bool = True) -> None:
-        self._move(now, sizes)
+    def opened(self, now: float, weight: int = WHOLE) -> None:
+        self._seconds += self._weight * (now - self._moved_at)
+        self._moved_at = now
         self.in_flight += 1
+        self._weight += weight
 
-    def closed(self, now: float, *, sizes: bool = True) -> None:
-        self._move(now, -sizes)
+    def closed(self, now: float, weight: int = WHOLE) -> None:
+        self._seconds += self._weight * (now - self._moved_at)
+        self._moved_at = now
         self.in_flight -= 1
+        self._weight -= weight
 
     def _move(self, now: float, by: int) -> None:
         self._seconds += self._sizing * (now - self._moved_at)
@@ -108,17 +117,8 @@ class DeploymentCounts:
         self._sizing += by
 
     def in_flight_seconds_until(self, now: float) -> float:
-        """Return for how long requests that size it were in flight, all of them added up."""
-        return self._seconds + self._sizing * (now - self._moved_at)
-
-    def seconds_until_room(self, before: int, carried: int) -> int:
-        """Return when so many may have had their turn, at the pace of those that ended."""
-        ended = sum(self.by_status_class)
-        each = self.duration.total / ended if ended else 1.0
-        return max(1, min(_LONGEST_PAUSE_SECONDS, round(each * before / max(1, carried))))
-
-    def chosen(self, reason: str) -> None:
-        self.choices[reason] = self.choices.get(reason, 0) + 1
+        """Return for how long requests were in flight that deployments are sized by, summed."""
+        return (self._seconds + self._weight * (now - self._moved_at)) / WHOLE
 
     def upstream_failed(self, reason: str) -> None:
         self.upstream_errors[reason] = self.upstream_errors.get(reason, 0) + 1

@@ -19,6 +19,7 @@ from controlplane.process_settings.wrong import WrongSetting
 from controlplane.traces.exporting import Exporter
 from workers.full_disk import free_bytes
 from workers.gateway import nudge
+from workers.gateway.async_calls import AsyncCalls
 from workers.gateway.client_connection import ClientConnection
 from workers.gateway.confirmation import Confirmation
 from workers.gateway.control_plane import ControlPlaneAway, CredentialRefused, HttpControlPlane
@@ -96,6 +97,7 @@ class Process:
             differed=self._gateway.metrics.count_routes_differed,
             clock=clock,
         )
+        self._gateway.async_calls = AsyncCalls(self._control_plane, self._membership, clock=clock)
         self._load_reports = LoadReports(
             self._control_plane, self._membership, self._gateway, clock=clock
         )
@@ -194,7 +196,7 @@ class Process:
         log.info("draining %d requests", self._gateway.unfinished)
         self._gateway.drain()
         patience = self._clock.monotonic() + self._settings.bounds.drain_seconds
-        while self._gateway.unfinished and self._clock.monotonic() < patience:
+        while self._gateway.is_busy and self._clock.monotonic() < patience:
             await self._clock.pause(0.02)
 
     async def _close(self) -> None:

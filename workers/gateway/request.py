@@ -1,12 +1,15 @@
 """One request as the client sent it, and what was decided about it when its head was read."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workers.gateway.headers import Header
 from workers.gateway.refusals import Refusal
 from workers.gateway.routing import Action, Place, Target
 from workers.gateway.snapshot import Deployment, Key
+
+if TYPE_CHECKING:
+    from workers.gateway.async_calls import AsyncAsk
 
 
 class Admission(NamedTuple):
@@ -56,6 +59,8 @@ class Request:
     held_by: str = ""
     """The key that it counts for."""
     admission: Admission | None = None
+    async_ask: "AsyncAsk | None" = None
+    """What it asks the control plane in place of an engine."""
     refusal: Refusal | None = None
 
     @property

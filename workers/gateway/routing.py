@@ -1,6 +1,7 @@
 """Where a request goes: path → target → deployment, saying nothing to keys without access."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from urllib.parse import unquote
@@ -13,6 +14,8 @@ class Place(StrEnum):
     ENVIRONMENT = "environment"
     DEPLOYMENT = "deployment"
     DEVELOPMENT = "development"
+    MODEL = "model"
+    """None of its deployments: what is named belongs to the model."""
 
 
 class Action(StrEnum):
@@ -20,6 +23,13 @@ class Action(StrEnum):
     SYNC = "sync"
     WAKE = "wake"
     """Answered here: it starts a replica where none runs, and is no request to one."""
+    MODEL = "v1/models"
+    """Answered here: one model by its name, which is the route."""
+    ASYNC_PREDICT = "async_predict"
+    ASYNC_QUEUE_STATUS = "async_queue_status"
+    ASYNC_REQUEST = "async_request"
+    ASYNC_OUTPUT = "async_request output"
+    """These four the control plane answers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,9 +62,24 @@ def resolve(target: Target, key: Key, snapshot: Snapshot) -> Deployment:
     return _by_id(target.name, key, model)
 
 
+def require_method(target: Target, method: bytes, methods: frozenset[bytes]) -> None:
+    """Return if what is no route of an engine may be called so. Raises Refused."""
+    if method not in methods:
+        raise Refused(_takes_only(target, ", ".join(sorted(each.decode() for each in methods))))
+
+
+def require_model(target: Target, key: Key, snapshot: Snapshot) -> None:
+    """Return if the key may see the model that `target` names. Raises Refused."""
+    model = snapshot.models.get(target.model_id)
+    if model is None or not may_see(key, model):
+        raise Refused(not_found(_NO_MODEL.format(target.model_id), "model_not_found"))
+
+
 def require_open(target: Target, method: bytes, deployment: Deployment) -> None:
     """Return if clients may call the route so on this deployment's engine. Raises Refused."""
-    if target.action is not Action.SYNC:
+    if target.action is Action.MODEL:
+        methods = _READ
+    elif target.action is not Action.SYNC:
         methods = _POST
     elif (found := deployment.routes.get(target.route)) is not None:
         methods = found
@@ -73,10 +98,15 @@ def may_see(key: Key, model: Model) -> bool:
 
 @lru_cache(maxsize=4096)
 def _parsed(path: str) -> Target | Refusal:
+    place, mark, name = path.partition(_MODELS)
+    if mark and name:
+        return _of_model(place, unquote(name))
     if (plain := _plain(path)) is None:
         return _TRICKY
     segments = plain.split("/")
     match segments[:4]:
+        case ["", "m", model_id, "async_request"] if model_id:
+            return _of_request(model_id, segments[4:])
         case ["", "m", model_id, "production" | "development" as name] if model_id:
             place = Place.DEVELOPMENT if name == "development" else Place.ENVIRONMENT
             return _with_action(model_id, place, name, segments[4:])
@@ -100,8 +130,9 @@ def _plain(path: str) -> str | None:
 def _with_action(model_id: str, place: Place, name: str, action: list[str]) -> Target | Refusal:
     if action == ["predict"]:
         return Target(model_id=model_id, place=place, name=name, action=Action.PREDICT, route="")
-    if action == ["wake"]:
-        return Target(model_id=model_id, place=place, name=name, action=Action.WAKE, route="")
+    if len(action) == 1 and action[0] in _WITHOUT_ROUTE:
+        named = Action(action[0])
+        return Target(model_id=model_id, place=place, name=name, action=named, route="")
     if action == ["sync"]:  # the hub's client posts to the address itself
         return Target(model_id=model_id, place=place, name=name, action=Action.SYNC, route="/")
     if len(action) < 2 or action[0] != "sync" or not action[1]:
@@ -109,6 +140,22 @@ def _with_action(model_id: str, place: Place, name: str, action: list[str]) -> T
     # In its plain form, in which it is looked up and sent: so the engine reads what was allowed.
     route = "/" + "/".join(action[1:])
     return Target(model_id=model_id, place=place, name=name, action=Action.SYNC, route=route)
+
+
+def _of_model(place: str, name: str) -> Target | Refusal:
+    """Return the question for one model; its name may hold slashes, and no engine reads it."""
+    target = _parsed(f"{place}/sync/v1/models")
+    if isinstance(target, Refusal):
+        return target
+    return replace(target, action=Action.MODEL, route=name)
+
+
+def _of_request(model_id: str, named: list[str]) -> Target | Refusal:
+    """Return what is asked of one asynchronous request."""
+    if not named or not _REQUEST_ID.fullmatch(named[0]) or named[1:] not in ([], ["output"]):
+        return not_found(_NO_REQUEST.format("/".join(named)[:80]))
+    action = Action.ASYNC_OUTPUT if named[1:] else Action.ASYNC_REQUEST
+    return Target(model_id=model_id, place=Place.MODEL, name=named[0], action=action, route="")
 
 
 def _in_environment(name: str, key: Key, model: Model) -> Deployment:
@@ -150,6 +197,11 @@ def _takes_only(target: Target, allowed: str) -> Refusal:
 
 
 _POST = frozenset({b"POST"})
+_READ = frozenset({b"GET", b"HEAD"})
+_MODELS = "/sync/v1/models/"
+_WITHOUT_ROUTE = frozenset({Action.WAKE, Action.ASYNC_PREDICT, Action.ASYNC_QUEUE_STATUS})
+_REQUEST_ID = re.compile(r"[a-z0-9]{1,64}")
+_NO_REQUEST = "`async_request/{}` names no asynchronous request. Use the id from `async_predict`."
 _CLOSED = (
     "`{}` is not open to clients on deployment `{}`. Where its engine has that route, the "
     "config can open it under `enginehouse.extra_routes`."
@@ -168,7 +220,9 @@ _UNKNOWN_PATH = (
     "Nothing is served at `{}`. Call `/m/<model>/environments/<name>/sync/v1/chat/completions` "
     "or `/m/<model>/environments/<name>/predict`."
 )
-_UNKNOWN_ACTION = "`{}` is not served here. Use `predict`, `wake` or `sync/<route>`."
+_UNKNOWN_ACTION = (
+    "`{}` is not served here. Use `predict`, `async_predict`, `wake` or `sync/<route>`."
+)
 _TRICKY = Refusal(
     status=400,
     code="bad_request",

@@ -14,6 +14,7 @@ from workers.gateway.tracing import Trace
 from workers.gateway.usage import TokenCounts
 
 if TYPE_CHECKING:
+    from workers.gateway.async_calls import AsyncAsk, AsyncCall
     from workers.gateway.exchange import Exchange
 
 
@@ -117,7 +118,10 @@ class Handler(Protocol):
     def local_answer(self, request: Request) -> bytes | None:
         """Return the whole answer to a request that is for the gateway itself."""
 
-    def begin(self, client: Client, request: Request) -> Begun | None:
+    def begin_async(self, client: Client, request: Request, ask: "AsyncAsk") -> "AsyncCall | None":
+        """Start a call to the control plane, or refuse through `client`."""
+
+    def begin(self, client: Client, request: Request) -> "Exchange | None":
         """Start an exchange, or refuse through `client`."""
 
     def new_request_id(self) -> bytes: ...

@@ -3,3 +3,6 @@
 MARK_HEADER = "x-enginehouse-traffic"
 BENCHMARK = "benchmark"
 """Requests of a benchmark: counted in usage by themselves, and in nothing else."""
+ASYNC = "async"
+"""Requests that the queue of asynchronous requests sends on behalf of who asked: they count as
+theirs."""

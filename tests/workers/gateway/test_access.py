@@ -123,7 +123,7 @@ def test_a_metrics_key_reads_metrics_and_calls_nothing(serve, http):
         ("/m/modelaaa/environments/nowhere/predict", "has no environment `nowhere`"),
         ("/m/modelaaa/deployment/nowhere/predict", "has no deployment `nowhere`"),
         ("/m/modelaaa/deployment/stopped0/predict", "is deactivated"),
-        ("/m/modelaaa/production/async_predict", "`async_predict` is not served here"),
+        ("/m/modelaaa/production/websocket", "`websocket` is not served here"),
         ("/m/modelaaa/production/sync/update_weights", "is not open to clients"),
         ("/v1/chat/completions", "Nothing is served at"),
         ("/", "Nothing is served at"),

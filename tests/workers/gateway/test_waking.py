@@ -8,21 +8,15 @@ import httpx
 import pytest
 
 from controlplane.clock import SYSTEM
+from controlplane.domain.wire.async_requests import ON_BEHALF_HEADER
+from controlplane.domain.wire.traffic_mark import MARK_HEADER
 from tests.manual_clock import ManualClock
 from tests.waiting import DEADLINE_SECONDS, wait_for
 from tests.workers.gateway.stage.control_plane import TOKEN, ControlPlane
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.gateway_thread import GatewayThread
 from tests.workers.gateway.stage.house import House
-from tests.workers.gateway.stage.routes import (
-    CHAT,
-    FOREIGN_KEY,
-    KEY,
-    deployment_row,
-    digest,
-    key_row,
-    routes,
-)
+from tests.workers.gateway.stage.routes import CHAT, FOREIGN_KEY, KEY, digest, key_row, routes
 from tests.workers.gateway.stage.scripts import answers
 from workers.gateway.control_plane import HttpControlPlane
 from workers.gateway.gateway import Gateway
@@ -142,6 +136,24 @@ def test_only_who_may_call_a_deployment_may_wake_it(house):
     bearer = {"authorization": f"Bearer {FOREIGN_KEY}"}
     assert httpx.post(gateway.url + WAKE, headers=bearer).status_code == 404
     assert gateway.report().woken == []
+
+
+def test_an_asynchronous_request_keeps_a_replica_and_asks_for_no_second(house, http, background):
+    snapshot = routes(status="SCALED_TO_ZERO")
+    snapshot["keys"][digest("queuekey.x")] = key_row("queue000", traffic_mark="async")
+    house.publish_snapshot(snapshot)
+    gateway = house.gateway()
+    headers = {
+        "authorization": "Bearer queuekey.x",
+        MARK_HEADER: "async",
+        ON_BEHALF_HEADER: digest(KEY),
+    }
+    background.submit(http.post, gateway.url + CHAT, json={}, headers=headers)
+    _held(gateway, 1)
+    gateway.report()
+    house.clock.advance(2)
+    assert gateway.report().deployments["deploy01"][:2] == (0.001, 1)
+    house.publish(house.engine(answers))
 
 
 def test_load_is_the_mean_of_what_was_in_flight(house, http, background):

@@ -1,0 +1,1 @@
+"""Asynchronous requests as the hosted product has them: bodies, states, retries, webhooks."""
