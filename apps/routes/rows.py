@@ -147,6 +147,7 @@ def _deployments(found: Iterable[Mapping[str, Any]], tables: dict[str, Any]) -> 
                 "salts_every_route": _is(deployment, "salts_every_route"),
                 "default_max_tokens": default_max_tokens(deployment),
                 "has_own_words": _is(deployment, "non_openai_dialect"),
+                "translates_responses": _is(deployment, "lacks_responses"),
                 "route_table": _route_table(deployment.runtime, deployment.told_version, tables),
                 "extra_routes": extra_routes(deployment),
             },

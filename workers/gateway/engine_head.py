@@ -3,6 +3,7 @@
 from workers.gateway.headers import request_head
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared
+from workers.gateway.responses.chat_request import CHAT_ROUTE
 from workers.gateway.tracing import Trace
 
 
@@ -16,7 +17,8 @@ def engine_head(
     trace: Trace | None,
 ) -> bytes:
     """Return the head of the request that goes to the replica at `authority`."""
-    route = admission.route.encode("latin-1", "replace")
+    is_chat_instead = prepared.asked_response is not None
+    route = (CHAT_ROUTE if is_chat_instead else admission.route).encode("latin-1", "replace")
     return request_head(
         method=request.method,
         route=route + b"?" + request.query if request.query else route,

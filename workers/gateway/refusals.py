@@ -20,6 +20,8 @@ class Refusal:
     error_code: str
     """For hosted clients, from their own list of codes."""
     message: str
+    param: str | None = None
+    """The field of the request that it is about."""
     retry_after_seconds: int | None = None
     allow: str | None = None
     closes: bool = False
@@ -175,4 +177,5 @@ SHUTTING_DOWN = Refusal(
 
 
 def _openai_body(refusal: Refusal) -> dict[str, object]:
-    return openai_error(refusal.message, type=error_type(refusal.status), code=refusal.code)
+    type = error_type(refusal.status)
+    return openai_error(refusal.message, type=type, code=refusal.code, param=refusal.param)

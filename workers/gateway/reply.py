@@ -8,6 +8,8 @@ from workers.gateway.headers import Header, response_head
 from workers.gateway.refusals import Refusal, event
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared
+from workers.gateway.responses.stream import ResponseEvents
+from workers.gateway.responses.whole import WholeResponse
 from workers.gateway.usage import COMPUTED_TOKENS, TokenCounts, counted_by_header
 from workers.gateway.usage_search import UsageSearch, find_usage
 
@@ -23,7 +25,7 @@ class Reply:
 
     __slots__ = (
         "_chunked", "_closes", "_counts", "_error", "_events", "_first_piece", "_headers", "_held",
-        "_http_10", "_request_id", "_search", "has_body", "status",
+        "_http_10", "_request_id", "_response", "_response_events", "_search", "has_body", "status",
     )  # fmt: skip
 
     def __init__(
@@ -47,11 +49,15 @@ class Reply:
         self._counts = counted_by_header(named.get(COMPUTED_TOKENS))
         streams = named.get(b"content-type", b"").startswith(b"text/event-stream")
         self._events = EventFilter(hides_usage=prepared.hides_usage) if streams else None
+        asked = prepared.asked_response
+        is_response = asked is not None and status < 400 and self.has_body
+        self._response = WholeResponse(asked) if asked and is_response and not streams else None
+        self._response_events = ResponseEvents(asked) if asked and streams else None
         fails = status >= 400 and self.has_body and not streams
         translates = fails and admission.route.startswith("/v1/")
         self._error = bytearray() if translates else None
         self._chunked = False
-        if self._error is None:
+        if self._error is None and self._response is None:
             self._begin(None if streams else named.get(b"content-length"))
 
     @property
@@ -83,9 +89,12 @@ class Reply:
     def feed(self, data: bytes) -> bytes:
         """Return what may go to the client now. Raises EndlessEvent."""
         if self._events is not None:
-            data = self._events.feed(data)
+            data = self._told(self._events.feed(data))
         elif self._error is not None:
             return self._feed_error(data)
+        elif self._response is not None:
+            self._response.feed(data)
+            return b""
         else:
             self._look_for_usage(data)
         return self._framed(data)
@@ -98,9 +107,12 @@ class Reply:
     def end(self) -> bytes:
         """Return the answer's last bytes."""
         if self._error is not None:
-            last = self._answer_error(_openai_error(bytes(self._error), self.status))
+            last = self._answer_anew(_openai_error(bytes(self._error), self.status))
+        elif self._response is not None:
+            self._counts = find_usage(bytes(self._response.chat))
+            last = self._answer_anew(self._response.end())
         elif self._events is not None:
-            last = self._framed(self._events.finish())
+            last = self._framed(self._told(self._events.finish()))
         else:
             if self._counts is None:
                 search = self._search
@@ -172,7 +184,11 @@ class Reply:
         self._begin(dict(self._headers).get(b"content-length"))
         return self._framed(bytes(error))
 
-    def _answer_error(self, content: bytes) -> bytes:
+    def _told(self, events: bytes) -> bytes:
+        """Return events as the client reads them."""
+        return events if self._response_events is None else self._response_events.feed(events)
+
+    def _answer_anew(self, content: bytes) -> bytes:
         self._headers = [header for header in self._headers if header[0] != b"content-type"]
         self._headers.append((b"content-type", b"application/json"))
         self._begin(b"%d" % len(content))

@@ -1,13 +1,15 @@
 """What the gateway changes in a request body so that it can serve any client and meter it."""
 
 import json
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from workers.gateway.choice.prompts import PROMPT_ROUTES, Prompt, prompt_of
 from workers.gateway.engine_words import length_of_answer, say_in_own_words
 from workers.gateway.media import MAY_HOLD_MEDIA, require_media_within
 from workers.gateway.plain_words import require_plain_words
 from workers.gateway.refusals import Refused, malformed
+from workers.gateway.responses.chat_request import CHAT_ROUTE, ROUTE, chat_request
 from workers.gateway.snapshot import Deployment, Key
 
 COMPLETION_ROUTES = frozenset({"/v1/chat/completions", "/v1/completions"})
@@ -29,8 +31,8 @@ class Prepared(NamedTuple):
     hides_usage: bool
     """The client did not ask for usage in its stream; we did, to meter it."""
     ends_with_done: bool
-    prompt: Prompt | None = None
-    """How it begins, where there is a choice of replicas."""
+    asked_response: Mapping[str, Any] | None = None
+    """What was asked of `/v1/responses` where the engine is asked as a chat instead."""
 
 
 def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared:
@@ -41,6 +43,8 @@ def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepar
     another way than the gateway, and for media that an engine would have to fetch.
     """
     try:
+        if route == ROUTE and deployment.translates_responses:
+            return _read_response(body, deployment, key)
         return _read(body, route, deployment, key)
     except RecursionError:
         raise Refused(malformed("The JSON body is nested too deeply.")) from None
@@ -65,6 +69,14 @@ def _read(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared
     if deployment.default_max_tokens is not None and route in COMPLETION_ROUTES:
         added |= length_of_answer(data, deployment.default_max_tokens)
     return _prepared(body, data, route, deployment, added)._replace(prompt=prompt)
+
+
+def _read_response(body: bytes, deployment: Deployment, key: Key) -> Prepared:
+    data = _parsed(body, is_extra=False)
+    if not isinstance(data, dict):
+        raise Refused(malformed("The body is no JSON object. Send one with `input`."))
+    chat = _compact(chat_request(data)).encode()
+    return _read(chat, CHAT_ROUTE, deployment, key)._replace(asked_response=data)
 
 
 def _parsed(body: bytes, *, is_extra: bool) -> object:

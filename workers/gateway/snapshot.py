@@ -73,6 +73,8 @@ class Deployment:
     """Length of answers to requests that name none, where the engine has no such setting."""
     has_own_words: bool
     """Whether the engine is asked in TensorRT-LLM's words where they differ from OpenAI's."""
+    translates_responses: bool
+    """Whether the engine is asked `/v1/responses` as a chat."""
     routes: Routes
     """The engine's own paths that clients may call, with the methods for each."""
     extra_routes: frozenset[str]
@@ -201,6 +203,7 @@ def read_deployment(
         salts_every_route=bool(row.get("salts_every_route")),
         default_max_tokens=row.get("default_max_tokens"),
         has_own_words=bool(row.get("has_own_words")),
+        translates_responses=bool(row.get("translates_responses")),
         routes={**table, **dict.fromkeys(extra, _ANY)} if extra else table,
         extra_routes=extra,
         backpressure=_backpressure(row.get("backpressure")),

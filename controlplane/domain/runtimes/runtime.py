@@ -170,6 +170,8 @@ class Runtime(Protocol):
     """Whether it can be told how long answers are where a request does not say."""
     non_openai_dialect: bool = False
     """Whether the gateway asks it in words of its own instead of OpenAI's."""
+    lacks_responses: bool = False
+    """Whether the gateway asks it `/v1/responses` as a chat: it has no such route of its own."""
     salts_every_route: bool = False
     """Whether it takes a `cache_salt` on every route with a JSON body, or passes it over."""
     shortens_open_lengths: bool = False

@@ -43,6 +43,7 @@ class Native(Runtime):
     was_run_on_gpus = True
     started = "on every host"
     is_built_in = True
+    lacks_responses = True
     needs_gpu = False
     takes_dtype = True
     runs_remote_code = False
