@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from apps.accounts.rest_views import TeamView
 from apps.deployments.bodies import (
     AutoscalingBody,
+    BackpressureBody,
     ConfigQuery,
     DeploymentCreateBody,
     DeploymentLogQuery,
@@ -40,6 +41,7 @@ from apps.deployments.selectors import (
 )
 from apps.deployments.serializers import (
     AutoscalingAnswerObject,
+    BackpressureObject,
     DeploymentConfigObject,
     DeploymentListObject,
     DeploymentLogsObject,
@@ -49,6 +51,7 @@ from apps.deployments.serializers import (
     SuccessObject,
 )
 from apps.deployments.services.autoscaling import autoscaling_update
+from apps.deployments.services.backpressure import backpressure_settings, backpressure_update
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_create,
@@ -133,6 +136,15 @@ class AutoscalingView(DeploymentView):
         wanted = validated(AutoscalingBody, request.data)
         answer = autoscaling_update(deployment=self.changeable(), changes=wanted)
         return Response({"status": answer.status, "message": answer.message})
+
+
+class BackpressureView(DeploymentView):
+    @extend_schema(request=BackpressureBody, responses=BackpressureObject)
+    def patch(self, request: Request, **path: str) -> Response:
+        """Change what becomes of requests beyond what replicas carry."""
+        wanted = validated(BackpressureBody, request.data)
+        found = backpressure_update(deployment=self.changeable(), policy=wanted["policy"])
+        return Response(BackpressureObject(backpressure_settings(found.backpressure_policy)).data)
 
 
 class ActivateView(DeploymentView):

@@ -8,6 +8,7 @@ from rest_framework import serializers
 from apps.deployments import examples
 from apps.deployments.autoscaling.bodies import SchedulesBody
 from apps.deployments.environments.promotion import CLEANUPS
+from apps.deployments.services.backpressure import POLICIES
 from apps.rest.examples import shown_as
 from apps.rest.paging import ListQuery
 from apps.rest.serializers import StrictSerializer
@@ -61,6 +62,17 @@ class AutoscalingBody(StrictSerializer):
         min_value=1,
         max_value=50,
         help_text="Share of the replicas, in percent, that may end at one time.",
+    )
+
+
+@shown_as(examples.BACKPRESSURE)
+class BackpressureBody(StrictSerializer):
+    policy = serializers.ChoiceField(
+        choices=POLICIES,
+        allow_null=True,
+        default=None,
+        help_text="What becomes of requests beyond `concurrency_target` on every replica: they "
+        "wait for their turn, or are answered 429; null: replicas are sent all that comes.",
     )
 
 
@@ -126,6 +138,9 @@ class EnvironmentCreateBody(StrictSerializer):
 
 @shown_as(examples.ENVIRONMENT_CHANGE)
 class EnvironmentPatchBody(StrictSerializer):
+    request_backpressure_settings = BackpressureBody(
+        required=False, help_text="What becomes of requests beyond what replicas carry."
+    )
     autoscaling_settings = AutoscalingBody(
         required=False, help_text="How many replicas of what it points at run."
     )

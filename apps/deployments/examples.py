@@ -60,6 +60,7 @@ SCALING_STANDING: dict[str, Any] = {
     "held": 0,
     "next_at": "2026-11-26T14:25:49.653243Z",
 }
+BACKPRESSURE = {"policy": "QUEUE_ON_FULL"}
 _SCHEDULE: dict[str, Any] = {
     "name": "Office hours",
     "enabled": True,

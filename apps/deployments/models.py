@@ -63,6 +63,8 @@ class Deployment(models.Model):
     min_replica = models.PositiveIntegerField(default=0)
     max_replica = models.PositiveIntegerField(default=1)
     autoscaling = models.JSONField(default=dict)
+    backpressure_policy = models.CharField(max_length=16, blank=True, default="", db_default="")
+    """What becomes of requests beyond what replicas carry; empty where replicas are sent all."""
     start_failures = models.PositiveIntegerField(default=0)
     """Replicas in a row that failed before they were ready; sets the wait before the next."""
     last_failure = models.JSONField(null=True)
@@ -136,6 +138,8 @@ class Environment(models.Model):
     autoscaling_settings = models.JSONField(default=dict)
     autoscaling_schedules = models.JSONField(default=dict, db_default={})
     """`timezone` and `schedules`, in the hosted product's shape; empty without any."""
+    backpressure_policy = models.CharField(max_length=16, blank=True, default="", db_default="")
+    """What is promoted to it gets that; empty where that keeps its own."""
     promotion_settings = models.JSONField(default=dict)
     created_at = StampField(auto_now_add=True)
 

@@ -16,6 +16,7 @@ from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 from apps.deployments.selectors import DEGRADED
 from apps.deployments.services.autoscaling import autoscaling_settings
+from apps.deployments.services.backpressure import POLICIES, backpressure_settings
 from apps.rest.examples import shown_as
 from apps.rest.failure_object import FailureObject
 from apps.rest.paging import Pagination
@@ -59,9 +60,13 @@ class AutoscalingAnswerObject(serializers.Serializer[Any]):
     message = serializers.CharField(help_text="The same in words.")
 
 
+@shown_as(examples.BACKPRESSURE)
 class BackpressureObject(serializers.Serializer[Any]):
-    policy = serializers.CharField(
-        allow_null=True, help_text="Always null here: the gateway's own limits hold."
+    policy = serializers.ChoiceField(
+        choices=POLICIES,
+        allow_null=True,
+        help_text="What becomes of requests beyond `concurrency_target` on every replica: they "
+        "wait for their turn, or are answered 429; null: replicas are sent all that comes.",
     )
 
 
@@ -167,7 +172,7 @@ class DeploymentObject(serializers.Serializer[Any]):
     )
     region = serializers.SerializerMethodField(help_text="Always null: there are no regions here.")
     request_backpressure_settings = serializers.SerializerMethodField(
-        help_text="Always without a policy: the gateway's own limits hold."
+        help_text="What becomes of requests beyond what replicas carry."
     )
     build_id = serializers.CharField(
         allow_null=True, help_text="The build that made its artifact; null where that is gone."
@@ -222,7 +227,7 @@ class DeploymentObject(serializers.Serializer[Any]):
 
     @extend_schema_field(BackpressureObject)
     def get_request_backpressure_settings(self, deployment: Deployment) -> dict[str, Any]:
-        return {"policy": None}
+        return backpressure_settings(deployment.backpressure_policy)
 
 
 class DeploymentListObject(serializers.Serializer[Any]):

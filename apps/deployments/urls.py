@@ -44,6 +44,7 @@ urlpatterns: list[URLPattern] = [
     path("<id:model_id>/<id:deployment_id>/deactivate/", views.deactivate, name="deactivate"),
     path("<id:model_id>/<id:deployment_id>/retry/", views.retry, name="retry"),
     path("<id:model_id>/<id:deployment_id>/promote/", views.promote, name="promote"),
+    path("<id:model_id>/<id:deployment_id>/full/", views.set_backpressure, name="backpressure"),
 ]
 usage_pages: list[URLPattern] = [
     path("usage/", usage_views.usage, name="usage"),
@@ -68,6 +69,7 @@ api: list[URLPattern] = [
     path(f"{_MODEL}/deployments", deployments.DeploymentListView.as_view(), name="deployments"),
     path(_DEPLOYMENT, deployments.DeploymentDetailView.as_view(), name="model_deployment"),
     path(f"{_DEPLOYMENT}/autoscaling_settings", deployments.AutoscalingView.as_view()),
+    path(f"{_DEPLOYMENT}/request_backpressure_settings", deployments.BackpressureView.as_view()),
     path(f"{_DEPLOYMENT}/scaling_decisions", scaling.ScalingDecisionsView.as_view()),
     path(f"{_DEPLOYMENT}/activate", deployments.ActivateView.as_view()),
     path(f"{_DEPLOYMENT}/deactivate", deployments.DeactivateView.as_view()),

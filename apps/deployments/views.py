@@ -43,6 +43,7 @@ from apps.deployments.selectors import (
     failed_starts_of,
     replica_list,
 )
+from apps.deployments.services.backpressure import backpressure_update
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_deactivate,
@@ -177,6 +178,15 @@ def promote(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResp
     require_environment(actor_on(request), name)
     candidate = environment_promote(environment=environment, deployment=found, user=person(request))
     return redirect("deployments:deployment", model_id, candidate.id)
+
+
+@page
+@require_POST
+def set_backpressure(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
+    """Set what becomes of requests beyond what replicas carry."""
+    found = _changeable(request, model_id, deployment_id)
+    backpressure_update(deployment=found, policy=request.POST.get("policy") or None)
+    return redirect("deployments:deployment", model_id, deployment_id)
 
 
 def _code(request: HttpRequest, deployment: Deployment) -> dict[str, Any]:

@@ -22,7 +22,8 @@ _MODELS = """
 
 _DEPLOYMENTS = """
     SELECT deployment.id, deployment.model_id, deployment.name, deployment.state,
-        deployment.runtime, deployment.spec, deployment.wanted_replicas, model.name AS model_name,
+        deployment.runtime, deployment.spec, deployment.wanted_replicas, deployment.autoscaling,
+        deployment.backpressure_policy, model.name AS model_name,
         (
             SELECT place.name FROM deployments_environment AS place
             WHERE place.current_id = deployment.id

@@ -19,6 +19,7 @@ from apps.deployments.selectors import (
     served_model_name,
     shares_prefixes,
 )
+from apps.deployments.services.backpressure import backpressure_route
 from apps.routes.queries import CHANGED, IDS, ROWS
 from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState
@@ -150,6 +151,7 @@ def _deployments(found: Iterable[Mapping[str, Any]], tables: dict[str, Any]) -> 
                 "translates_responses": _is(deployment, "lacks_responses"),
                 "route_table": _route_table(deployment.runtime, deployment.told_version, tables),
                 "extra_routes": extra_routes(deployment),
+                **({"backpressure": limit} if (limit := backpressure_route(deployment)) else {}),
             },
         )
 

@@ -251,6 +251,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "configs:restore": _restored,
     "deployments:deploy": _deployed,
     "deployments:activate": lambda w: _deployment(w.spare(state="inactive"), "activate"),
+    "deployments:backpressure": lambda w: _deployment(w.spare(), "full", policy="QUEUE_ON_FULL"),
     "deployments:wake": _woken,
     "deployments:deactivate": _deactivated,
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),

@@ -27,6 +27,7 @@ from apps.deployments.models import Deployment, Environment
 from apps.deployments.selectors import deployment_get, environment_get, environment_list, model_get
 from apps.deployments.serializers import CancelledObject, DeploymentObject, SuccessObject
 from apps.deployments.services.autoscaling import autoscaling_update
+from apps.deployments.services.backpressure import backpressure_update
 from apps.deployments.services.deployments import deployment_activate, deployment_deactivate
 from apps.rest.errors import Conflict
 from apps.rest.paging import ListQuery, page_of
@@ -88,7 +89,7 @@ class EnvironmentDetailView(EnvironmentView):
 
     @extend_schema(request=EnvironmentPatchBody, responses=EnvironmentPatchedObject)
     def patch(self, request: Request, **path: str) -> Response:
-        """Change how promotion cleans up, and how many replicas run."""
+        """Change how promotion cleans up, how many replicas run, and what is beyond them."""
         wanted = validated(EnvironmentPatchBody, request.data)
         status, message = "ACCEPTED", "Stored."
         self.changeable()
@@ -97,6 +98,10 @@ class EnvironmentDetailView(EnvironmentView):
                 deployment=self.current(), changes=wanted["autoscaling_settings"]
             )
             status, message = answer.status, answer.message
+        if "request_backpressure_settings" in wanted:
+            backpressure_update(
+                deployment=self.current(), policy=wanted["request_backpressure_settings"]["policy"]
+            )
         if schedules := wanted.get("autoscaling_schedule_settings"):
             schedules_update(environment=self.changeable(), changes=schedules)
         environment_configure(

@@ -193,6 +193,7 @@ def _fail(environment: Environment, candidate: Deployment, reason: str) -> list[
 def _switch(environment: Environment, candidate: Deployment) -> bool:
     """Return whether the candidate now wants another number of replicas."""
     is_resized = _inherit(environment, candidate)
+    _inherit_backpressure(environment, candidate)
     environment.retiring_id = environment.current_id
     environment.current = candidate
     environment.candidate = None
@@ -224,6 +225,12 @@ def _inherit(environment: Environment, candidate: Deployment) -> bool:
     if changes:
         Deployment.objects.filter(id=candidate.id).update(**changes)
     return "wanted_replicas" in changes
+
+
+def _inherit_backpressure(environment: Environment, candidate: Deployment) -> None:
+    policy = environment.backpressure_policy
+    if policy and policy != candidate.backpressure_policy:
+        Deployment.objects.filter(id=candidate.id).update(backpressure_policy=policy)
 
 
 def _scale_of(settings: Mapping[str, Any], candidate: Deployment) -> dict[str, Any]:

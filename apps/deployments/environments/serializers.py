@@ -20,6 +20,7 @@ from apps.deployments.serializers import (
     UrlsObject,
 )
 from apps.deployments.services.autoscaling import autoscaling_settings
+from apps.deployments.services.backpressure import backpressure_settings
 from apps.rest.examples import shown_as
 from apps.rest.paging import Pagination
 from controlplane import clock
@@ -103,7 +104,7 @@ class EnvironmentObject(serializers.Serializer[Any]):
         help_text="What it points at asks of a machine; null while nothing."
     )
     request_backpressure_settings = serializers.SerializerMethodField(
-        help_text="Always without a policy: the gateway's own limits hold."
+        help_text="What becomes of requests beyond what replicas of what it points at carry."
     )
 
     @extend_schema_field(AutoscalingObject(allow_null=True))
@@ -134,7 +135,9 @@ class EnvironmentObject(serializers.Serializer[Any]):
 
     @extend_schema_field(BackpressureObject)
     def get_request_backpressure_settings(self, environment: Environment) -> dict[str, Any]:
-        return {"policy": None}
+        current = environment.current
+        policy = current.backpressure_policy if current else environment.backpressure_policy
+        return backpressure_settings(policy)
 
 
 class EnvironmentListObject(serializers.Serializer[Any]):

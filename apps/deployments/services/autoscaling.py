@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from apps.accounts.audit.recording import audit
+from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.autoscaling.sizes import settings_of
 from apps.deployments.autoscaling.waking import deployment_wake
 from apps.deployments.checks import refuse_more_replicas_than_devices
@@ -44,6 +45,8 @@ def autoscaling_update(*, deployment: Deployment, changes: Mapping[str, Any]) ->
     if after.min_replica > before["min_replica"]:
         refuse_more_replicas_than_devices(spec=row.spec, replicas=after.min_replica)
     _store(row, after, changes, is_woken=after.min_replica > before["min_replica"])
+    if row.backpressure_policy and after.concurrency_target != before["concurrency_target"]:
+        routes_version_bump(deployments=[row.id])
     _audit(row, before, after.to_json())
     for environment in environments:
         environment.autoscaling_settings = after.to_json()

@@ -95,6 +95,7 @@ def deployment_copy(*, deployment: Deployment, user: User | None = None) -> Depl
         min_replica=deployment.min_replica,
         max_replica=deployment.max_replica,
         autoscaling=deployment.autoscaling,
+        backpressure_policy=deployment.backpressure_policy,
         created_by=user,
     )
     _audit("copy", copy, before={"name": deployment.name})

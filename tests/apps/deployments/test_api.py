@@ -8,8 +8,10 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import ApiKeyType, Team
+from apps.accounts.routes_version import routes_version_current
 from apps.deployments.models import Deployment, ServedModel
 from apps.deployments.services.reconcile import deployment_settle
+from apps.routes.rows import routes_rows
 from apps.telemetry.logs import log_append
 from tests.factories import make_api_key, make_build, make_team
 from tests.factories_serving import make_servable_build
@@ -105,6 +107,33 @@ def test_switching_off_and_on(call: Call, served: Served) -> None:
     retried = call("POST", f"{path}/retry").json()
     assert retried["retried"] is False
     assert "nothing to retry" in retried["reason"]
+
+
+def test_what_becomes_of_requests_beyond_is_set_told_to_gateways_and_kept_by_its_environment(
+    call: Call, served: Served, say: Call
+) -> None:
+    model, deployment = served
+    say({deployment.replicas.get().id: "ready"})
+    path = f"models/{model.id}/deployments/{deployment.id}/request_backpressure_settings"
+    assert call("PATCH", path, {"policy": "QUEUE_ON_FULL"}).json() == {"policy": "QUEUE_ON_FULL"}
+    told = routes_rows({"deployments": [deployment.id]})["deployments"][deployment.id]
+    assert told["backpressure"] == {"policy": "QUEUE_ON_FULL", "concurrency": 1}
+    production = f"models/{model.id}/environments/production"
+    assert call("GET", production).json()["request_backpressure_settings"] == {
+        "policy": "QUEUE_ON_FULL"
+    }
+    assert model.environments.get().backpressure_policy == "QUEUE_ON_FULL"
+    version = routes_version_current()
+    scaling = f"models/{model.id}/deployments/{deployment.id}/autoscaling_settings"
+    assert call("PATCH", scaling, {"concurrency_target": 8}).status_code == 200
+    assert routes_version_current() > version, "a replica carries more now"
+    told = routes_rows({"deployments": [deployment.id]})["deployments"][deployment.id]
+    assert told["backpressure"]["concurrency"] == 8
+    unset = {"request_backpressure_settings": {"policy": None}}
+    assert call("PATCH", production, unset).status_code == 200
+    told = routes_rows({"deployments": [deployment.id]})["deployments"][deployment.id]
+    assert "backpressure" not in told
+    assert call("PATCH", path, {"policy": "DROP"}).json()["fields"] == ["policy"]
 
 
 def test_autoscaling_settings_are_bounded_and_answered(call: Call, served: Served) -> None:

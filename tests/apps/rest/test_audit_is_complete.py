@@ -199,6 +199,9 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
         _spare(w) + "/autoscaling_settings",
         {"concurrency_target": 7},
     ),
+    "patch /v1/models/{model_id}/deployments/{deployment_id}/request_backpressure_settings": (
+        lambda w: (_spare(w) + "/request_backpressure_settings", {"policy": "QUEUE_ON_FULL"})
+    ),
     "post /v1/models/{model_id}/deployments/{deployment_id}/promote": lambda w: (
         _spare(w) + "/promote",
         {},
