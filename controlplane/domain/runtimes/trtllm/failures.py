@@ -6,9 +6,17 @@ from typing import Any
 from controlplane.domain.failures import Failure
 from controlplane.domain.runtimes.engine_log import explain_log, guess_log
 from controlplane.domain.runtimes.native import failures as shared
-from controlplane.domain.runtimes.trtllm import failures_of_models, failures_of_start
+from controlplane.domain.runtimes.trtllm import (
+    failures_of_arguments,
+    failures_of_models,
+    failures_of_start,
+)
 
-PATTERNS = (*failures_of_start.PATTERNS, *failures_of_models.PATTERNS)
+PATTERNS = (
+    *failures_of_start.PATTERNS,
+    *failures_of_arguments.PATTERNS,
+    *failures_of_models.PATTERNS,
+)
 ECHOES = failures_of_models.ECHOES
 """Words that follow an error which was printed before them."""
 LOG_PATTERNS = (*PATTERNS, *ECHOES)

@@ -66,7 +66,8 @@ PATTERNS = (
     ),
     log_pattern(
         "ETR-GUIDED-DRAFTS", _CONFIG,
-        r"Guided decoding is not supported for speculative decoding mode: (?P<mode>\w+)",
+        r"(?:Guided decoding is not supported|Failed to set guided decoder) for speculative "
+        r"decoding mode: (?P<mode>\w+)",
         "Structured output does not go together with `{mode}`.",
         "Draft with NGram, Eagle3 or MTP, or serve without drafts.",
         text="ValueError: Guided decoding is not supported for speculative decoding mode: MEDUSA",
