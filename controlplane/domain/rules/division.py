@@ -8,6 +8,7 @@ from controlplane.domain.memory import devices_that_fit
 from controlplane.domain.memory.sizing import DEVICES_PER_HOST, divides
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.rule import Fix, Patch
+from controlplane.domain.runtimes.capability import Feature
 from controlplane.domain.runtimes.choice import runtime_on
 
 ACCELERATOR = "resources.accelerator"
@@ -47,9 +48,14 @@ def division(c: Context, count: int) -> Fix:
     )
 
 
+def is_served_on(c: Context) -> bool:
+    """Return whether the runtime starts on this kind of GPU; if not, more of them do not help."""
+    return not c.can(Feature.ACCELERATOR).is_refused
+
+
 def divisions(c: Context) -> Iterator[Fix]:
     """Yield the divisions over GPUs of this kind that the heads allow, the nearest number first."""
-    if c.spec.accelerator is None or c.spec.base_model.is_encoder:
+    if c.spec.accelerator is None or c.spec.base_model.is_encoder or not is_served_on(c):
         return
     asked = c.spec.accelerator_count
     counts = [n for n in range(1, DEVICES_PER_HOST + 1) if _divides(c, n)]

@@ -8,7 +8,7 @@ from controlplane.domain.facts.gpus import CPU, GIB
 from controlplane.domain.memory import builder_devices, devices_that_fit, longest_sequence
 from controlplane.domain.memory.sizing import DEVICES_PER_HOST, BuilderNeed
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.division import divided, other_kinds
+from controlplane.domain.rules.division import divided, is_served_on, other_kinds
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example, on_trtllm
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
@@ -37,7 +37,9 @@ def _gib(size: int) -> str:
 
 
 def _devices_needed(c: Context) -> int | None:
-    return devices_that_fit(c.spec, c.checkpoint, c.device, c.memory) if c.device else None
+    if c.device is None or not is_served_on(c):
+        return None
+    return devices_that_fit(c.spec, c.checkpoint, c.device, c.memory)
 
 
 def _what_would_fit(c: Context) -> str:
@@ -45,6 +47,8 @@ def _what_would_fit(c: Context) -> str:
         return "A smaller model, a shorter `max_num_tokens` or a host with more memory would fit."
     if not c.memory.divides:
         return "The native engine computes on one GPU; vLLM divides a model over several."
+    if not is_served_on(c):
+        return f"More of `{c.gpu.kind}` do not help: {c.engine.title} does not start on this kind."
     count = _devices_needed(c)
     if count is None:
         return f"It does not fit on {DEVICES_PER_HOST} of `{c.gpu.kind}` in this precision either."
