@@ -23,9 +23,9 @@ ENCODER = facts(architectures=["LlamaModel"], num_attention_heads=8, num_key_val
                 hidden_size=512, head_dim=64, chat_template=None)  # fmt: skip
 IMAGES = facts(
     {
-        "architectures": ["LlavaForConditionalGeneration"], "model_type": "llava",
+        "architectures": ["Mistral3ForConditionalGeneration"], "model_type": "mistral3",
         "text_config": {
-            "model_type": "llama", "hidden_size": 512, "num_hidden_layers": 30,
+            "model_type": "mistral", "hidden_size": 512, "num_hidden_layers": 30,
             "num_attention_heads": 8, "num_key_value_heads": 8, "head_dim": 64,
             "intermediate_size": 1536, "vocab_size": 49_152, "max_position_embeddings": 8192,
         },
