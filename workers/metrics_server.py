@@ -23,6 +23,7 @@ def metrics_serve(collector: Collector, listen: str) -> int | None:
         except OSError as error:
             refusal = error
         else:
+            _log.info("/metrics is served on %s, port %s", host, server.server_port)
             return int(server.server_port)
     _log.warning("METRICS_LISTEN: no page of metrics, `%s` cannot be had: %s", listen, refusal)
     return None
