@@ -123,6 +123,7 @@ def pages_of(filled: "Filled") -> dict[str, str]:
         "models": "/models/",
         "model": f"/models/{deployment.model_id}/",
         "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
+        "async_requests": f"/models/{deployment.model_id}/{deployment.id}/async/",
         "nodes": "/nodes/",
         "node": f"/nodes/{filled.node.id}/",
         "calibration_sets": "/calibration-sets/",
@@ -152,7 +153,7 @@ def pages_of(filled: "Filled") -> dict[str, str]:
         "rest_environments": f"{model}/environments",
         **{
             f"rest_{name}": f"{model}/deployments/{deployment.id}/{name}"
-            for name in ("replicas", "failed_starts", "scaling_decisions")
+            for name in ("replicas", "failed_starts", "scaling_decisions", "async_requests")
         },
         "rest_replicas_of_node": f"/v1/nodes/{filled.node.id}/replicas",
         "rest_tests_of_secret": "/v1/secrets/secret_0/tests",

@@ -20,6 +20,8 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 PAYLOAD_FORMAT = 1
 CONTROL_QUEUE = "control"
+ASYNC_QUEUE = "async"
+"""Of asynchronous requests, which wait for models: for seconds, or for an hour."""
 
 
 def _every(seconds: float, task: str) -> dict[str, object]:
@@ -67,7 +69,8 @@ app.conf.update(
         "autoscale": _every(3.0, "deployments.autoscale"),
         "sweep-facts": _every(3.0, "configs.sweep"),
         "sweep-benchmarks": _every(5.0, "benchmarks.sweep"),
-        "sweep-alerts": _every(3.0, "alerts.sweep"),
+        "sweep-alerts": _every(5.0, "alerts.sweep"),
+        "sweep-async-requests": _every(2.0, "async_requests.sweep"),
         "sweep-artifacts": _every(3600.0, "artifacts.sweep"),
         "check-artifacts": _every(60.0, "artifacts.check"),
         "sample-telemetry": _every(10.0, "telemetry.sample"),

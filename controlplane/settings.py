@@ -45,6 +45,7 @@ GCS_ENDPOINT = _given.gcs_endpoint
 AZURE_ENDPOINT = _given.azure_endpoint
 AZURE_ACCOUNT = _given.azure_account
 ALLOW_PRIVATE_ADDRESSES = _given.allow_private_addresses
+ASYNC_RESULTS_HOURS = _given.async_results_hours
 SECRET_TEST_HOSTS = _given.secret_test_hosts
 LOCAL_CHECKPOINT_ROOTS = _given.local_checkpoint_roots
 NODE_NAME = _given.node_name
@@ -117,6 +118,7 @@ INSTALLED_APPS = [
     "apps.routes",
     "apps.alerts",
     "apps.benchmarks",
+    "apps.async_requests",
     "apps.dashboard",
 ]
 
@@ -130,6 +132,8 @@ LEASE_KINDS = [
     "apps.builds.pushes.leasing.PUSH",
     "apps.alerts.deliveries.leasing.DELIVERY",
     "apps.benchmarks.leasing.BENCHMARK",
+    "apps.async_requests.leasing.ASYNC_REQUEST",
+    "apps.async_requests.webhooks.leasing.ASYNC_WEBHOOK",
 ]
 LEASES_JUDGED_WHILE = "apps.fleet.selectors.listened_for"
 

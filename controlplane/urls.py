@@ -4,6 +4,7 @@ from django.urls import URLPattern, include, path
 
 from apps.accounts import urls as accounts
 from apps.alerts import urls as alerts
+from apps.async_requests import urls as async_requests
 from apps.benchmarks import urls as benchmarks
 from apps.builds import urls as builds
 from apps.configs import urls as configs
@@ -33,6 +34,7 @@ _APPS = (
     remote_code,
     routes,
     alerts,
+    async_requests,
     benchmarks,
     dashboard,
 )
@@ -58,6 +60,7 @@ urlpatterns = [
     path("lookahead-tunings/", include("apps.configs.lookahead_tunings.urls")),
     path("builds/", include("apps.builds.urls")),
     path("artifacts/", include("apps.builds.artifacts.urls")),
+    path("models/", include("apps.async_requests.urls")),
     path("models/", include("apps.deployments.urls")),
     path("remote-code/", include("apps.deployments.remote_code.urls")),
     *deployments.node_page,

@@ -64,6 +64,8 @@ class LeaseKind:
     """Ends what rows of these ids consist of, in the transaction that gives them up."""
     related: tuple[str, ...] = ()
     """What is read along with a row that is redeemed."""
+    most_looked_at: int | None = None
+    """How many waiting rows a sweep looks at, the oldest, where tens of thousands may wait."""
 
     @property
     def id_argument(self) -> str:

@@ -84,7 +84,8 @@ def _requeue(kind: LeaseKind) -> int:
 
 def _waiting(kind: LeaseKind) -> list[Leased]:
     columns = ("pk", kind.since, *kind.queue_columns)
-    return list(leases_claimable(kind).order_by(kind.since).only(*columns))
+    rows = leases_claimable(kind).order_by(kind.since).only(*columns)
+    return list(rows[: kind.most_looked_at])
 
 
 def _unannounced(kind: LeaseKind, waiting: Collection[Leased], clock: Clock) -> list[Leased]:

@@ -13,6 +13,12 @@ class Identifier:
         return value
 
 
+class RequestIdentifier(Identifier):
+    """What a gateway called a request."""
+
+    regex = "[a-z0-9]{1,64}"
+
+
 class Name(Identifier):
     """Names that people give: secrets, environments."""
 
@@ -35,3 +41,4 @@ register_converter(Anything, "anything")
 register_converter(Identifier, "id")
 register_converter(ArtifactReference, "artifact")
 register_converter(Name, "name")
+register_converter(RequestIdentifier, "request_id")

@@ -55,7 +55,12 @@ _BUILD = (
     Place(name="Artifacts", route="artifacts:list", pages=("artifacts",), document="builds"),
 )
 _SERVE = (
-    Place(name="Models", route="deployments:list", pages=("deployments",), document="serving"),
+    Place(
+        name="Models",
+        route="deployments:list",
+        pages=("deployments", "async_requests"),
+        document="serving",
+    ),
     Place(
         name="Benchmarks",
         route="benchmarks:list",

@@ -72,6 +72,7 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         ReplicaState.ORDERED,
         ReplicaState.STARTING,
         ReplicaState.LOADING,
+        "in_progress",
     ),
     Tone.WARN: (
         DeploymentState.UNHEALTHY,
@@ -80,8 +81,10 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         "degraded",
         "drained",
         Support.EMULATED,
+        "expired",
         "not_confirmed",
         "warning",
+        "webhook_failed",
     ),
     Tone.ERROR: (
         BuildState.FAILED,
@@ -101,7 +104,9 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         DeploymentState.SCALED_TO_ZERO,
         DeploymentState.INACTIVE,
         ReplicaState.STOPPED,
+        "canceled",
         "hint",
+        "pending",
         Support.UNTESTED,
     ),
 }

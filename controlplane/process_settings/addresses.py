@@ -69,8 +69,10 @@ class AddressSettings(NodeSettings):
         "GATEWAY_INTERNAL_URL",
         default_factory=lambda told: told["gateway_url"],
         shown="`GATEWAY_URL`",
+        read_by="web, workers",
     )
-    """Where the web process itself reaches the gateway, for the [Try it page](try_it.md)."""
+    """Where our own processes reach the gateway: web for the [Try it page](try_it.md), workers for
+    [asynchronous requests](async_requests.md)."""
 
     control_plane_url: HttpUrl = variable(
         "CONTROL_PLANE_URL",

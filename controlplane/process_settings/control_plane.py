@@ -4,7 +4,7 @@ from controlplane.process_settings.addresses import AddressSettings
 from controlplane.process_settings.alerts import AlertSettings
 from controlplane.process_settings.base import variable
 from controlplane.process_settings.builds import BuildSettings
-from controlplane.process_settings.common import LOGS, PLACES, CommonSettings, MeasuredSettings
+from controlplane.process_settings.common import HOSTS, LOGS, PLACES, CommonSettings
 from controlplane.process_settings.sign_in import SignInSettings
 
 
@@ -43,6 +43,17 @@ class SeriesSettings(CommonSettings):
     """How many days they are kept by the day."""
 
 
+class AsyncRequestSettings(CommonSettings):
+    """Of asynchronous requests."""
+
+    group = HOSTS
+    read_by = "workers"
+
+    async_results_hours: int = variable("ASYNC_RESULTS_HOURS", 24, ge=1)
+    """How many hours asynchronous requests are kept after their end, with what the model
+    answered."""
+
+
 class ControlPlaneSettings(
     AddressSettings,
     SignInSettings,
@@ -50,7 +61,7 @@ class ControlPlaneSettings(
     AlertSettings,
     LogSettings,
     SeriesSettings,
-    MeasuredSettings,
+    AsyncRequestSettings,
 ):
     """All that `controlplane/settings.py` hands to Django."""
 

@@ -21,16 +21,22 @@ from controlplane.process_settings.common import (
     NodeSettings,
     TracedSettings,
 )
-from controlplane.process_settings.control_plane import LogSettings, SeriesSettings, UpSettings
+from controlplane.process_settings.control_plane import (
+    AsyncRequestSettings,
+    LogSettings,
+    SeriesSettings,
+    UpSettings,
+)
 from controlplane.process_settings.engines import EngineHostSettings, RuntimeSettings
 from controlplane.process_settings.gateway import GatewayVariables
 from controlplane.process_settings.sign_in import SignInSettings
 from controlplane.process_settings.store import StoreSettings
 
 DECLARING: tuple[type[ProcessSettings], ...] = (
-    CommonSettings, TracedSettings, MeasuredSettings, AddressSettings, StoreSettings, UpSettings,
-    SignInSettings, BuildSettings, NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables,
-    RuntimeSettings, EngineHostSettings, AlertSettings, LogSettings, SeriesSettings,
+    CommonSettings, TracedSettings, AddressSettings, StoreSettings, UpSettings, SignInSettings,
+    BuildSettings, NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables,
+    RuntimeSettings, EngineHostSettings, AlertSettings, AsyncRequestSettings, LogSettings,
+    SeriesSettings,
 )  # fmt: skip
 """Every class that declares variables, in the order in which they are told."""
 

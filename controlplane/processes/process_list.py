@@ -72,6 +72,8 @@ def processes(*, build_pool: str) -> tuple[Process, ...]:
             uses_store=False,
         ),
         Process(name="control", argv=_worker("control", 3)),
+        # As many requests wait for models at once as it has threads.
+        Process(name="async", argv=_worker("async", 16), uses_store=False),
         Process(name="build", argv=_worker(f"build.{build_pool}", 1)),
         Process(name="agent", argv=("-m", "workers.agent"), uses_database=False),
     )

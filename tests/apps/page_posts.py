@@ -24,7 +24,7 @@ from apps.deployments.autoscaling.schedules import schedules_update
 from apps.deployments.models import Deployment, Environment
 from apps.secrets.services.values import secret_set
 from controlplane import clock
-from tests import factories, factories_alerts, factories_benchmarks
+from tests import factories, factories_alerts, factories_async, factories_benchmarks
 from tests.apps.accounts.signing_in.test_two_steps import PASSWORD, code_of
 
 Form = Mapping[str, Any]
@@ -96,6 +96,12 @@ def _benchmark_cancelled(world: World) -> tuple[str, Form]:
     deployment = factories.make_deployment(team=world.admin.team)
     made = factories_benchmarks.make_benchmark(deployments=[deployment])
     return f"/benchmarks/{made.id}/cancel/", {}
+
+
+def _async_cancelled(world: World) -> tuple[str, Form]:
+    deployment = factories.make_deployment(team=world.admin.team)
+    made = factories_async.make_async_request(deployment=deployment)
+    return f"/models/async-requests/{made.id}/cancel/", {}
 
 
 def _artifact(world: World) -> tuple[str, Form]:
@@ -238,6 +244,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "accounts:team_rename": lambda w: _team("rename", name="renamed"),
     "accounts:team_delete": lambda w: _team("delete", typed=True),
     "artifacts:delete": _artifact,
+    "async_requests:cancel": _async_cancelled,
     "benchmarks:start": _benchmark_started,
     "benchmarks:cancel": _benchmark_cancelled,
     "artifacts:pushes": _push,

@@ -107,6 +107,8 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "try": f"/models/try/?at={deployment.model_id}/environments/production",
         "try-compared": f"/models/try/?at={deployment.model_id}/environments/production"
         f"&beside={deployment.model_id}/deployment/{deployment.id}",
+        "async-requests": f"/models/{deployment.model_id}/{deployment.id}/async/",
+        "async-request": f"/models/async-requests/{stage.async_request.id}/",
         "nodes": "/nodes/",
         "node": f"/nodes/{Node.objects.get(name='workbench').id}/",
         "runtimes": "/runtimes/",

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from apps.accounts.models import Team, TeamRole, User
 from apps.accounts.people.invitations import invitation_create
 from apps.accounts.signing_in.links import sign_in_link_create
+from apps.async_requests.models import AsyncRequest
 from apps.benchmarks.models import Benchmark
 from apps.builds.models import Build
 from apps.configs.calibration_sets.models import CalibrationPreview
@@ -32,6 +33,7 @@ from tests.browser.staged_checkpoints import (
     know_checkpoint,
 )
 from tests.browser.staged_serving import serving_deployment
+from tests.factories_async import make_shown_async_request
 from tests.factories_benchmarks import make_finished_benchmark
 
 _GIB = 1024**3
@@ -87,6 +89,7 @@ class Stage:
     built: Build
     deployment: Deployment
     benchmark: Benchmark
+    async_request: AsyncRequest
     preview: CalibrationPreview
     tuning: LookaheadTuning
     invitation_path: str
@@ -138,6 +141,7 @@ def make_stage() -> Stage:
         failed=failed_build(revision, owner),
         running=running_build(revision, owner),
         deployment=deployment,
+        async_request=make_shown_async_request(deployment=deployment),
         benchmark=make_finished_benchmark(deployments=[deployment], created_by=owner),
         preview=CalibrationPreview.objects.create(
             team=team, revision=revision, dataset="enginehouse/general", pool="default"

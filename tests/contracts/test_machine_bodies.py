@@ -10,11 +10,12 @@ import pytest
 from django.db import InternalError, transaction
 from django.test import Client
 
+from apps.accounts.models import ApiKey
 from apps.deployments.models import Replica
 from apps.fleet.selectors import node_list
 from apps.fleet.services.enrollment import enrollment_token_create
 from apps.routes.snapshot import routes_snapshot
-from tests.factories import make_deployment, make_replica
+from tests.factories import make_api_key, make_deployment, make_replica
 from tests.factories_serving import make_gateway, make_serving_node
 
 pytestmark = pytest.mark.django_db
@@ -94,13 +95,25 @@ def gateway_hands_in_usage() -> tuple[str, str, Any]:
     return "usage", "gateway-1", body
 
 
+def gateway_hands_a_request_over() -> tuple[str, str, Any]:
+    make_gateway(name="gateway-1")
+    text = make_api_key()
+    key = ApiKey.objects.get(prefix=text.partition(".")[0])
+    body = {
+        "id": "a" * 32, "key_id": key.id, "model_id": "m", "deployment_id": "d",
+        "environment": "production", "content": '{"model_input": {}}',
+    }  # fmt: skip
+    return "async_requests", "gateway-1", body
+
+
 def a_lease_is_redeemed() -> tuple[str, str, Any]:
     return "leases/build/x/secrets", "none", {"token": 1, "lease_secret": "x"}
 
 
 CALLS: Sequence[Callable[[], tuple[str, str, Any]]] = (
     node_enrolls, gateway_enrolls, node_observes, node_ships_a_log, gateway_applies,
-    gateway_tells_its_load, gateway_hands_in_usage, a_lease_is_redeemed,
+    gateway_tells_its_load, gateway_hands_in_usage, gateway_hands_a_request_over,
+    a_lease_is_redeemed,
 )  # fmt: skip
 
 
@@ -108,7 +121,8 @@ CALLS: Sequence[Callable[[], tuple[str, str, Any]]] = (
 def test_an_honest_body_is_taken(client: Client, call: Callable[[], tuple[str, str, Any]]) -> None:
     path, bearer, body = call()
     answer = _send(client, path, bearer, json.dumps(body))
-    assert answer.status_code == (403 if path.startswith("leases") else 200), answer.content
+    expected = {"async_requests": 201}.get(path, 403 if path.startswith("leases") else 200)
+    assert answer.status_code == expected, answer.content
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)

@@ -1,6 +1,6 @@
 """Posts JSON to a user's address, never to one that the address was not allowed to mean."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -12,16 +12,24 @@ from controlplane.sources.addresses import Target, targets
 from controlplane.sources.failures import SourceFailure
 
 TIMEOUT_SECONDS = 10.0
-_RETRIED = frozenset({408, 425, 429})
+RETRIED = frozenset({408, 425, 429, *range(500, 600)})
+"""Statuses that are passing where nobody says otherwise."""
 
 
-def post(url: str, *, body: bytes, headers: Mapping[str, str], allow_private: bool) -> Outcome:
+def post(
+    url: str,
+    *,
+    body: bytes,
+    headers: Mapping[str, str],
+    allow_private: bool,
+    retried: Collection[int] = RETRIED,
+) -> Outcome:
     """Return how it went; the words name the host alone, since a path may be a secret."""
     try:
         if urlsplit(url).scheme not in ("http", "https"):
             return _no_address()
         ways = targets(url, allow_private=allow_private)
-        return _of_status(_status(ways, body, headers), _host(url))
+        return _of_status(_status(ways, body, headers), _host(url), retried)
     except SourceFailure as error:
         return _not_allowed(error, _host(url))
     except HTTP_ERRORS as error:
@@ -51,13 +59,13 @@ def _status(ways: list[Target], body: bytes, headers: Mapping[str, str]) -> int:
     raise ValueError("no address")
 
 
-def _of_status(status: int, host: str) -> Outcome:
+def _of_status(status: int, host: str, retried: Collection[int]) -> Outcome:
     if status < HTTPStatus.MULTIPLE_CHOICES:
         return Outcome()
     if status < HTTPStatus.BAD_REQUEST:
         sentence = f"`{host}` answered {status}, which leads on elsewhere; that is not followed."
         return Outcome(sentence=sentence, hint="Give the final address.", may_retry=False)
-    is_passing = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _RETRIED
+    is_passing = status in retried
     return Outcome(
         sentence=f"`{host}` answered {status}.",
         hint="" if is_passing else "Look whether the address is right and still taken.",

@@ -2,6 +2,7 @@
 
 from workers.tasks import (
     alerts,
+    async_requests,
     benchmarks,
     build,
     deployments,
@@ -20,6 +21,7 @@ from workers.tasks import (
 
 __all__ = [
     "alerts",
+    "async_requests",
     "benchmarks",
     "build",
     "deployments",

@@ -61,15 +61,19 @@ def api_key_create(
     model_ids: Sequence[str] | None = None,
     limits: KeyLimits = NO_LIMITS,
     traffic_mark: str = "",
+    text: str = "",
 ) -> MadeApiKey:
-    """Return a new key of 256 random bits. Raises InvalidInput."""
+    """Return a new key of 256 random bits. Raises InvalidInput.
+
+    `text` is the whole key where its maker can make it again, and so need not keep it.
+    """
     _check_reach(type, model_ids, limits)
     _check_models(team, model_ids or ())
     _check_environments(team, limits.environments or (), model_ids)
     if (type == ApiKeyType.PERSONAL) != (owner is not None):
         raise InvalidInput("A personal key has an owner, and no other key has.", fields=["type"])
-    prefix = new_id()
-    text = f"{prefix}.{new_secret()}"
+    text = text or f"{new_id()}.{new_secret()}"
+    prefix = text.partition(".")[0]
     with transaction.atomic():
         key = ApiKey.objects.create(
             prefix=prefix,

@@ -37,7 +37,7 @@ class ApiKey(models.Model):
     spent_until = models.DateTimeField(null=True)
     """Until when gateways answer 402, since the month's spend is used up."""
     traffic_mark = models.CharField(max_length=16, blank=True, default="", db_default="")
-    """What its requests are marked as: `benchmark`, or nothing for traffic that counts."""
+    """What its requests are marked as: `benchmark`, `async`, or nothing for traffic that counts."""
     created_at = StampField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)

@@ -11,10 +11,11 @@ from apps.leases.lease import Lease
 from apps.leases.services import lease_claim
 from apps.secrets.models import Secret, SecretTest
 from controlplane import clock
-from tests import factories, factories_alerts, factories_benchmarks
+from tests import factories, factories_alerts, factories_async, factories_benchmarks
 
 KINDS = (
-    "alert_delivery", "benchmark", "build", "facts", "preview", "push", "secret_test", "tuning",
+    "alert_delivery", "async_request", "async_webhook", "benchmark", "build", "facts", "preview",
+    "push", "secret_test", "tuning",
 )  # fmt: skip
 
 
@@ -46,6 +47,8 @@ def _delivery() -> AlertDelivery:
 
 _ROWS: Mapping[str, Callable[[], Any]] = {
     "alert_delivery": _delivery,
+    "async_request": factories_async.make_async_request,
+    "async_webhook": factories_async.make_async_webhook,
     "benchmark": factories_benchmarks.make_benchmark,
     "build": factories.make_build,
     "facts": factories.make_checkpoint_record,

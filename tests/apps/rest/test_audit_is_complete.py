@@ -13,7 +13,7 @@ from apps.configs.models import LookaheadTuning
 from apps.deployments.models import Deployment
 from apps.rest.specification import document
 from controlplane import clock
-from tests import factories, factories_alerts, factories_benchmarks
+from tests import factories, factories_alerts, factories_async, factories_benchmarks
 from tests.apps.breadth import each_of
 from tests.apps.rest_client import RestClient, client_of
 
@@ -323,6 +323,10 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
     "post /v1/remote_code_grants/{grant_id}/revoke": lambda w: (
         f"/v1/remote_code_grants/{_grant(w)}/revoke",
         {"reason": "no"},
+    ),
+    "post /v1/async_requests/{request_id}/cancel": lambda w: (
+        f"/v1/async_requests/{factories_async.make_async_request(deployment=w.deployment).id}/cancel",
+        None,
     ),
     "post /v1/benchmarks": lambda w: (
         "/v1/benchmarks",

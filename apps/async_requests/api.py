@@ -1,0 +1,62 @@
+"""Asynchronous requests over REST."""
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.audit.recording import audit
+from apps.accounts.rest_views import TeamView
+from apps.async_requests.models import AsyncRequest
+from apps.async_requests.selectors import async_request_get, async_request_list
+from apps.async_requests.serializers import (
+    AsyncCanceledObject,
+    AsyncRequestObject,
+    AsyncRequestPage,
+    AsyncRequestQuery,
+)
+from apps.async_requests.serializers import AsyncRequestListed as Listed
+from apps.async_requests.services.cancelling import async_request_cancel
+from apps.deployments.selectors import deployment_get
+from apps.rest.paging import page_of
+from apps.rest.serializers import Error, validated
+
+_UNKNOWN = OpenApiResponse(Error, description="It is not there, forgotten, or somebody else's.")
+
+
+class AsyncRequestListView(TeamView):
+    @extend_schema(parameters=[AsyncRequestQuery], responses=AsyncRequestPage)
+    def get(self, request: Request, model_id: str, deployment_id: str) -> Response:
+        """Return a deployment's asynchronous requests, newest first."""
+        wanted = validated(AsyncRequestQuery, request.query_params)
+        found = deployment_get(team=self.team, model_id=model_id, deployment_id=deployment_id)
+        rows = async_request_list(
+            team=self.team, deployment_id=found.id, status=wanted.pop("status", "")
+        )
+        return Response(page_of(rows, **wanted).to_json(Listed))
+
+
+class AsyncRequestView(TeamView):
+    """A view of one asynchronous request."""
+
+    def asked(self) -> AsyncRequest:
+        """Return the request that the path names. Raises NotFound."""
+        return async_request_get(team=self.team, request_id=self.kwargs["request_id"])
+
+
+class AsyncRequestDetailView(AsyncRequestView):
+    @extend_schema(responses={200: AsyncRequestObject, 404: _UNKNOWN})
+    def get(self, request: Request, request_id: str) -> Response:
+        """Return how an asynchronous request stands, and what the model answered."""
+        return Response(AsyncRequestObject(self.asked()).data)
+
+
+class AsyncRequestCancelView(AsyncRequestView):
+    @extend_schema(request=None, responses={200: AsyncCanceledObject, 404: _UNKNOWN})
+    def post(self, request: Request, request_id: str) -> Response:
+        """Call a request off: at once while it waits, within seconds while it runs."""
+        found = self.asked()
+        canceled, message = async_request_cancel(request=found)
+        if canceled:
+            audit("async_request.cancel", found, team=self.team)
+        told = {"request_id": found.id, "canceled": canceled, "message": message}
+        return Response(AsyncCanceledObject(told).data)

@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class AsyncRequestsConfig(AppConfig):
+    name = "apps.async_requests"

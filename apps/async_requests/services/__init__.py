@@ -1,0 +1,1 @@
+"""Asynchronous requests: taken in, carried out, cancelled and forgotten."""
