@@ -1,5 +1,6 @@
 """Streams: nothing is held back, usage is metered, and a break is said aloud."""
 
+import json
 import threading
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import openai  # where it is needed, since it takes a second
 
 BASE = CHAT.removesuffix("/chat/completions")
+PREDICT = "/m/modelaaa/environments/production/predict"
 STREAM = b'{"model":"m","messages":[],"stream":true}'
 
 
@@ -192,3 +194,38 @@ def test_what_runs_is_written_down_as_long_as_it_does(serve):
             told.append((record["state"], record["duration_seconds"]))
 
     assert told == [("open", 0.0), ("running", 1.5), ("running", 3.5)]
+
+
+def test_predict_streams_events_where_it_is_asked_to_and_is_metered(serve, http, house):
+    gateway, _ = serve(streams)
+    with http.stream("POST", gateway.url + PREDICT, json={"stream": True}) as answer:
+        lines = [line for line in answer.iter_lines() if line]
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert [json.loads(each[6:])["choices"][0]["delta"]["content"] for each in lines[:-1]] == [
+        "one", "two", "three",
+    ]  # fmt: skip
+    assert lines[-1] == "data: [DONE]"
+    record = house.record_of(answer)
+    assert (record["stream"], record["prompt_tokens"], record["completion_tokens"]) == (True, 7, 3)
+
+
+def test_predict_passes_chunks_of_any_type_on_as_they_come(serve, http):
+    goes_on = threading.Event()
+
+    def in_two(call):
+        call.send(
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\n"
+            b"transfer-encoding: chunked\r\n\r\n"
+        )
+        call.chunk(b"first")
+        goes_on.wait(DEADLINE_SECONDS)
+        call.chunk(b"second")
+        call.send(b"0\r\n\r\n")
+
+    gateway, _ = serve(in_two)
+    with http.stream("POST", gateway.url + PREDICT, json={}) as answer:
+        pieces = answer.iter_raw()
+        assert next(pieces) == b"first"
+        goes_on.set()
+        assert b"".join(pieces) == b"second"
+    assert answer.headers["content-type"] == "application/octet-stream"
