@@ -67,6 +67,8 @@ class Holding:
     places: int = 0
     running: int = 0
     used_lately: int = 0
+    used_before: int = 0
+    """In the second that is passing, and in the one before it."""
     owed_requests: float = 0.0
     owed_tokens: float = 0.0
     waiting: deque[Waiter] = field(default_factory=deque)
@@ -86,6 +88,13 @@ class Holding:
     @property
     def has_spare(self) -> bool:
         return self.requests > 0 or self.tokens > 0 or self.places > self.running
+
+    def second_passed(self) -> None:
+        self.used_before, self.used_lately = self.used_lately, 0
+
+    @property
+    def _used(self) -> int:
+        return self.used_before + self.used_lately
 
     def lacks(self) -> bool:
         """Whether a request can only begin after asking."""
@@ -153,7 +162,7 @@ class Holding:
         if per_minute is None:
             back, self.requests = self.requests, 0.0
             return back, 0
-        spare = min(self.used_lately, per_minute // IN_HAND_OF_A_MINUTE)
+        spare = min(self._used, per_minute // IN_HAND_OF_A_MINUTE)
         target = len(self.waiting) + spare
         back = max(0.0, self.requests - target)
         self.requests -= back
@@ -164,7 +173,7 @@ class Holding:
         if self.tokens < 0:
             self.owed_tokens, self.tokens = self.owed_tokens - self.tokens, 0.0
         target = 0.0
-        if per_minute is not None and (self.waiting or self.used_lately):
+        if per_minute is not None and (self.waiting or self._used):
             target = float(max(1, per_minute // IN_HAND_OF_A_MINUTE))
         back = max(0.0, self.tokens - target)
         self.tokens -= back
@@ -173,7 +182,7 @@ class Holding:
     def _wanted_places(self) -> int:
         if self.key.parallel_requests is None:
             return self.running
-        spare = min(self.used_lately, self.key.parallel_requests // IN_HAND_OF_PLACES)
+        spare = min(self._used, self.key.parallel_requests // IN_HAND_OF_PLACES)
         return self.running + len(self.waiting) + spare
 
     def _why_not(self, answer: Answer) -> Refusal:

@@ -82,13 +82,13 @@ class KeyLimits:
     # What counting together asks.
 
     def look(self) -> None:
-        """Once a second: have what nobody needed lately given back, and forget what is empty."""
+        """Once a second: tell the others what is left in hand, and give back what nobody needed."""
         for id, holding in list(self._holdings.items()):
             if holding.is_empty:
                 del self._holdings[id]
-            elif self.is_shared and not holding.used_lately and holding.has_spare:
+            elif self.is_shared and (holding.used_lately or holding.has_spare):
                 self._ask(id)
-            holding.used_lately = 0
+            holding.second_passed()
 
     def questions(self, *, of_all: bool) -> list[Question]:
         """Return what to ask now, of each key once."""

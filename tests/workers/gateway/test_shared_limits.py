@@ -234,6 +234,27 @@ def test_what_one_process_does_not_use_another_may(broker, loop):
         assert "64 requests at a time, and 64 run now" in second.refusals[0].message
 
 
+def test_what_is_in_hand_is_a_part_of_the_limit_and_not_beside_it(broker, loop):
+    with fleet_with(broker, loop, requests_per_minute=100) as fleet:
+        fleet.start()
+        first, second, _ = fleet.processes
+        for _ in range(4):
+            first.send()
+            first.ask()
+        fleet.pass_seconds(1)
+        fleet.clock.advance(4)  # all that was used is refilled
+        fleet.began.clear()
+
+        for _ in range(150):
+            second.send()
+        second.ask()
+        for _ in range(4):
+            first.send()
+
+        assert second.running == 98
+        assert len(fleet.began) == 100
+
+
 def test_a_killed_process_gives_its_places_back_when_its_lease_ends(broker, loop):
     with fleet_with(broker, loop, parallel_requests=2) as fleet:
         fleet.start()
