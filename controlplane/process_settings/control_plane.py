@@ -86,3 +86,5 @@ class UpSettings(CommonSettings):
 
     gateway_port: int = variable("GATEWAY_PORT", 8001, ge=1, shown="`8001`, else the next free one")
     """Port of the gateway."""
+
+    gateway_processes: int = variable("GATEWAY_PROCESSES", 1, ge=1, le=64)

@@ -29,14 +29,13 @@ class GatewayVariables(EnrolledSettings, TracedSettings):
     """How long a gateway that is cut off from its control plane serves by the routes and keys that
     it has; then it answers 503."""
 
-    replica_choice: ReplicaChoice = variable("GATEWAY_REPLICA_CHOICE", ReplicaChoice.PREFIX)
-    """By what a replica is chosen: `prefix` (where most of the prompt is known), `least_loaded`
-    or `random`."""
+    processes: int = variable("GATEWAY_PROCESSES", 1, ge=1, le=64, read_by="gateway, up")
+    """How many processes serve on this gateway's socket, each on a core of its own. They enroll
+    each for itself: `ENROLLMENT_TOKEN` holds as many tokens, with commas between them."""
 
-    session_header: str = variable(
-        "GATEWAY_SESSION_HEADER", SESSION_HEADER, pattern=r"^[a-z0-9-]{1,64}$"
-    )
-    """The header by which a client names a session, whose requests go to one replica."""
+    metrics_port: int | None = variable("GATEWAY_METRICS_PORT", None, ge=1, le=65000, shown="none")
+    """Where each process answers besides, so that its `/metrics` are its own: the first here, the
+    second at the next port, and so on."""
 
     traces_share: float = variable("TRACES_SHARE", 1.0, ge=0, le=1, group=LOGS)
     """Which part of the requests is traced whose client does not say it, of 1. A client that sends

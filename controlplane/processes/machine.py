@@ -42,6 +42,7 @@ class Plan:
     host: str = "127.0.0.1"
     web_port: int = 8000
     gateway_port: int = 8001
+    gateway_processes: int = 1
     build_pool: str = "default"
     stop_engines: bool = False
 
@@ -129,16 +130,19 @@ class Machine:
         command = ServerCommand(
             argv=(
                 *(sys.executable, str(_manage_py()), "prepare"),
-                *("--tokens", str(tokens), "--enroll", *_ENROLLING),
+                *("--tokens", str(tokens), "--enroll", *_ENROLLING, *self._more_gateways()),
             ),
             environment=self._environment(services),
         )
         if await supervisor.run_once("prepare", command):
             raise StartFailed("The database could not be prepared; the lines above say why.")
         try:
-            return dict(json.loads(tokens.read_text()))
+            made = dict(json.loads(tokens.read_text()))
         finally:
             tokens.unlink()
+        # Each process of the gateway enrolls for itself.
+        made["gateway"] = ",".join(made[each] for each in ("gateway", *self._more_gateways()))
+        return made
 
     async def _start_processes(
         self,
@@ -152,6 +156,9 @@ class Machine:
             if process.name in tokens:
                 environment["ENROLLMENT_TOKEN"] = tokens[process.name]
             await supervisor.start(self._supervised(process, environment))
+
+    def _more_gateways(self) -> list[str]:
+        return [f"gateway-{number}" for number in range(2, self.plan.gateway_processes + 1)]
 
     def _web(self) -> tuple[Process, ...]:
         return tuple(each for each in self._processes() if each.name == "web")

@@ -1,4 +1,4 @@
-"""`python -m workers.gateway`"""
+"""`python -m workers.gateway`: one process, or with `GATEWAY_PROCESSES` a group of them."""
 
 import asyncio
 import logging
@@ -8,8 +8,15 @@ import sys
 import uvloop
 
 from controlplane.process_settings.wrong import WrongSetting
-from workers.gateway.process import Process, exporter_of, hold_data_directory, raise_open_file_limit
-from workers.gateway.settings import listening_socket, read_settings
+from workers.gateway.process import (
+    BACKLOG,
+    Process,
+    exporter_of,
+    hold_data_directory,
+    raise_open_file_limit,
+)
+from workers.gateway.process_group import ProcessGroup
+from workers.gateway.settings import Settings, listening_socket, metrics_socket, read_settings
 from workers.gateway.storage import Storage
 from workers.watchdog import Watchdog
 
@@ -19,9 +26,13 @@ def main() -> int:
     try:
         settings = read_settings(sys.argv[1:], os.environ)
         _set_up_logging(settings.log_level)
+        if settings.leads:
+            return _lead(settings)
         storage = Storage(settings.data_dir)
         hold_data_directory(storage.lock_file)
-        listener = listening_socket(settings)
+        sockets = [listening_socket(settings)]
+        if (own := metrics_socket(settings)) is not None:
+            sockets.append(own)
         spans = exporter_of(settings)
     except WrongSetting as error:
         sys.stderr.write(f"gateway: {error}\n")
@@ -32,9 +43,24 @@ def main() -> int:
         process = Process(settings, storage, spans=spans)
         process.stop_at_signals()
         Watchdog().start_on(asyncio.get_running_loop())
-        await process.serve(listener)
+        await process.serve(*sockets)
 
     uvloop.run(run())
+    return 0
+
+
+def _lead(settings: Settings) -> int:
+    """Return the exit code of a group of processes."""
+    listener = listening_socket(settings)
+    listener.listen(BACKLOG)
+    listener.setblocking(False)
+
+    async def run() -> None:
+        group = ProcessGroup(settings, listener, sys.argv[1:])
+        group.obey_signals()
+        await group.run()
+
+    asyncio.run(run())
     return 0
 
 

@@ -15,13 +15,15 @@ from workers.gateway.request_reader import RequestReader
 from workers.gateway.seams import Begun, Handler
 
 LINGER_SECONDS = 2.0
+FIRST_REQUEST_SECONDS = 1.0
+"""Of a connection, while the gateway drains."""
 _UNREAD_BODY_BYTES = 1024 * 1024
 
 
 class ClientConnection(asyncio.Protocol):
     __slots__ = (
-        "_backlog", "_clock", "_closes_at", "_exchange", "_handler", "_is_full", "_is_pumping",
-        "_last_read_at", "_queue", "_reader", "_transport",
+        "_backlog", "_clock", "_closes_at", "_exchange", "_handler", "_has_asked", "_is_full",
+        "_is_pumping", "_last_read_at", "_queue", "_reader", "_transport",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, *, clock: Clock = SYSTEM) -> None:
@@ -32,7 +34,7 @@ class ClientConnection(asyncio.Protocol):
         self._exchange: Exchange | AsyncCall | None = None
         self._queue: deque[Request] = deque()
         self._backlog = bytearray()
-        self._is_pumping = self._is_full = False
+        self._is_pumping = self._is_full = self._has_asked = False
         self._last_read_at = self._clock.monotonic()
         self._closes_at: float | None = None
 
@@ -60,6 +62,7 @@ class ClientConnection(asyncio.Protocol):
         if self._closes_at is not None:
             return  # what a refused client still sends is read and forgotten
         self._last_read_at = self._clock.monotonic()
+        self._has_asked = True
         if self._exchange is None and not self._queue and not self._is_full:
             self._read(data)
         else:
@@ -145,8 +148,13 @@ class ClientConnection(asyncio.Protocol):
 
     def drain(self) -> None:
         """Close now if nothing runs; what runs closes when it is answered."""
-        if self._exchange is None and not self._queue and self._reader.is_between_requests:
+        is_idle = self._exchange is None and not self._queue and self._reader.is_between_requests
+        if is_idle and not self.is_expected(self._clock.monotonic()):
             self._close()
+
+    def is_expected(self, now: float) -> bool:
+        """Whether it was just made: its first request is on the way, and goes nowhere else."""
+        return not self._has_asked and now - self._last_read_at < FIRST_REQUEST_SECONDS
 
     # Steps.
 

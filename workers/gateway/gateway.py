@@ -102,8 +102,10 @@ class Gateway:
 
     @property
     def unfinished(self) -> int:
-        """How many requests are on their way."""
-        return len(self.exchanges) + len(self._quota_waits)
+        """How many requests are on their way, those that connections were just made for too."""
+        now = self._clock.monotonic()
+        expected = sum(client.is_expected(now) for client in self.clients)
+        return len(self.exchanges) + len(self._quota_waits) + expected
 
     def apply(self, snapshot: Snapshot) -> None:
         """Serve by `snapshot` from now on; what runs goes on where it is."""

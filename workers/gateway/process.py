@@ -101,6 +101,7 @@ class Process:
         self._load_reports = LoadReports(
             self._control_plane, self._membership, self._gateway, clock=clock
         )
+        self._gateway.limits.processes = settings.processes
         self._shared_limits: SharedLimits | None = None
         if settings.broker_url:
             self._shared_limits = SharedLimits(
@@ -115,10 +116,25 @@ class Process:
     def stop(self) -> None:
         self._stopping.set()
 
-    async def serve(self, listener: socket.socket) -> None:
-        """Serve until `stop`, then drain, and flush and ship the journal."""
+    async def serve(self, *listeners: socket.socket) -> None:
+        """Serve on each until `stop`, then drain, and flush and ship the journal."""
         self._routes.load_from_disk()
         self._gateway.routes_hold = self._confirmation.look()
+        servers = [await self._listen_on(listener) for listener in listeners]
+        _calm_the_collector()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                background = [tasks.create_task(work) for work in self._background()]
+                await self._stopping.wait()
+                for server in servers:
+                    server.close()
+                await self._drain()
+                for task in background:
+                    task.cancel()
+        finally:
+            await self._close()
+
+    async def _listen_on(self, listener: socket.socket) -> asyncio.Server:
         probe_when_quiet(cast("Socket", listener))  # which those that it accepts inherit
         server = await asyncio.get_running_loop().create_server(
             lambda: ClientConnection(self._gateway, clock=self._clock),
@@ -127,17 +143,7 @@ class Process:
         )
         host, port = listener.getsockname()[:2]
         log.info("the gateway listens on %s:%d", host, port)
-        _calm_the_collector()
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                background = [tasks.create_task(work) for work in self._background()]
-                await self._stopping.wait()
-                server.close()
-                await self._drain()
-                for task in background:
-                    task.cancel()
-        finally:
-            await self._close()
+        return server
 
     def _background(self) -> list[Work]:
         works: list[Work] = [
@@ -193,7 +199,7 @@ class Process:
             log.debug("usage stays in the journal: %s", error)
 
     async def _drain(self) -> None:
-        log.info("draining %d requests", self._gateway.unfinished)
+        log.info("draining %d requests", len(self._gateway.exchanges))
         self._gateway.drain()
         patience = self._clock.monotonic() + self._settings.bounds.drain_seconds
         while self._gateway.is_busy and self._clock.monotonic() < patience:

@@ -139,4 +139,7 @@ class ClientSide(Protocol):
 
     def drain(self) -> None: ...
 
+    def is_expected(self, now: float) -> bool:
+        """Return whether its first request is on the way."""
+
     def abort(self) -> None: ...

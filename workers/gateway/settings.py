@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from controlplane.process_settings.gateway import GatewayVariables
 from controlplane.process_settings.wrong import WrongSetting
@@ -63,9 +64,16 @@ class Settings(GatewayVariables):
     host: str = "127.0.0.1"
     port: int = 8001
     inherited_socket: bool = False
+    process: int = 0
+    """Which process of a group this is, from 1; 0 where there is no group, or it leads one."""
     poll_seconds: float = 1.0
     ship_seconds: float = 1.0
     bounds: Bounds = Bounds()
+
+    @property
+    def leads(self) -> bool:
+        """Whether it serves nothing itself, but keeps the processes alive that do."""
+        return self.processes > 1 and self.process == 0
 
 
 def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
@@ -73,7 +81,8 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Setti
     options = _parser().parse_args(arguments)
     given = GatewayVariables.read(environ)
     return Settings(
-        **dict(given),
+        **(dict(given) | _own_place(given, options.process)),
+        process=options.process,
         host=options.host,
         port=options.port,
         inherited_socket=environ.get("LISTEN_FDS") == "1",
@@ -92,20 +101,49 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Setti
     )
 
 
+def _own_place(given: GatewayVariables, process: int) -> dict[str, Any]:
+    """Return what a process of a group has for itself: its folder, its name and its token.
+
+    The first has what a gateway without a group has, so that one becomes several and back.
+    """
+    tokens = given.enrollment_token.split(",")
+    number = max(1, process)
+    own: dict[str, Any] = {"enrollment_token": tokens[number - 1] if number <= len(tokens) else ""}
+    if number > 1:
+        own["data_dir"] = given.data_dir / f"gateway-{number}"
+        own["node_name"] = f"{given.node_name}-{number}"
+    return own
+
+
 def listening_socket(settings: Settings) -> socket.socket:
     """Return the socket to serve on: the inherited one, else a new one. Raises WrongSetting."""
     if settings.inherited_socket:
         os.environ.pop("LISTEN_FDS", None)
         return socket.socket(fileno=SYSTEMD_FIRST_FD)
+    return _bound(settings, settings.port, "Pass --port.")
+
+
+def metrics_socket(settings: Settings) -> socket.socket | None:
+    """Return the socket on which this process tells its own metrics, if any. Raises WrongSetting.
+
+    At the address that a group shares, whichever process takes the connection answers.
+    """
+    if settings.metrics_port is None:
+        return None
+    port = settings.metrics_port + max(1, settings.process) - 1
+    return _bound(settings, port, "Set GATEWAY_METRICS_PORT to another.")
+
+
+def _bound(settings: Settings, port: int, what_to_do: str) -> socket.socket:
     listener = socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
-        listener.bind((settings.host, settings.port))
+        listener.bind((settings.host, port))
     except OSError as error:
         listener.close()
-        where = f"{settings.host}:{settings.port}"
-        raise WrongSetting(f"Cannot listen on {where}: {error.strerror}. Pass --port.") from error
+        where = f"{settings.host}:{port}"
+        raise WrongSetting(f"Cannot listen on {where}: {error.strerror}. {what_to_do}") from error
     return listener
 
 
@@ -114,6 +152,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--poll-seconds", type=float, default=1.0)
+    parser.add_argument("--process", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--ship-seconds", type=float, default=1.0)
     for name, value in (
         ("first-byte-seconds", Bounds.first_byte_seconds),

@@ -74,6 +74,7 @@ def _plan(*, stop_engines: bool) -> Plan:
         host=given.host,
         web_port=given.web_port,
         gateway_port=given.gateway_port,
+        gateway_processes=given.gateway_processes,
         build_pool=settings.BUILD_POOL,
         stop_engines=stop_engines,
     )

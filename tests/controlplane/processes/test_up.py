@@ -83,6 +83,7 @@ def test_with_servers_elsewhere_it_starts_none_of_its_own_and_confides_in_few(
         "DATABASE_URL": database_url,
         "BROKER_URL": broker_url,
         "SECRET_KEY": "s" * 40,
+        "GATEWAY_PROCESSES": "2",
     }
     with (tmp_path / "up.log").open("wb") as log:
         process = subprocess.Popen(
@@ -100,6 +101,7 @@ def test_with_servers_elsewhere_it_starts_none_of_its_own_and_confides_in_few(
         assert not (tmp_path / "postgres").exists()
         assert not (tmp_path / "valkey").exists()
         assert_gateway_and_agent_have_no_database_and_no_secret_key(process.pid)
+        _wait_until_both_gateways_are_members(tmp_path / "up.log")
         with engine_on(tmp_path) as engine:
             process.terminate()
             assert process.wait(DEADLINE_SECONDS) == 0
@@ -113,6 +115,13 @@ def test_with_servers_elsewhere_it_starts_none_of_its_own_and_confides_in_few(
     assert f"support, replica krfe9, process {engine.pid}" in last[1]
     assert "python manage.py stop_engines" in last[2]
     assert "python manage.py up --stop-engines" in last[3]
+
+
+def _wait_until_both_gateways_are_members(log: Path) -> None:
+    wait_for(
+        lambda: log.read_text().count("enrolled as gateway") == 2,
+        what=lambda: f"two processes of the gateway to enroll:\n{log.read_text()}",
+    )
 
 
 def _own_database(postgres_server: str) -> str:

@@ -5,7 +5,9 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.processes import ROOT
 from tests.waiting import DEADLINE_SECONDS
@@ -17,6 +19,7 @@ class GatewayProcess:
     """`python -m workers.gateway` with an inherited socket."""
 
     module = "workers.gateway"
+    variables: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self, plane_url: str, data_dir: Path, *options: str, broker: str = "", token: str = TOKEN
@@ -41,6 +44,7 @@ class GatewayProcess:
             "LOG_LEVEL": "DEBUG",
             "MODULE": self.module,
             "LISTENER": str(self._listener.fileno()),
+            **self.variables,
         }
         # The shell moves the socket to descriptor 3, as a supervisor does.
         command = 'exec "$0" -m "$MODULE" "$@" 3<&$LISTENER'
