@@ -55,6 +55,7 @@ def test_ready_replicas_are_reached_through_model_and_environment() -> None:
                     "salts_every_route": False,
                     "default_max_tokens": None,
                     "has_own_words": False,
+                    "translates_responses": True,
                     "route_table": "native 0.1",
                     "extra_routes": [],
                     "replicas": [{"id": replica.id, "host": "127.0.0.1", "port": 9000}],
@@ -139,6 +140,7 @@ def test_every_route_is_salted_where_the_runtime_takes_it(runtime: str, salts: b
     model = routes_snapshot()["models"][deployment.model_id]
     assert model["deployments"][deployment.id]["salts_every_route"] is salts
     assert model["deployments"][deployment.id]["has_own_words"] is (runtime == "trtllm")
+    assert model["deployments"][deployment.id]["translates_responses"] is (runtime == "native")
 
 
 @pytest.mark.parametrize(("runtime", "length"), [("native", None), ("vllm", 256), ("trtllm", 256)])
