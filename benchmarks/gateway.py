@@ -44,7 +44,7 @@ FAST, SLOW = PATH.format(0), PATH.format(1)
 DIRECT = "/v1/chat/completions"
 OURS, SPLICE, ASGI, SGLANG = "gateway", "bytes_spliced", "uvicorn_and_httpx", "sglang_router"
 BARS = {
-    f"request_ratio_to_{SPLICE}": report.at_most(8),
+    f"request_ratio_to_{SPLICE}": report.at_most(10),
     f"chunk_ratio_to_{SPLICE}": report.at_most(1.5),
     f"request_ratio_to_{ASGI}": report.at_most(0.08),
     f"request_ratio_to_{SGLANG}": report.at_most(0.6),

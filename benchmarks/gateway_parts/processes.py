@@ -78,18 +78,20 @@ def memory_mb(pid: int) -> float:
 def routes(engine_port: int, slow_engine_port: int) -> dict:
     """Return a snapshot of 200 models and 200 keys; two deployments have an engine."""
     models = {f"model{n:03}": _model(n, []) for n in range(200)}
-    models["model000"] = _model(0, [{"id": "rep00", "host": "127.0.0.1", "port": engine_port}])
+    # Two of one engine, and a queue that never fills: a request is chosen for and counted.
+    both = [{"id": f"rep0{n}", "host": "127.0.0.1", "port": engine_port} for n in (0, 2)]
+    models["model000"] = _model(0, both, {"policy": "QUEUE_ON_FULL", "concurrency": 100_000})
     models["model001"] = _model(1, [{"id": "rep01", "host": "127.0.0.1", "port": slow_engine_port}])
     keys = {hashlib.sha256(f"other{n}".encode()).hexdigest(): _key(n) for n in range(200)}
     keys[hashlib.sha256(KEY.encode()).hexdigest()] = _key(999)
     return {"format": 1, "version": 1, "models": models, "keys": keys}
 
 
-def _model(number: int, replicas: list) -> dict:
+def _model(number: int, replicas: list, backpressure: dict | None = None) -> dict:
     deployment = {
         "name": "deployment-1", "status": "ACTIVE", "environment": "production",
         "served_model_name": "served", "predict_route": "/v1/chat/completions",
-        "adapters": [], "replicas": replicas,
+        "adapters": [], "replicas": replicas, "backpressure": backpressure,
     }  # fmt: skip
     id = f"deploy{number:02}"
     return {
