@@ -73,7 +73,7 @@ def test_a_failure_is_read_fixed_with_one_press_and_followed_both_ways(
     expect(page.locator(".difference ins")).to_have_text("+     max_batch_size: 4")
     look(page, f"fixable-{scheme}-{width}")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.get_by_role("button", name="Apply and build again").click()
+    page.get_by_role("button", name="Set max_batch_size to 4 and retry").click()
     expect(page.get_by_role("heading", name="Made with a fix")).to_be_visible()
     made = Build.objects.get(after=failed)
     expect(page.get_by_role("heading", name=f"Build {made.number}")).to_be_visible()

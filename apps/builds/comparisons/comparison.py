@@ -67,6 +67,11 @@ class ComparedPart:
     rows: Sequence[ComparedRow]
     only_differences: bool = False
 
+    @property
+    def differing(self) -> Sequence[ComparedRow]:
+        """The rows in which the two builds differ."""
+        return [row for row in self.rows if row.differs]
+
     def to_json(self) -> dict[str, Any]:
         """Return the form that REST answers with."""
         return {

@@ -6,6 +6,7 @@ from django.views.decorators.http import require_GET
 
 from apps.accounts.pages import page, person
 from apps.builds.comparisons.comparison import compare_builds
+from apps.builds.comparisons.verdict import verdict_of
 from apps.builds.selectors import build_list
 from apps.rest.errors import NotFound
 from apps.rest.numbers import whole_number
@@ -29,5 +30,12 @@ def compare(request: HttpRequest) -> HttpResponse:
     if missing:
         raise NotFound(f"There is no build {missing[0]}.")
     left, right = (found[number] for number in numbers)
-    context = {"left": left, "right": right, "parts": compare_builds(left, right)}
+    parts = compare_builds(left, right)
+    context = {
+        "left": left,
+        "right": right,
+        "verdict": verdict_of(left, right, parts),
+        "parts": [part for part in parts if part.differing],
+        "same": [part.title for part in parts if not part.differing],
+    }
     return render(request, "builds/compare.html", context)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.builds.models import Build
+from apps.builds.values import value_words
 from apps.configs.form_values import value_at
 from apps.configs.models import Revision
 from apps.configs.selectors import revision_last
@@ -13,6 +14,7 @@ from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 
 _MOST_SAID = 3
+_LONGEST_VALUE = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,23 @@ class Proposal:
     def moved_on(self) -> bool:
         """Whether the config was saved again since the build was made."""
         return self.base.number != self.failed_revision
+
+    @property
+    def label(self) -> str:
+        """What a press on the fix does, in the words of the setting's new value."""
+        if self.is_there_already:
+            return f"Build revision {self.base.number}"
+        if len(self.changes) != 1:
+            return f"Apply {len(self.changes)} changes and retry"
+        (change,) = self.changes
+        if change.new is None:
+            return f"Leave out {change.field.rpartition('.')[2]} and retry"
+        value = value_words(change.new)
+        if isinstance(change.new, str) and len(value) <= _LONGEST_VALUE:
+            return f"Use {value} and retry"
+        short = len(value) <= _LONGEST_VALUE
+        name = change.field.rpartition(".")[2]
+        return f"Set {name} to {value} and retry" if short else f"Change {name} and retry"
 
     @property
     def is_there_already(self) -> bool:

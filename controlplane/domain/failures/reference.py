@@ -24,9 +24,9 @@ _HEAD = """\
 
 When a build or a replica ends, its page says what happened in one sentence with the values of your
 config, who has to act, which setting to change and, where a change can help, shows the fix as a
-difference before you press *Apply and build again*. Each failure has a permanent code; this page
-lists all of them, with their sentences as they stand in the registry: `<name>` and *name* are
-values of the case. It is written by `manage.py write_failure_reference`.
+difference before you press its button (*Use enginehouse/general and retry*). Each failure has a
+permanent code; this page lists all of them, with their sentences as they stand in the registry:
+`<name>` and *name* are values of the case. It is written by `manage.py write_failure_reference`.
 
 **How a crash is explained.** A step that fails says so itself. When one dies instead (a traceback
 of a library, a signal of the kernel), the last exception of its log is compared with a table of

@@ -78,7 +78,7 @@ def test_a_build_that_fails_is_explained_and_built_again_with_its_fix(
     expect(failure).to_contain_text(f"{MOVING} has no revision {BRANCH}.")
     expect(failure).to_contain_text("EHF-REVISION")
     expect(page.locator(".difference del")).to_contain_text(f"revision: {BRANCH}")
-    page.get_by_role("button", name="Apply and build again").click()
+    page.get_by_role("button", name=re.compile("and retry$")).click()
     expect(page.get_by_role("heading", name="Made with a fix")).to_be_visible()
     _watch(page, "succeeded")
 

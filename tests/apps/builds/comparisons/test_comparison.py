@@ -1,5 +1,6 @@
 """Two builds side by side: chosen from the list, told in the address, over REST as well."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -62,12 +63,18 @@ def test_the_page_shows_what_differs_and_the_list_leads_there(
         "capacity.kv_tokens",
         "figures.perplexity_change",
         "2.14.0",
-        "Smoke test.peak_host_bytes",
+        "Smoke test.seconds",
         "tokens_per_second",
         "×\u20090.5",
     ):
         assert said in page, said
     assert "trt_llm.build.max_seq_len" not in page
+    assert ">same<" not in page
+    (verdict,) = re.findall(r'<p class="lead">([^<]+)</p>', page)
+    assert verdict.startswith("Both builds succeeded; Quantization unset \u2192 fp8; ")
+    assert verdict.endswith("it holds 100\u2009% more tokens.")
+    assert left.artifact is not None
+    assert ("smaller" in verdict) == (left.artifact.size_bytes > 250_000)
     turned = owner.get(f"/builds/compare/?build={right.number}&build={left.number}")
     assert f"Builds {left.number} and {right.number}" in folded(turned.content.decode())
 

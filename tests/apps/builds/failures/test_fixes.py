@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.django_db
 SEQUENCE = "trt_llm.build.max_seq_len"
+CALIBRATION = "trt_llm.build.quantization_config.calib_dataset"
 FAILURE: dict[str, Any] = {
     "code": "EHB-ALLOCATION",
     "blame": "machine",
@@ -57,7 +58,24 @@ def test_the_page_shows_what_the_fix_changes_before_anybody_presses_it(
     assert "<ins>+ max_seq_len: 128</ins>" in page
     assert "<del>- max_seq_len: " in page
     assert f"<code>{SEQUENCE}</code>" in page
-    assert "Apply and build again" in page
+    assert "Set max_seq_len to 128 and retry" in page
+
+
+@pytest.mark.parametrize(
+    ("fix", "label"),
+    [
+        ({CALIBRATION: "enginehouse/general"}, "Use enginehouse/general and retry"),
+        ({SEQUENCE: None}, "Leave out max_seq_len and retry"),
+        ({SEQUENCE: 64, CALIBRATION: "enginehouse/general"}, "Apply 2 changes and retry"),
+    ],
+)
+def test_the_button_of_a_fix_says_what_it_does(
+    failed: Build, fix: dict[str, Any], label: str
+) -> None:
+    failed.failure = FAILURE | {"fix": fix}
+    proposal = fix_proposal(failed)
+    assert proposal is not None
+    assert proposal.label == label
 
 
 def test_the_fix_makes_a_revision_and_a_build_that_name_the_failed_one(
@@ -75,7 +93,7 @@ def test_the_fix_makes_a_revision_and_a_build_that_name_the_failed_one(
     assert "<ins>+ max_seq_len: 128</ins>" in page
     before = folded(browser.get(f"/builds/{failed.number}/").content.decode())
     assert f"Build {made.number} has it" in before
-    assert "Apply and build again" not in before
+    assert "Set max_seq_len to 128 and retry" not in before
 
 
 def test_a_second_click_leads_to_the_build_of_the_first(failed: Build, cast: Cast) -> None:
@@ -117,7 +135,7 @@ def test_a_fix_that_makes_the_config_invalid_is_refused_and_nothing_is_saved(
     failed.refresh_from_db()
     page = signed_in(cast.owner).get(f"/builds/{failed.number}/").content.decode()
     assert "It no longer fits revision 1" in page
-    assert "Apply and build again" not in page
+    assert "Set max_seq_len to 128 and retry" not in page
     with pytest.raises(InvalidInput, match="no longer fits revision 1"):
         build_apply_fix(build=failed, user=cast.owner)
     last = revision_last(config=failed.revision.config)
