@@ -140,6 +140,7 @@ LEASES_JUDGED_WHILE = "apps.fleet.selectors.listened_for"
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "apps.ui.compression.CompressedPagesMiddleware",
     "apps.ui.middleware.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
