@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.accounts.pages import person
 from apps.configs.editor import Draft
 from apps.configs.fit_cells import cell_patch
-from apps.configs.form_values import apply_changes, model_name_in
+from apps.configs.form_values import apply_changes, model_name_in, value_at
 from apps.configs.models import Config, Revision
 from apps.configs.selectors import device_offers, revision_get, revision_last
 from apps.configs.services.configs import config_create, revision_create
@@ -23,11 +23,13 @@ from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.rules.trials import MOST_TRIED
 from controlplane.domain.spec import ParseResult
+from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 from controlplane.domain.text_merge import Clash, merge_texts
 
 _ALL = 1_000_000
+_SOURCE = "trt_llm.build.checkpoint_repository.source"
 STARTING_TEXT = """\
 # A small model that a CPU can serve. Change it here or in the form: both are the same config.
 model_name: my-model
@@ -94,6 +96,11 @@ class PostedDraft:
     def offers(self) -> tuple[DeviceOffer, ...]:
         """The GPUs that hosts have."""
         return device_offers()
+
+    @property
+    def names_folder(self) -> bool:
+        """Whether its checkpoint is a folder of the server."""
+        return bool(value_at(self.data or {}, _SOURCE) == CheckpointSource.LOCAL)
 
     @property
     def is_planning(self) -> bool:

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-from apps.configs.form_fields import GROUPS, Field, Kind
+from apps.configs.findings import FindingGroup, FindingView, finding_groups, finding_views
+from apps.configs.form_fields import Field, Kind
+from apps.configs.form_settings import form_groups
 from apps.configs.form_values import (
     accelerator_count,
     field_text,
@@ -20,6 +23,7 @@ from controlplane.domain.facts.quantization import quantizes
 
 _EVERY_GPU = {"gpus": "every"}
 """The GPU that is asked for may be nobody's here."""
+_ALWAYS_OPEN = ("Model", "Hardware", "Precision", "Context and batching")
 _CPU_ONLY = "none: the CPU does the work"
 _FACT_WORDS = {
     "checkpoint": "the checkpoint's files",
@@ -54,6 +58,8 @@ class FieldView:
     count: str = ""
     """Of an accelerator."""
     choices: Sequence[str] = ()
+    fix: FindingView | None = None
+    """The first of its findings that a press mends."""
 
     @property
     def id(self) -> str:
@@ -65,6 +71,12 @@ class FieldView:
         if self.findings:
             return f"{self.id}-said"
         return f"{self.id}-help" if self.field.help else ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it says nothing of its own: it looks the same in every config."""
+        is_set = bool(self.value or self.count or self.findings)
+        return not is_set and self.field.kind is not Kind.ACCELERATOR
 
     @property
     def is_wrong(self) -> bool:
@@ -101,6 +113,23 @@ class GroupView:
 
     label: str
     fields: Sequence[FieldView]
+    more: Sequence[FieldView] = ()
+    """Those that few configs name."""
+
+    @property
+    def slug(self) -> str:
+        return self.label.lower().replace(" ", "-")
+
+    @property
+    def has_more_open(self) -> bool:
+        """Whether the config names one of the seldom named, or a finding marks one."""
+        return any(not view.is_plain for view in self.more)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is seen at first: what every config decides, and what this one names."""
+        used = any(not view.is_plain for view in self.fields)
+        return self.label in _ALWAYS_OPEN or used or self.has_more_open
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +161,16 @@ class Draft:
     def findings(self) -> Sequence[Mapping[str, Any]]:
         found: Sequence[Mapping[str, Any]] = self.checked["findings"]
         return found
+
+    @cached_property
+    def finding_views(self) -> Sequence[FindingView]:
+        """The findings in the order of the checks."""
+        return finding_views(self.findings)
+
+    @property
+    def finding_groups(self) -> Sequence[FindingGroup]:
+        """The same by severity, the worst first."""
+        return finding_groups(self.finding_views)
 
     @property
     def errors(self) -> int:
@@ -177,17 +216,13 @@ class Draft:
     def groups(self) -> Sequence[GroupView]:
         """The form, filled from the text."""
         data = self.data or {}
-        stack = stack_of(data)
         return [
             GroupView(
                 label=group.label,
-                fields=[
-                    self._view(data, field, field.path_in(stack))
-                    for field in group.fields
-                    if field.path_in(stack)
-                ],
+                fields=self._views(data, group.fields),
+                more=self._views(data, group.more),
             )
-            for group in GROUPS
+            for group in form_groups()
         ]
 
     @property
@@ -250,12 +285,19 @@ class Draft:
         owned = {offer.kind for offer in self.owned}
         return [kind for kind in GPUS if kind != CPU and (self.might_get or kind in owned)]
 
+    def _views(self, data: Mapping[str, Any], fields: Sequence[Field]) -> Sequence[FieldView]:
+        stack = stack_of(data)
+        paths = ((field, field.path_in(stack)) for field in fields)
+        return [self._view(data, field, path) for field, path in paths if path]
+
     def _view(self, data: Mapping[str, Any], field: Field, path: str) -> FieldView:
         is_accelerator = field.kind is Kind.ACCELERATOR
+        marked = [view for view in self.finding_views if path in view.finding["fields"]]
         return FieldView(
             field=field,
             value=field_text(data, field),
-            findings=[finding for finding in self.findings if path in finding["fields"]],
+            findings=[view.finding for view in marked],
+            fix=next((view for view in marked if view.finding["fix"]), None),
             count=accelerator_count(data) if is_accelerator else "",
             choices=self._kinds() if is_accelerator else field.choices,
         )

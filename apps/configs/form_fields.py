@@ -25,6 +25,8 @@ class Kind(StrEnum):
     SWITCH = "switch"
     ACCELERATOR = "accelerator"
     MAPPING = "mapping"
+    JSON = "json"
+    """A block, a list or a mapping, as JSON."""
     NAMES = "names"
     """Several, with commas between them."""
 
@@ -56,6 +58,8 @@ class Group:
 
     label: str
     fields: tuple[Field, ...]
+    more: tuple[Field, ...] = ()
+    """Those that few configs name."""
 
 
 _BUILD = "trt_llm.build"
@@ -80,6 +84,7 @@ MODEL = Group(
         Field(
             name="repo", label="Checkpoint", path=f"{_REPOSITORY}.repo", is_wide=True,
             help="Repository id, the folder's path, `s3://bucket/path`, or the address.",
+            suggests="local-folders",
         ),
         Field(
             name="revision", label="Revision", path=f"{_REPOSITORY}.revision",

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
-from apps.configs.form_fields import GROUPS, Field, Kind
+from apps.configs.form_fields import Field, Kind
+from apps.configs.form_settings import form_groups
 from controlplane.domain.json_text import read_json
 from controlplane.domain.spec.document import Document
 from controlplane.domain.spec.edit import edit_yaml
@@ -12,7 +14,13 @@ from controlplane.domain.spec.text import read_text
 
 _ON = "on"
 _OFF = "off"
-FIELDS: Mapping[str, Field] = {field.name: field for group in GROUPS for field in group.fields}
+
+
+@cache
+def form_field_names() -> Mapping[str, Field]:
+    """Return every field of the form by the name that it posts."""
+    groups = form_groups()
+    return {field.name: field for group in groups for field in (*group.fields, *group.more)}
 
 
 def text_data(text: str) -> Mapping[str, Any] | None:
@@ -52,7 +60,7 @@ def field_text(data: Mapping[str, Any], field: Field) -> str:
         return _ON if value else _OFF
     if field.kind is Kind.ACCELERATOR:
         return str(value).partition(":")[0]
-    if field.kind is Kind.MAPPING:
+    if field.kind in (Kind.MAPPING, Kind.JSON) and not isinstance(value, str):
         return json_or_text(value)
     if field.kind is Kind.NAMES and isinstance(value, list):
         return ", ".join(map(str, value))
@@ -88,8 +96,9 @@ def _patch(
 ) -> Iterable[tuple[str, Any]]:
     if "accelerator_count" in changed:
         changed.add("accelerator")
-    for name in changed & FIELDS.keys():
-        field = FIELDS[name]
+    fields = form_field_names()
+    for name in changed & fields.keys():
+        field = fields[name]
         if path := field.path_in(stack_of(data)):
             yield path, _typed(field, given.get(name, "").strip(), given)
 
@@ -105,8 +114,8 @@ def _typed(field: Field, typed: str, given: Mapping[str, str]) -> Any:
     if field.kind is Kind.ACCELERATOR:
         count = given.get("accelerator_count", "").strip() or "1"
         return typed if count == "1" else f"{typed}:{count}"
-    if field.kind is Kind.MAPPING:
-        return _mapping_or_text(typed)
+    if field.kind in (Kind.MAPPING, Kind.JSON):
+        return _json_value(typed, field.kind)
     for number in {Kind.NUMBER: (int,), Kind.DECIMAL: (int, float)}.get(field.kind, ()):
         try:
             return number(typed)
@@ -115,9 +124,9 @@ def _typed(field: Field, typed: str, given: Mapping[str, str]) -> Any:
     return typed
 
 
-def _mapping_or_text(typed: str) -> Any:
+def _json_value(typed: str, kind: Kind) -> Any:
     try:
         found = read_json(typed)
     except ValueError:
         return typed
-    return found if isinstance(found, dict) else typed
+    return found if isinstance(found, dict) or kind is Kind.JSON else typed

@@ -1,5 +1,7 @@
 """Pages before the editor: the ways to begin a config, and a checkpoint being read."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -8,24 +10,28 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.pages import page, person
 from apps.configs.drafts import PostedDraft
+from apps.configs.local_checkpoints import local_checkpoints
 from apps.configs.reading import FitLine, found_lines
-from apps.configs.selectors import config_list
+from apps.configs.selectors import config_search
 from apps.configs.starts import Reading, pasted_text, reading_of, row_name
 from apps.configs.views import editor_page
 from apps.rest.errors import InvalidInput
 from apps.secrets.selectors import secret_names
-from apps.ui.fragments import live_answer
+from apps.ui.fragments import asks_for_part, live_answer, part_answer
 from controlplane.domain.documented_configs import DOCUMENTED
 from controlplane.domain.memory import FitRow
 from controlplane.domain.presets import PRESETS
 
-MOST_COPIES = 200
+MOST_COPIES = 12
+"""Shown at a time; words find any other."""
 
 
 @page
 @require_GET
 def start(request: HttpRequest) -> HttpResponse:
-    """Show the ways to begin a config."""
+    """Show the ways to begin a config; a search among those of the team asks for its part."""
+    if asks_for_part(request):
+        return part_answer(request, "configs/_copies.html", _copies(request))
     return _start(request)
 
 
@@ -79,7 +85,16 @@ def _start(request: HttpRequest, error: str = "") -> HttpResponse:
         "asked": request.GET.dict(),
         "presets": PRESETS,
         "documented": DOCUMENTED,
-        "configs": config_list(team=team).order_by("name").values("id", "name")[:MOST_COPIES],
+        "folders": local_checkpoints(),
+        **_copies(request),
         "secret_names": sorted(secret_names(team=team)),
     }
     return render(request, "configs/start.html", context, status=400 if error else 200)
+
+
+def _copies(request: HttpRequest) -> dict[str, Any]:
+    """Return the team's configs that the words find, the last changed first."""
+    words = request.GET.get("q", "").replace("\0", "").strip()
+    found = config_search(team=person(request).team, words=words).order_by("-updated_at", "-id")
+    configs = list(found.values("id", "name")[: MOST_COPIES + 1])
+    return {"words": words, "configs": configs[:MOST_COPIES], "more": configs[MOST_COPIES:]}

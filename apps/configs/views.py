@@ -17,6 +17,7 @@ from apps.configs.editor import Draft
 from apps.configs.effective_command import effective_command
 from apps.configs.fit_matrix import matrix_of
 from apps.configs.form_values import text_data
+from apps.configs.local_checkpoints import local_checkpoints
 from apps.configs.models import Config, Revision
 from apps.configs.plan_measurements import latest_measurements
 from apps.configs.selectors import (
@@ -167,6 +168,7 @@ def _context(posted: PostedDraft) -> dict[str, Any]:
         "taken_in": posted.taken_in,
         "refusal": posted.refusal,
         "secret_names": sorted(secret_names(team=posted.user.team)),
+        "folders": local_checkpoints() if posted.names_folder else (),
         "calibration_sets": set_names(team=posted.user.team),
     }
 

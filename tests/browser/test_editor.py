@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Dialog, Page, expect
+from playwright.sync_api import Dialog, expect
 
 from apps.configs.models import CheckpointRecord, FactsState, Revision
 from apps.configs.services.configs import revision_create
@@ -62,6 +62,29 @@ def test_a_fix_button_mends_the_text_and_keeps_its_comments(
     expect(page.locator("#checks")).to_be_focused()
 
 
+def test_a_fix_is_next_in_the_order_of_tab_after_the_field_that_it_mends(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(f"/configs/{stage.blocked.id}/")
+    page.get_by_label("Quantization", exact=True).focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Quantization", exact=True)).to_have_value("no_quant")
+
+
+def test_a_setting_is_found_by_its_words_and_written(visit: OpenPage, stage: "Stage") -> None:
+    page = visit(f"/configs/{stage.small.id}/")
+    expect(page.get_by_label("Lookahead ngram size")).to_be_hidden()
+    page.keyboard.press("/")
+    page.keyboard.type("ngram size")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Lookahead ngram size")).to_be_focused()
+    expect(page.get_by_label("Batch size")).to_be_hidden()
+    page.keyboard.type("8")
+    expect(page.locator("#text")).to_have_value(re.compile("lookahead_ngram_size: 8"))
+    expect(page.get_by_label("Lookahead ngram size")).to_have_value("8")
+
+
 def test_the_forecast_arrives_without_moving_the_page_or_taking_back_what_was_chosen(
     visit: OpenPage, stage: "Stage"
 ) -> None:
@@ -103,6 +126,7 @@ def test_a_typo_in_the_yaml_names_its_line_and_leads_there(visit: OpenPage, stag
     text = page.locator("#text")
     text.fill(text.input_value().replace("    max_seq_len", "  max_seq_len"))
     expect(page.locator("#checks .finding").first).to_be_visible()
+    page.locator("#checks .finding summary").first.click()
     page.locator("#checks").get_by_role("button", name=re.compile("line 1[12]")).first.click()
     expect(text).to_be_focused()
     selected = page.evaluate("document.getSelection().toString()")
@@ -114,7 +138,10 @@ def test_the_keyboard_alone_changes_and_saves(visit: OpenPage, stage: "Stage") -
     page = visit(f"/configs/{stage.small.id}/")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
-    _tab_to(page, "field-max_batch_size")
+    page.keyboard.press("/")
+    page.keyboard.type("max batch size")
+    page.keyboard.press("Enter")
+    expect(page.locator("#field-max_batch_size")).to_be_focused()
     page.keyboard.press("Control+A")
     page.keyboard.type("6")
     page.keyboard.press("Enter")
@@ -181,14 +208,6 @@ def test_findings_are_text_and_never_markup(visit: OpenPage, stage: "Stage") -> 
     page.locator("#text").fill("trt_llm: {build: {base_model: '<img src=x onerror=alert(1)>'}}")
     expect(page.locator("#checks")).to_contain_text("<img src=x onerror=alert(1)>")
     assert page.locator("#checks img").count() == 0
-
-
-def _tab_to(page: Page, identifier: str) -> None:
-    for _ in range(60):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.id") == identifier:
-            return
-    raise AssertionError(f"Tab never reached #{identifier}")
 
 
 def test_a_cell_of_the_fit_matrix_goes_into_the_config(visit: OpenPage, stage: "Stage") -> None:

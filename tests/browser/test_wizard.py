@@ -44,7 +44,7 @@ def test_every_block_of_the_documents_is_pasted_and_answered(
         page.get_by_label("Paste it here").fill(text)
         page.get_by_role("button", name="Read it", exact=True).click()
         expect(page.locator("#text"), path.stem).to_have_value(text)
-        said = page.locator("#checks .finding, #checks .holding").first
+        said = page.locator("#checks .findings, #checks .finding, #checks .holding").first
         expect(said, path.stem).to_be_visible()
         page.goto(start)
 

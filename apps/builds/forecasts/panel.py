@@ -24,8 +24,12 @@ _LABELS = {
     Amount.DEVICE: "GPU memory at its peak",
     Amount.DISK: "Disk: checkpoint and export",
 }
-
-
+_SHORT = {
+    Amount.SECONDS: "",
+    Amount.HOST: " host memory",
+    Amount.DEVICE: " GPU memory",
+    Amount.DISK: " disk",
+}
 _BASES = {"formula": "by formula", "measured": "as measured before"}
 
 
@@ -136,6 +140,12 @@ class ForecastPanel:
     def totals(self) -> Sequence[ForecastRow]:
         """The amounts of the whole build."""
         return [ForecastRow(compared=each) for each in self.compared if each.step is None]
+
+    @property
+    def line(self) -> str:
+        """The amounts that are known, in one line: `2 to 4 min · 1.2 GiB of host memory`."""
+        known = [row for row in self.totals if row.compared.planned is not None]
+        return " · ".join(f"{row.planned}{_SHORT[row.compared.amount]}" for row in known)
 
     @property
     def step_rows(self) -> Sequence[StepRow]:

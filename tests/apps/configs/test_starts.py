@@ -1,14 +1,21 @@
 """The ways to begin a config: a checkpoint, a paste, an example, a copy."""
 
+import re
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from apps.configs.local_checkpoints import local_checkpoints
 from apps.configs.models import CheckpointRecord, Config
 from apps.configs.services.configs import config_create
+from apps.configs.start_views import MOST_COPIES
 from apps.configs.starts import EXAMPLES
 from controlplane import clock
 from controlplane.domain.rules.examples import LLAMA_8B
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import config_text, make_cast, make_checkpoint_record, make_config
+from tests.folded import folded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 MODEL = "/configs/start/model/?repo=maker/llama"
@@ -100,6 +107,33 @@ def test_a_checkpoint_that_cannot_be_read_says_why() -> None:
 def test_every_example_opens_in_the_editor(name: str) -> None:
     answer = signed_in(make_cast().owner).get(f"/configs/new/?example={name}")
     assert EXAMPLES[name].text.splitlines()[0] in answer.content.decode()
+
+
+def test_copy_finds_any_config_by_its_words() -> None:
+    cast = make_cast()
+    for number in range(MOST_COPIES + 3):
+        make_config(team=cast.team, name=f"config-{number:02}")
+    client = signed_in(cast.owner)
+    page = folded(client.get("/configs/start/").content.decode())
+    assert page.count("?copy=") == MOST_COPIES
+    assert "There are more" in page
+    part = client.get("/configs/start/?q=config-00", headers={"HX-Request": "true"})
+    found = folded(part.content.decode())
+    assert re.findall(r'aria-label="Copy ([^"]+)"', found) == ["config-00"]
+    assert "<h1" not in found
+
+
+def test_folders_with_a_checkpoint_below_the_roots_are_offered(
+    tmp_path: Path, settings: Any
+) -> None:
+    for name in ("smollm2", "nested/deep", "no-checkpoint"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("smollm2", "nested/deep"):
+        (tmp_path / name / "config.json").write_text("{}")
+    settings.LOCAL_CHECKPOINT_ROOTS = [str(tmp_path), str(tmp_path / "absent")]
+    assert local_checkpoints() == [str(tmp_path / "nested/deep"), str(tmp_path / "smollm2")]
+    page = folded(signed_in(make_cast().owner).get("/configs/start/").content.decode())
+    assert f'<option value="{tmp_path}/smollm2">' in page
 
 
 def test_a_copy_has_a_name_of_its_own() -> None:
