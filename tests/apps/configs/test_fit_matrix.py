@@ -140,7 +140,7 @@ def test_a_taken_cell_changes_only_what_it_says() -> None:
     assert "accelerator: H200:2 # what we rent" in page
     assert "quantization_type: fp8_kv" in page
     assert "tensor_parallel_count: 2" in page
-    assert "pipeline_parallel_count" not in page
+    assert "pipeline_parallel_count:" not in page
 
 
 @pytest.mark.parametrize("cell", ["", "H100", "NONE fp8 1 1", "H100 fp8 1 x", "H100 odd 1 1"])
