@@ -8,11 +8,12 @@ from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from apps.accounts.models import User
 from apps.accounts.permissions import Action, Actor, require
+from apps.accounts.teams.elsewhere import team_elsewhere
 from apps.rest.errors import ApiError, NotAllowed, NotFound, Unauthenticated
 from apps.ui.fragments import asks_for_part
 
@@ -69,6 +70,8 @@ def _refused(request: HttpRequest, error: ApiError) -> HttpResponse:
     if asks_for_part(request):
         return _said(error)
     if isinstance(error, NotFound):
+        if _is_read(request) and (team := team_elsewhere(request)) is not None:
+            return render(request, "404.html", {"elsewhere": team}, status=404)
         raise Http404(error.message) from error
     if isinstance(error, NotAllowed):
         raise PermissionDenied(error.message) from error

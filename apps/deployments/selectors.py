@@ -247,6 +247,11 @@ def models_among(team: Team, ids: Collection[str]) -> Collection[str]:
     return model_list(team=team).filter(id__in=ids).values_list("id", flat=True)
 
 
+def team_of_model(id: str) -> str | None:
+    """Return the id of the team whose model it is."""
+    return ServedModel.objects.filter(id=id).values_list("team_id", flat=True).first()
+
+
 def environments_among(
     team: Team, names: Collection[str], model_ids: Collection[str] | None
 ) -> Collection[str]:

@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.environments.services import (
@@ -39,7 +40,11 @@ def enter(request: HttpRequest, team_id: str) -> HttpResponse:
     """Work in another team from now on."""
     team = team_enter(user=person(request), team_id=team_id)
     messages.success(request, f"You work in `{team.name}` now.")
-    return redirect("dashboard:overview")
+    onward = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(
+        onward, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return redirect(onward if is_ours else "dashboard:overview")
 
 
 @allowed_page(Action.TEAMS)
