@@ -1,4 +1,7 @@
-"""What a deployment's engines print, from a little before now on: as events, or as JSON."""
+"""What a deployment's engines print: followed from a little before now on, or as a file."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
@@ -8,38 +11,54 @@ from apps.accounts.models import Team
 from apps.accounts.pages import page, person
 from apps.deployments.models import Deployment, Replica
 from apps.rest.errors import NotFound
+from apps.rest.streaming import download_answer
+from apps.telemetry.log_filters import LogFilter, filter_in
 from apps.telemetry.log_stream import LINES_PER_LOOK, LogLook, cursor_in, log_events, wants_events
 from apps.telemetry.logs import LogLine, log_lines
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
 
 FIRST_LINES = 500
-"""An engine's log has no end that a page could wait for, and its beginning is in REST."""
+"""An engine's log has no end that a page could wait for; its beginning is in the file."""
 REPLICAS_FOLLOWED = 20
 
 
 @page
 @require_GET
 def deployment_log(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponseBase:
-    """Return the lines after a cursor, the last few without one."""
-    team = person(request).team
+    """Return the lines after a cursor, the last few without one, that the filters leave."""
+    team, which = person(request).team, filter_in(request)
     _state(team, model_id, deployment_id)
 
     def look(after: int | None) -> LogLook:
-        return _look(team, model_id, deployment_id, after)
+        return _look(_state(team, model_id, deployment_id), deployment_id, which, after)
 
     if wants_events(request):
         return log_events(request, look)
     return JsonResponse(look(cursor_in(request)).to_json(), headers={"Cache-Control": "no-store"})
 
 
-def _look(team: Team, model_id: str, deployment_id: str, after: int | None) -> LogLook:
-    state = _state(team, model_id, deployment_id)
+@page
+@require_GET
+def deployment_log_file(
+    request: HttpRequest, model_id: str, deployment_id: str
+) -> HttpResponseBase:
+    """Send every line that the filters leave, with its time and its replica, as a file."""
+    _state(person(request).team, model_id, deployment_id)
+    return download_answer(
+        request,
+        _pieces(deployment_id, filter_in(request)),
+        content_type="text/plain; charset=utf-8",
+        file_name=f"{deployment_id}.log",
+    )
+
+
+def _look(state: str, deployment_id: str, which: LogFilter, after: int | None) -> LogLook:
     replicas = list(
         Replica.objects.filter(deployment_id=deployment_id)
         .only("id", "finished_at")
         .order_by("-ordered_at", "id")[:REPLICAS_FOLLOWED]
     )
-    lines = _lines([each.log_owner for each in replicas], after)
+    lines = _lines(which, [each.log_owner for each in replicas], after)
     has_ended = all(each.finished_at for each in replicas)
     return LogLook(
         rows=[
@@ -51,10 +70,27 @@ def _look(team: Team, model_id: str, deployment_id: str, after: int | None) -> L
     )
 
 
-def _lines(owners: list[str], after: int | None) -> list[LogLine]:
+def _lines(which: LogFilter, owners: list[str], after: int | None) -> list[LogLine]:
+    found = {"owners": which.of(owners), **which.conditions()}
     if after is None:
-        return log_lines(owners=owners, newest_first=True, limit=FIRST_LINES)[::-1]
-    return log_lines(owners=owners, after=after, limit=LINES_PER_LOOK)
+        return log_lines(**found, newest_first=True, limit=FIRST_LINES)[::-1]
+    return log_lines(**found, after=after, limit=LINES_PER_LOOK)
+
+
+def _pieces(deployment_id: str, which: LogFilter) -> Iterator[bytes]:
+    """Return the log in pieces, each a query of its own: a download may take hours."""
+    replicas = Replica.objects.filter(deployment_id=deployment_id).only("id")
+    found = {"owners": which.of([each.log_owner for each in replicas]), **which.conditions()}
+    lines = log_lines(**found, limit=LINES_PER_LOOK)
+    while lines:
+        yield "".join(map(_line, lines)).encode()
+        lines = log_lines(**found, after=lines[-1].cursor, limit=LINES_PER_LOOK)
+
+
+def _line(line: LogLine) -> str:
+    at = datetime.fromtimestamp(line.timestamp_nanoseconds / 1e9, UTC)
+    stamp = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{stamp} {line.owner.rpartition(':')[2]} {line.message}\n"
 
 
 def _state(team: Team, model_id: str, deployment_id: str) -> str:

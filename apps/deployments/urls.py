@@ -40,6 +40,11 @@ urlpatterns: list[URLPattern] = [
     path("<id:model_id>/<id:deployment_id>/", views.deployment, name="deployment"),
     path("<id:model_id>/<id:deployment_id>/series/", metric_views.series, name="series"),
     path("<id:model_id>/<id:deployment_id>/log/", log_views.deployment_log, name="log"),
+    path(
+        "<id:model_id>/<id:deployment_id>/log/file/",
+        log_views.deployment_log_file,
+        name="log_file",
+    ),
     path("<id:model_id>/<id:deployment_id>/activate/", views.activate, name="activate"),
     path("<id:model_id>/<id:deployment_id>/deactivate/", views.deactivate, name="deactivate"),
     path("<id:model_id>/<id:deployment_id>/retry/", views.retry, name="retry"),

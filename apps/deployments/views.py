@@ -19,6 +19,7 @@ from apps.deployments.environments.restrictions import (
     require_environment,
 )
 from apps.deployments.history.shown import history_of
+from apps.deployments.log_views import REPLICAS_FOLLOWED
 from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
@@ -117,6 +118,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "has_drafts": (drafts := has_drafts(every)),
         "lookahead": lookahead_panel(found) if drafts else None,
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
+        "log_parts": [each.id for each in every[:REPLICAS_FOLLOWED]],
         **_code(request, found),
         "tab_title": title(
             DEGRADED if found.degraded_since else found.state, f"{found.model.name} {found.name}"

@@ -25,6 +25,7 @@ NOT_PAGES = {
     "dashboard:config_schema": "a file for editors",
     "deployments:deploy_effect": "a part of the page that deploys",
     "deployments:log": "lines for the log of a deployment's page",
+    "deployments:log_file": "the same as a file",
     "deployments:series": "numbers for the charts",
     "healthz": "a probe",
     "livez": "a probe",

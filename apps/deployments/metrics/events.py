@@ -60,6 +60,7 @@ def _losses(deployment: Deployment, start: datetime, end: datetime) -> list[Even
     return [
         _event(at, _LOST, f"Replica {id} lost: {first_sentence(failure.get('sentence', ''))}")
         for id, at, failure in ended.values_list("id", "finished_at", "failure")[:MOST]
+        if at is not None and failure is not None
     ]
 
 
