@@ -108,18 +108,6 @@ def deployment_states(*, team: Team) -> list[tuple[str, int, int]]:
     return list(counts.order_by("state").values_list("state", "count", "unheard"))
 
 
-def deployment_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Deployment]:
-    """Return the deployments that are called so or whose model is, as their page lists them."""
-    deployments = deployment_list(team=team).select_related(None).select_related("model")
-    if words:
-        deployments = deployments.filter(Q(name__icontains=words) | Q(model__name__icontains=words))
-    if state == DEGRADED:
-        deployments = deployments.filter(degraded_since__isnull=False)
-    elif state:
-        deployments = deployments.filter(state=state)
-    return deployments.defer("checkpoint")
-
-
 def environment_list(*, team: Team, model_id: str) -> QuerySet[Environment]:
     """Return the environments of one of the team's models, production first, with deployments."""
     return (

@@ -24,7 +24,6 @@ from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
 from apps.deployments.presentation import (
-    DeploymentRow,
     actions_of,
     comparison_of,
     endpoint_of,
@@ -39,12 +38,11 @@ from apps.deployments.selectors import (
     CONFIRMED_SECONDS,
     DEGRADED,
     deployment_list,
-    deployment_search,
     environment_list,
     failed_starts_of,
     replica_list,
 )
-from apps.deployments.services.backpressure import backpressure_update
+from apps.deployments.served_models.rows import SORTS, model_rows, model_search
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_deactivate,
@@ -65,17 +63,17 @@ DECISIONS_SHOWN = 8
 @page
 @require_GET
 def deployments(request: HttpRequest) -> HttpResponse:
-    """Show the team's deployments, newest first."""
-    asked = asked_in(request, states=[DEGRADED, *DeploymentState])
-    found = deployment_search(team=person(request).team, words=asked.words, state=asked.state)
+    """Show the team's models with their deployments, those deployed last first."""
+    team = person(request).team
+    asked = asked_in(request, states=[DEGRADED, *DeploymentState], sorts=SORTS)
+    found = model_search(team=team, words=asked.words, state=asked.state, sort=asked.sort)
     shown = page_in(request, found)
-    traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
-    rows = [DeploymentRow(deployment=each, traffic=traffic[each.id]) for each in shown]
+    rows = model_rows(team, list(shown), words=asked.words, state=asked.state)
     return live_answer(
         request,
         page="deployments/list.html",
-        part="deployments/_list.html",
-        context={"rows": rows, "page": shown, "asked": asked},
+        part="deployments/_models.html",
+        context={"models": rows, "page": shown, "asked": asked},
     )
 
 

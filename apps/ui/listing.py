@@ -1,7 +1,7 @@
-"""What the address of a list asks for: words, a state and a page, all of which stay in it."""
+"""What the address of a list asks for: words, a state, an order and a page, which stay in it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import urlencode
 
@@ -21,6 +21,8 @@ class Asked:
     words: str
     state: str
     states: Sequence[str]
+    sort: str = ""
+    """A column's name, `-` before it where the list goes down; empty for the list's own order."""
 
     @property
     def is_filtered(self) -> bool:
@@ -34,15 +36,27 @@ class Asked:
     @property
     def query(self) -> str:
         """The filters as in an address, for the links to other pages."""
-        given = {"q": self.words, "state": self.state}
+        given = {"q": self.words, "state": self.state, "sort": self.sort}
         return urlencode({name: value for name, value in given.items() if value})
 
 
-def asked_in(request: HttpRequest, *, states: Sequence[str] = ()) -> Asked:
-    """Return the filters in the request's address."""
-    state = request.GET.get("state", "")
+def asked_in(
+    request: HttpRequest, *, states: Sequence[str] = (), sorts: Collection[str] = ()
+) -> Asked:
+    """Return the filters in the request's address, and the order where the list knows it."""
+    state, sort = request.GET.get("state", ""), request.GET.get("sort", "")
     words = request.GET.get("q", "").replace("\0", "").strip()[:_LONGEST_WORDS]
-    return Asked(words=words, state=state if state in states else "", states=states)
+    return Asked(
+        words=words,
+        state=state if state in states else "",
+        states=states,
+        sort=sort if sort.removeprefix("-") in sorts else "",
+    )
+
+
+def sorted_query(asked: Asked, column: str) -> str:
+    """Return the address that sorts by the column, the other way round where it does already."""
+    return replace(asked, sort=f"-{column}" if asked.sort == column else column).query
 
 
 def page_in(request: HttpRequest, rows: QuerySet[Row], size: int = PAGE_SIZE) -> "Page[Row]":

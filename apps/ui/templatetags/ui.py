@@ -10,6 +10,7 @@ from django.utils.html import conditional_escape, escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from apps.ui import formats, tones
+from apps.ui.listing import Asked, sorted_query
 from controlplane import clock
 from controlplane.domain.rules import ALL_RULES
 
@@ -104,6 +105,14 @@ def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
         )
         at += width
     return {"parts": parts, "device_bytes": device, "free_bytes": per_gpu.get("free_bytes")}
+
+
+@register.inclusion_tag("ui/_sorted_head.html")
+def sorted_head(asked: Asked, column: str, words: str, kind: str = "") -> dict[str, str]:
+    """Show the head of a column that sorts its list, and which way it does."""
+    way = {column: "ascending", f"-{column}": "descending"}.get(asked.sort, "")
+    query = sorted_query(asked, column)
+    return {"way": way, "query": query, "words": words, "kind": kind}
 
 
 @register.inclusion_tag("ui/_trend.html")

@@ -45,7 +45,7 @@ def test_words_leave_what_is_called_so_and_are_still_in_the_field(
     client: Client, path: str
 ) -> None:
     page = client.get(path, {"q": "ALPHA"}).content.decode()
-    rows = page[page.index("<tbody>") : page.index("</tbody>")]
+    rows = page[page.index("<tbody") : page.rindex("</tbody>")]
     assert "alpha" in rows
     assert "beta" not in rows
     assert 'value="ALPHA"' in page

@@ -1,0 +1,126 @@
+"""The list of models: each with its environments and deployments nested."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+    Window,
+)
+from django.db.models.expressions import OrderBy
+from django.db.models.functions import RowNumber
+
+from apps.accounts.models import Team
+from apps.deployments.models import Deployment, Environment, ServedModel
+from apps.deployments.presentation import DeploymentRow
+from apps.deployments.selectors import DEGRADED, deployment_list
+from apps.telemetry.traffic import traffic_by_deployment
+
+SHOWN_OF_EACH = 5
+"""Deployments of a model: those that serve, then the newest."""
+SORTS: Mapping[str, str] = {"created": "latest_at", "name": "name"}
+"""What the list is sorted by, the newest first without a wish."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRow:
+    """One model of the list."""
+
+    model: ServedModel
+    rows: Sequence[DeploymentRow]
+
+    @property
+    def others(self) -> int:
+        """How many of its deployments are not shown."""
+        return int(self.model.deployments_count) - len(self.rows)  # type: ignore[attr-defined]
+
+    @property
+    def empty_places(self) -> Sequence[str]:
+        """The environments that point at nothing."""
+        return list(self.model.empty_places)  # type: ignore[attr-defined]
+
+
+def model_search(
+    *, team: Team, words: str = "", state: str = "", sort: str = ""
+) -> QuerySet[ServedModel]:
+    """Return the models that are called so, or have a deployment that is, and one in that state."""
+    found = ServedModel.objects.filter(team=team)
+    if words:
+        named = Exists(_of_model().filter(name__icontains=words))
+        found = found.filter(Q(name__icontains=words) | named)
+    if state:
+        found = found.filter(Exists(_of_model().filter(_is_in(state))))
+    empty = Environment.objects.filter(model=OuterRef("pk"), current=None).order_by("id")
+    return found.annotate(
+        deployments_count=Count("deployments"),
+        latest_at=Max("deployments__created_at"),
+        empty_places=ArraySubquery(empty.values("name")),
+    ).order_by(*_order(sort))
+
+
+def model_rows(
+    team: Team, models: Collection[ServedModel], *, words: str = "", state: str = ""
+) -> Sequence[ModelRow]:
+    """Return the models with the deployments that are shown of each, those asked for first."""
+    rows: dict[str, list[DeploymentRow]] = defaultdict(list)
+    shown = list(_shown(team, models, _asked_for(words, state)))
+    traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
+    for each in shown:
+        rows[each.model_id].append(DeploymentRow(deployment=each, traffic=traffic[each.id]))
+    return [ModelRow(model=each, rows=rows[each.id]) for each in models]
+
+
+def _of_model() -> QuerySet[Deployment]:
+    return Deployment.objects.filter(model=OuterRef("pk"))
+
+
+def _is_in(state: str) -> Q:
+    return Q(degraded_since__isnull=False) if state == DEGRADED else Q(state=state)
+
+
+def _order(sort: str) -> Sequence[OrderBy | str]:
+    name = sort.removeprefix("-")
+    field = F(SORTS.get(name, SORTS["created"]))
+    goes_down = sort.startswith("-") if name in SORTS else True
+    first = field.desc(nulls_last=True) if goes_down else field.asc(nulls_last=True)
+    return [first, "id"]
+
+
+def _asked_for(words: str, state: str) -> Q:
+    named = Q(name__icontains=words) if words else Q()
+    return named & _is_in(state) if state else named
+
+
+def _shown(team: Team, models: Collection[ServedModel], asked_for: Q) -> QuerySet[Deployment]:
+    """Return the first few of each model: asked for, in an environment, new."""
+    is_asked = Case(When(asked_for, then=True), default=False) if asked_for else Value(value=False)
+    serves = Exists(
+        Environment.objects.filter(Q(current=OuterRef("pk")) | Q(candidate=OuterRef("pk")))
+    )
+    place = Window(
+        RowNumber(),
+        partition_by=F("model_id"),
+        order_by=[F("asked").desc(), F("serves").desc(), F("created_at").desc(), F("id")],
+    )
+    ranked = Deployment.objects.filter(model__in=[each.id for each in models])
+    first = ranked.annotate(serves=serves, asked=is_asked, place=place).filter(
+        place__lte=SHOWN_OF_EACH
+    )
+    rows = deployment_list(team=team).select_related(None).prefetch_related(None)
+    return (
+        rows.filter(id__in=first.values("id"))
+        .select_related("model")
+        .prefetch_related("current_of")
+        .defer("checkpoint")
+    )
