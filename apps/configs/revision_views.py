@@ -13,6 +13,7 @@ from apps.configs.selectors import config_get, revision_get, revision_last, revi
 from apps.configs.services.configs import revision_create
 from apps.configs.services.renaming import config_rename
 from apps.rest.numbers import whole_number
+from apps.ui.undo import say_undoable
 
 PAGE_SIZE = 50
 
@@ -55,6 +56,8 @@ def restore(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
 def rename(request: HttpRequest, config_id: str) -> HttpResponse:
     """Give a config another name."""
     config: Config = config_get(team=person(request).team, config_id=config_id)
+    before = config.name
     config_rename(config=config, name=request.POST.get("name", ""))
-    messages.success(request, f"It is called `{config.name}` now.")
+    words = f"It is called `{config.name}` now."
+    say_undoable(request, words, path=request.path, fields={"name": before})
     return redirect("configs:history", config.id)

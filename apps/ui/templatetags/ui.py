@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from apps.ui import formats, tones
 from apps.ui.listing import Asked, sorted_query
+from apps.ui.undo import undo_of
 from controlplane import clock
 from controlplane.domain.rules import ALL_RULES
 
@@ -21,6 +22,7 @@ register.filter("size", formats.size)
 register.filter("duration", formats.duration)
 register.filter("percent", formats.percent)
 register.filter("first_sentence", formats.first_sentence)
+register.filter("undo", undo_of)
 
 _LITERAL = re.compile(r"`([^`]+)`")
 _PAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[\w./-]+)")

@@ -82,6 +82,8 @@ def test_the_page_has_one_button_for_it_and_says_who_did_what() -> None:
     answer = client.post(f"{path}at/production/roll-back/", form, follow=True)
     page = answer.content.decode()
     assert answer.redirect_chain[-1][0] == f"{path}{first.id}/"
+    undo = f'action="{path}{second.id}/promote/"'
+    assert undo in page.partition("is back at")[2].partition("Undo")[0]
     assert "<code>production</code> is back at <code>one</code>." in page
     assert "<code>production</code> rolled back from <code>two</code> to <code>one</code>" in page
     assert AuditEntry.objects.get(action="environment.roll_back").actor_label == cast.owner.email
