@@ -1,5 +1,6 @@
 """The page of nodes: which machines there are, their GPUs, who holds them, and what admins do."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -19,10 +20,13 @@ from apps.fleet.selectors import node_list
 from apps.fleet.services.assigning import device_assign, node_label, pool_assign
 from apps.fleet.services.placing import node_cordon, node_drain, node_uncordon, node_undrain
 from apps.rest.errors import InvalidInput, NotFound
+from apps.ui import formats
 from apps.ui.fragments import live_answer
 from apps.ui.listing import page_in
 
-NODES_SHOWN = 20
+NODES_SHOWN = 50
+FEW_NODES = 3
+"""So many are shown unfolded; more are a line each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +50,36 @@ class NodeView:
         """Whether anything still runs there."""
         return any(device.live_leases for device in self.devices)  # type: ignore[attr-defined]
 
+    @property
+    def has_strangers(self) -> bool:
+        """Whether somebody else's process is on one of its GPUs."""
+        return any(_has_strangers(device) for device in self.devices)
+
+    @property
+    def summary(self) -> str:
+        """Its GPUs in one line: `8 × H100, 5 free; 412 GiB of 640 GiB used`."""
+        kinds = Counter(device.kind for device in self.devices)
+        free = Counter(device.kind for device in self.devices if _is_free(device))
+        told = [f"{many} × {kind}, {_free_words(free[kind])}" for kind, many in kinds.items()]
+        known = [device.used_bytes for device in self.devices if device.used_bytes is not None]
+        whole = formats.size(sum(device.memory_bytes for device in self.devices))
+        used = [f"{formats.size(sum(known))} of {whole} used"] if known else []
+        return "; ".join([*told, *used]) or "no GPU is there"
+
+
+def _has_strangers(device: Device) -> bool:
+    if not device.live_leases:  # type: ignore[attr-defined]
+        return bool(device.others)
+    return any(user.is_foreign for user in device.users)
+
+
+def _is_free(device: Device) -> bool:
+    return not device.live_leases and not device.others  # type: ignore[attr-defined]
+
+
+def _free_words(many: int) -> str:
+    return f"{many} free" if many else "none free"
+
 
 @page
 @require_GET
@@ -57,6 +91,7 @@ def nodes(request: HttpRequest) -> HttpResponse:
     may_assign = allowed(actor, Action.ASSIGN_DEVICES)
     context = {
         "nodes": [node_view(node) for node in shown],
+        "are_few": len(shown) <= FEW_NODES,
         "page": shown,
         "label": label,
         "query": urlencode({"label": label}) if label else "",

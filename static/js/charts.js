@@ -14,12 +14,11 @@ const tell = () => {
     const place = document.querySelector(`[data-headline=${name}]`);
     if (place) place.textContent = words;
   }
-  const time = made("time", "now", { dateTime: last.measured_at, title: new Date(last.measured_at).toLocaleString() });
+  const time = made("time", "now", { dateTime: last.measured_at });
   document.querySelector("[data-measured]")?.replaceChildren(`${last.window}, updated `, time);
   document.getElementById("events")?.replaceChildren(...last.events.marks.map(({ at, kind, words }) => {
     const item = made("li", "", { className: `event-${kind}` });
-    const moment = new Date(at * 1000);
-    item.append(made("time", "", { dateTime: moment.toISOString(), title: moment.toLocaleString() }), ` ${words}`);
+    item.append(made("time", "", { dateTime: new Date(at * 1000).toISOString() }), ` ${words}`);
     return item;
   }));
   document.dispatchEvent(new Event("times"));

@@ -78,7 +78,11 @@ def model_rows(
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
     for each in shown:
         rows[each.model_id].append(DeploymentRow(deployment=each, traffic=traffic[each.id]))
-    return [ModelRow(model=each, rows=rows[each.id]) for each in models]
+    # Sorting keeps the newest first among those that serve, and among the others.
+    return [
+        ModelRow(model=each, rows=sorted(rows[each.id], key=lambda row: not row.places))
+        for each in models
+    ]
 
 
 def _of_model() -> QuerySet[Deployment]:

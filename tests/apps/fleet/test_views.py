@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from apps.fleet.views import FEW_NODES
 from controlplane import clock
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import make_cast, make_device, make_lease, make_node
@@ -44,3 +45,21 @@ def test_the_page_takes_the_committed_number_of_queries() -> None:
     for _ in range(6):
         make_lease(device=make_device())
     assert queries_of(signed_in(make_cast().owner), "/nodes/") == committed_queries("nodes")
+
+
+def test_many_nodes_are_a_line_each_but_for_those_where_somebody_else_is() -> None:
+    stranger = {"pid": 12, "name": "python3", "user": "root", "held_bytes": 8 << 30}
+    gpu = {"kind": "H100", "memory_bytes": 80 << 30}
+    for number in range(FEW_NODES):
+        make_node(name=f"empty-{number}")
+    node = make_node(name="trainer")
+    make_lease(device=make_device(node=node, used_bytes=40 << 30, **gpu), holder="replica:abcde")
+    make_device(node=node, used_bytes=0, **gpu)
+    browser = signed_in(make_cast().owner)
+    page = browser.get("/nodes/").content.decode()
+    assert "<summary>2 × H100, 1 free; 40.0\u2009GiB of 160\u2009GiB used</summary>" in page
+    assert page.count("<summary>no GPU is there</summary>") == FEW_NODES
+    assert "<details open>" not in page
+    node.devices.update(used_by=[stranger], is_clean=False)
+    page = browser.get("/nodes/").content.decode()
+    assert page.count("<details open>") == 1
