@@ -29,9 +29,10 @@ from apps.configs.selectors import (
 )
 from apps.secrets.selectors import secret_names
 from apps.ui.fragments import live_answer, part_answer
-from apps.ui.listing import asked_in, page_in
+from apps.ui.listing import asked_in, page_in, sorted_rows
 
 SHOWN_PREVIEWS = 5
+_SORTS = {"name": "name", "changed": "updated_at"}
 UNSAVED_STATUS = 409
 REFUSED_STATUS = 400
 
@@ -40,9 +41,9 @@ REFUSED_STATUS = 400
 @require_GET
 def configs(request: HttpRequest) -> HttpResponse:
     """Show the team's configs, the last changed first."""
-    asked = asked_in(request, states=CONFIG_STATES)
+    asked = asked_in(request, states=CONFIG_STATES, sorts=_SORTS)
     found = config_search(team=person(request).team, words=asked.words, state=asked.state)
-    shown = page_in(request, found.order_by("-updated_at", "-id"))
+    shown = page_in(request, sorted_rows(found, asked.sort, _SORTS, otherwise="-changed"))
     return live_answer(
         request,
         page="configs/list.html",

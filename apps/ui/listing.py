@@ -1,12 +1,12 @@
 """What the address of a list asks for: words, a state, an order and a page, which stay in it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import F, Model, QuerySet
 from django.http import HttpRequest
 
 PAGE_SIZE = 50
@@ -52,6 +52,20 @@ def asked_in(
         states=states,
         sort=sort if sort.removeprefix("-") in sorts else "",
     )
+
+
+def sorted_rows(
+    rows: QuerySet[Row], sort: str, columns: Mapping[str, str], *, otherwise: str
+) -> QuerySet[Row]:
+    """Return the rows by the field behind the column that the address names, empty ones last.
+
+    Without one by `otherwise`, a column the same way. Equals keep one order, page after page.
+    """
+    wanted = sort if sort.removeprefix("-") in columns else otherwise
+    field = F(columns[wanted.removeprefix("-")])
+    goes_down = wanted.startswith("-")
+    way = field.desc(nulls_last=True) if goes_down else field.asc(nulls_last=True)
+    return rows.order_by(way, "-pk" if goes_down else "pk")
 
 
 def sorted_query(asked: Asked, column: str) -> str:

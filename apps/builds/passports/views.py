@@ -15,15 +15,18 @@ from apps.builds.selectors import (
     artifact_search,
 )
 from apps.rest.errors import Conflict
-from apps.ui.listing import asked_in, page_in
+from apps.ui.listing import asked_in, page_in, sorted_rows
+
+_SORTS = {"size": "size_bytes", "published": "created_at"}
 
 
 @page
 @require_GET
 def artifacts(request: HttpRequest) -> HttpResponse:
     """Show the team's artifacts, newest first."""
-    asked = asked_in(request)
-    shown = page_in(request, artifact_search(team=person(request).team, words=asked.words))
+    asked = asked_in(request, sorts=_SORTS)
+    found = artifact_search(team=person(request).team, words=asked.words)
+    shown = page_in(request, sorted_rows(found, asked.sort, _SORTS, otherwise="-published"))
     rows = [ArtifactRow(artifact=artifact) for artifact in shown]
     return render(request, "artifacts/list.html", {"rows": rows, "page": shown, "asked": asked})
 

@@ -18,7 +18,6 @@ from django.db.models import (
     When,
     Window,
 )
-from django.db.models.expressions import OrderBy
 from django.db.models.functions import RowNumber
 
 from apps.accounts.models import Team
@@ -26,11 +25,12 @@ from apps.deployments.models import Deployment, Environment, ServedModel
 from apps.deployments.presentation import DeploymentRow
 from apps.deployments.selectors import DEGRADED, deployment_list
 from apps.telemetry.traffic import traffic_by_deployment
+from apps.ui.listing import sorted_rows
 
 SHOWN_OF_EACH = 5
 """Deployments of a model: those that serve, then the newest."""
 SORTS: Mapping[str, str] = {"created": "latest_at", "name": "name"}
-"""What the list is sorted by, the newest first without a wish."""
+"""What the list is sorted by; without a wish what was deployed last is first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +62,12 @@ def model_search(
     if state:
         found = found.filter(Exists(_of_model().filter(_is_in(state))))
     empty = Environment.objects.filter(model=OuterRef("pk"), current=None).order_by("id")
-    return found.annotate(
+    rows = found.annotate(
         deployments_count=Count("deployments"),
         latest_at=Max("deployments__created_at"),
         empty_places=ArraySubquery(empty.values("name")),
-    ).order_by(*_order(sort))
+    )
+    return sorted_rows(rows, sort, SORTS, otherwise="-created")
 
 
 def model_rows(
@@ -91,14 +92,6 @@ def _of_model() -> QuerySet[Deployment]:
 
 def _is_in(state: str) -> Q:
     return Q(degraded_since__isnull=False) if state == DEGRADED else Q(state=state)
-
-
-def _order(sort: str) -> Sequence[OrderBy | str]:
-    name = sort.removeprefix("-")
-    field = F(SORTS.get(name, SORTS["created"]))
-    goes_down = sort.startswith("-") if name in SORTS else True
-    first = field.desc(nulls_last=True) if goes_down else field.asc(nulls_last=True)
-    return [first, "id"]
 
 
 def _asked_for(words: str, state: str) -> Q:

@@ -55,6 +55,22 @@ def test_words_leave_what_is_called_so_and_are_still_in_the_field(
 
 
 @pytest.mark.parametrize(
+    ("path", "column"),
+    [("/configs/", "name"), ("/models/", "name"), ("/artifacts/", "published")],
+)
+def test_a_list_is_sorted_both_ways_and_its_head_says_which(
+    client: Client, path: str, column: str
+) -> None:
+    for sort, way, first in ((column, "ascending", "alpha"), (f"-{column}", "descending", "beta")):
+        page = client.get(path, {"sort": sort}).content.decode()
+        rows = page[page.index("<tbody") : page.rindex("</tbody>")]
+        last = {"alpha": "beta", "beta": "alpha"}[first]
+        assert rows.index(first) < rows.index(last), (path, sort)
+        assert f'aria-sort="{way}"' in page
+    assert "aria-sort" not in client.get(path, {"sort": "nonsense"}).content.decode()
+
+
+@pytest.mark.parametrize(
     ("path", "state"),
     [("/configs/", "can_build"), ("/builds/", "failed"), ("/models/", "inactive")],
 )
