@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from apps.accounts.audit.changes import Change, changes_of
 from apps.accounts.models import AuditEntry
-from apps.deployments.models import Deployment, ServedModel
+from apps.deployments.models import Deployment, Environment, ServedModel
 
 ROLLED_BACK = "environment.roll_back"
 _MOVES = ("environment.promote", ROLLED_BACK, "environment.cancel_promotion")
@@ -38,14 +38,18 @@ class ModelChange:
 
 
 def changes_list(
-    *, model: ServedModel, deployment: Deployment | None = None, limit: int
+    *,
+    model: ServedModel,
+    environments: Sequence[Environment],
+    deployment: Deployment | None = None,
+    limit: int,
 ) -> Sequence[ModelChange]:
-    """Return the latest changes of the model's environments and deployments, newest first.
+    """Return the latest changes of these environments and the model's deployments, newest first.
 
     With `deployment`, of all deployments only those of this one.
     """
     names = dict(model.deployments.values_list("id", "name"))
-    places = [str(id) for id in model.environments.values_list("id", flat=True)]
+    places = [str(each.id) for each in environments]
     wanted = [deployment.id] if deployment else list(names)
     found = AuditEntry.objects.filter(team_id=model.team_id).filter(
         Q(action__startswith="deployment.", target_id__in=wanted)

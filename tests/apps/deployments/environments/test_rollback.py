@@ -78,6 +78,7 @@ def test_the_page_has_one_button_for_it_and_says_who_did_what() -> None:
     client, path = signed_in(cast.owner), f"/models/{model.id}/"
     assert "Roll back to one" in client.get(f"{path}{second.id}/").content.decode()
     assert "Roll back" not in client.get(f"{path}{first.id}/").content.decode()
+    assert "Roll back production to one" in client.get(path).content.decode()
     form = {"leaving": second.id}
     answer = client.post(f"{path}at/production/roll-back/", form, follow=True)
     page = answer.content.decode()
@@ -100,5 +101,5 @@ def test_a_move_that_is_under_way_is_cancelled_where_it_is_said() -> None:
     page = client.post(path, follow=True).content.decode()
     assert "stays where it is: the promotion is cancelled" in page
     assert production().candidate is None
-    (latest, *_) = changes_list(model=model, limit=1)
+    (latest,) = changes_list(model=model, environments=[production()], limit=1)
     assert latest.words == f"Promotion of `{coming.name}` to `production` cancelled"
