@@ -1,6 +1,6 @@
 """What the pages of models and deployments show, in words, computed from their rows."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -96,16 +96,6 @@ class ReplicaView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
-    """One number as planned and as the engine reports it."""
-
-    label: str
-    planned: str
-    reported: str
-    difference: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class PromotionNote:
     """What an environment is going through, as far as this deployment has to do with it."""
 
@@ -184,6 +174,18 @@ def actions_of(
     }
 
 
+def deactivation_words(deployment: Deployment, traffic: Traffic) -> str:
+    """Return what follows from stopping it now: what serves where, and how much is asked of it."""
+    ends = "Its replicas finish what they answer and end."
+    refused = "Requests to it get an error until it is active again."
+    places = ", ".join(places_of(deployment))
+    if not places:
+        return f"It serves in no environment. {ends} {refused}"
+    asked = traffic.requests_per_second
+    told = f", {formats.rate(asked)} requests/s in the last hour" if asked else ""
+    return f"It is what {places} serves{told}: all of that fails from now on. {ends} {refused}"
+
+
 def waiting_of(
     deployment: Deployment, replicas: Sequence[Replica], failed: Sequence[FailedStarts]
 ) -> dict[str, Any]:
@@ -250,51 +252,3 @@ def _awaited(place: Environment) -> str:
         f"enough replicas are ready. {promotion['waits_for']} Unless one more becomes ready, it is "
         f"given up at {clock_time(until)}, and traffic stays where it is."
     )
-
-
-_DTYPES = {2: "bfloat16", 4: "float32"}
-"""Of the native engine, by the bytes of a number in its plan."""
-
-
-def comparison_of(
-    plan: Mapping[str, Any] | None, replicas: Sequence[Replica]
-) -> tuple[str, Sequence[Compared]]:
-    """Return the replica that reported last, and its numbers beside the plan's."""
-    reporting = next((each for each in replicas if each.report and each.ready_at), None)
-    if reporting is None or plan is None:
-        return "", []
-    report: Mapping[str, Any] = reporting.report or {}
-    per_gpu, capacity = plan.get("per_gpu", {}), plan.get("capacity", {})
-    pairs = (
-        ("Weights", per_gpu.get("weights_bytes"), report.get("weights_bytes"), formats.size),
-        ("KV cache", per_gpu.get("kv_cache_bytes"), report.get("kv_cache_bytes"), formats.size),
-        ("Tokens it holds", capacity.get("kv_tokens"), report.get("kv_tokens"), formats.number),
-    )
-    rows = [
-        Compared(
-            label=label,
-            planned=write(planned),
-            reported=write(reported),
-            difference=_difference(planned, reported),
-        )
-        for label, planned, reported, write in pairs
-        if planned is not None and reported is not None
-    ]
-    return reporting.id, [*_computed_in(plan, report), *rows]
-
-
-def _computed_in(plan: Mapping[str, Any], report: Mapping[str, Any]) -> Sequence[Compared]:
-    """Return the row of the native engine's data type; no other engine reports its own."""
-    planned = _DTYPES.get(plan.get("kv_cache", {}).get("element_bytes"))
-    reported = report.get("dtype")
-    if planned is None or reported is None:
-        return []
-    words = formats.ABSENT if planned == reported else "as this processor has it"
-    return [Compared(label="Computes in", planned=planned, reported=reported, difference=words)]
-
-
-def _difference(planned: float, reported: float) -> str:
-    if not planned:
-        return formats.ABSENT
-    share = (reported - planned) / planned
-    return f"{share:+.1%}".replace("%", f"{formats.THIN_SPACE}%").replace("-", "−")

@@ -23,9 +23,10 @@ from apps.deployments.log_views import REPLICAS_FOLLOWED
 from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
+from apps.deployments.planned_and_actual import comparison_of
 from apps.deployments.presentation import (
     actions_of,
-    comparison_of,
+    deactivation_words,
     endpoint_of,
     engine_of,
     has_drafts,
@@ -97,7 +98,8 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "places": places_of(found),
         "endpoint": endpoint_of(found),
         "address": addresses_of(found)[0].place,
-        "traffic": traffic_by_deployment(deployment_ids=[found.id])[found.id],
+        "traffic": (traffic := traffic_by_deployment(deployment_ids=[found.id])[found.id]),
+        "deactivation": deactivation_words(found, traffic),
         "replicas": replica_views(replicas),
         "ready": sum(replica.state == ReplicaState.READY for replica in running),
         "comparison": comparison,

@@ -62,12 +62,13 @@ def test_numbers_say_their_window(
     now = datetime(2026, 11, 27, 12, tzinfo=UTC)
     time_machine.move_to(now, tick=False)
     cast = make_cast()
-    deployment = make_deployment(team=cast.team)
+    deployment = make_deployment(team=cast.team, environment="production")
     for age in (180, 120):
         make_requests(deployment, 60, age_seconds=age, completion_tokens=10, first_seconds=0.3)
     client = signed_in(cast.owner)
     page = folded(client.get(address(deployment)).content.decode())
     assert "120 requests; first token: streamed requests only" in page
+    assert "It is what production serves, 0.67 requests/s in the last hour: all of" in page
     first = re.search(r"<dt>Time to first token, p90</dt><dd [^>]+>([0-9.]+).ms</dd>", page)
     assert first is not None
     assert float(first[1]) == pytest.approx(300, rel=0.01)
