@@ -3,11 +3,15 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
+from django.db.models import F, Window
+from django.db.models.functions import RowNumber
+
 from apps.deployments.history.models import EnvironmentSwitch
 from apps.deployments.models import Deployment, Environment
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState
 
-_LOOKED_BACK = 200
+LOOKED_BACK = 200
+_PLACE = Window(RowNumber(), partition_by=F("environment_id"), order_by=F("id").desc())
 _COMES_BACK = frozenset(DeploymentState) - (DEPLOYMENT_TERMINAL - {DeploymentState.INACTIVE})
 """States of what can serve again; an inactive one is activated first."""
 
@@ -40,9 +44,10 @@ def rollback_targets(environments: Collection[Environment]) -> Mapping[int, Depl
 def _served(environments: Collection[Environment]) -> Mapping[int, Sequence[str]]:
     """Return by environment the deployments it pointed at, one after the other."""
     served: dict[int, list[str]] = defaultdict(list)
-    rows = EnvironmentSwitch.objects.filter(environment__in=environments).order_by("-id")
-    for place, deployment in rows.values_list("environment_id", "deployment_id")[:_LOOKED_BACK]:
-        served[place].insert(0, deployment)
+    rows = EnvironmentSwitch.objects.filter(environment__in=environments).annotate(place=_PLACE)
+    latest = rows.filter(place__lte=LOOKED_BACK).order_by("id")
+    for environment, deployment in latest.values_list("environment_id", "deployment_id"):
+        served[environment].append(deployment)
     return served
 
 

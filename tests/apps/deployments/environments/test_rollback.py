@@ -52,6 +52,18 @@ def test_each_time_leads_one_step_further_and_never_forth_again(third: Deploymen
     assert rollback_targets([production()])[production().id].name == "one"
 
 
+def test_a_busy_environment_hides_nothing_of_another(
+    third: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apps.deployments.history.switches.LOOKED_BACK", 2)
+    busy = make_environment(model=third.model, name="staging", current=third)
+    for each in Deployment.objects.exclude(id=third.id).order_by("name"):
+        busy.current = each
+        busy.save()
+    targets = rollback_targets([production(), busy])
+    assert (targets[production().id].name, targets[busy.id].name) == ("two", "one")
+
+
 def test_what_failed_is_passed_over_and_what_is_inactive_starts_again(third: Deployment) -> None:
     Deployment.objects.filter(name="two").update(state="failed")
     Deployment.objects.filter(name="one").update(state="inactive", wanted_replicas=0)
