@@ -151,6 +151,7 @@ def pages_of(filled: "Filled") -> dict[str, str]:
         "rest_steps": f"/v1/builds/{build.id}/steps",
         "rest_deployments": f"{model}/deployments",
         "rest_environments": f"{model}/environments",
+        "rest_promotion_events": f"{model}/environments/production/promotion_events",
         **{
             f"rest_{name}": f"{model}/deployments/{deployment.id}/{name}"
             for name in ("replicas", "failed_starts", "scaling_decisions", "async_requests")

@@ -8,7 +8,11 @@ from rest_framework import serializers
 from apps.deployments import examples
 from apps.deployments.autoscaling.bodies import SchedulesBody
 from apps.deployments.environments.promotion import CLEANUPS
-from apps.deployments.services.backpressure import POLICIES
+from apps.deployments.environments.rolling.serializers import (
+    canary_field,
+    ramp_seconds_field,
+    rolling_field,
+)
 from apps.rest.examples import shown_as
 from apps.rest.paging import ListQuery
 from apps.rest.serializers import StrictSerializer
@@ -125,6 +129,19 @@ class PromotionSettingsBody(StrictSerializer):
         required=False,
         choices=CLEANUPS,
         help_text="What becomes of the deployment that was there before.",
+    )
+    rolling_deploy = serializers.BooleanField(
+        required=False, help_text="Whether traffic moves replica by replica."
+    )
+    rolling_deploy_config = rolling_field()
+    ramp_up_while_promoting = serializers.BooleanField(
+        required=False, help_text="Whether traffic moves in ten stages by time."
+    )
+    ramp_up_duration_seconds = ramp_seconds_field()
+    canary_percent = canary_field()
+    canary_by_header = serializers.BooleanField(
+        required=False,
+        help_text="Ours: whether clients choose by `x-enginehouse-canary: always` or `never`.",
     )
 
 

@@ -62,7 +62,8 @@ def environments_due(*, now: datetime) -> list[int]:
     # One that builds moves when the build has ended, which marks the deployment.
     waits = Q(candidate__isnull=False, promotion_version=None)
     is_over &= ~Q(candidate__state=DeploymentState.BUILDING)
-    is_stalled = waits & (is_over | Q(candidate__state__in=DEPLOYMENT_TERMINAL))
+    in_steps = Q(promotion__has_key="plan", current__isnull=False)
+    is_stalled = waits & (is_over | in_steps | Q(candidate__state__in=DEPLOYMENT_TERMINAL))
     due = rolling.filter(is_applied | is_stalled).order_by("id")
     return list(due.values_list("id", flat=True))
 

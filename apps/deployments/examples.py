@@ -151,6 +151,16 @@ FAILED_STARTS = _FAILED | {
     },
 }
 FAILED_ON_NODE = _FAILED | {"deployments": ["smollm2/deployment-1"], "sentence": _NO_DRIVER}
+PROMOTION_EVENT: dict[str, Any] = {
+    "at": READY_AT,
+    "code": "share_raised",
+    "sentence": "25 % of the traffic goes to its 1 ready replica.",
+    "actor": "Enginehouse",
+    "candidate_id": "9k2m4pqw",
+    "current_id": DEPLOYMENT["id"],
+    "percent_before": 0,
+    "percent_after": 25,
+}
 _CLEANUP = {"redeploy_on_promotion": False, "promotion_cleanup_strategy": "KEEP"}
 ENVIRONMENT_WANTED = {"name": "staging", "promotion_settings": _CLEANUP}
 ENVIRONMENT_CHANGE = {"promotion_settings": _CLEANUP}
@@ -169,6 +179,8 @@ ENVIRONMENT: dict[str, Any] = {
         "rolling_deploy_config": None,
         "ramp_up_while_promoting": False,
         "ramp_up_duration_seconds": 600,
+        "canary_percent": None,
+        "canary_by_header": False,
     },
     "instance_type": {"name": "H100"},
     "urls": MODEL["urls"],

@@ -7,7 +7,7 @@ from django.db import models
 from apps.accounts.models import Team, User
 from apps.builds.models import Artifact, Build
 from apps.deployments.autoscaling.models import GatewayLoad, ScalingDecision, ScalingState
-from apps.deployments.history.models import EnvironmentSwitch
+from apps.deployments.environments.rolling.models import PromotionEvent
 from apps.fleet.models import Node
 from apps.rest.identifiers import new_id, new_replica_id
 from controlplane import clock
@@ -15,8 +15,9 @@ from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, Rep
 from controlplane.stamps import StampField
 
 __all__ = [
-    "PRODUCTION", "Deployment", "Environment", "EnvironmentSwitch", "FailedStarts", "GatewayLoad",
-    "Replica", "ScalingDecision", "ScalingState", "ServedModel", "SweepRecord",
+    "PRODUCTION", "Deployment", "Environment", "FailedStarts", "GatewayLoad", "PromotionEvent",
+    "Replica",
+    "ScalingDecision", "ScalingState", "ServedModel", "SweepRecord",
 ]  # fmt: skip
 PRODUCTION = "production"
 """The environment that every model has, and that `/production/` asks."""

@@ -209,6 +209,8 @@ def promotions_of(
     notes = []
     for place in environments:
         status = (place.promotion or {}).get("status")
+        if place.candidate is not None and "roll" in (place.promotion or {}):
+            continue  # it has a panel of its own
         if place.candidate_id == deployment.id:
             notes.append(
                 PromotionNote(

@@ -8,7 +8,8 @@ from apps.deployments.autoscaling import api as scaling
 from apps.deployments.autoscaling import views as scaling_views
 from apps.deployments.deploying.views import deploy, deploy_effect
 from apps.deployments.environments import api as environments
-from apps.deployments.environments import rollback_views as rollback
+from apps.deployments.environments.rolling import api as rolling
+from apps.deployments.environments.rolling import views as roll_views
 from apps.deployments.metrics import api as metrics
 from apps.deployments.metrics import hosted_api as hosted
 from apps.deployments.metrics import views as metric_views
@@ -31,11 +32,10 @@ urlpatterns: list[URLPattern] = [
     path("try/wake/", try_views.wake, name="wake"),
     path("<id:model_id>/call/<name:kind>/<name:name>/<path:route>", try_views.call, name="call"),
     path("<id:model_id>/", model_views.model, name="model"),
-    path("<id:model_id>/at/<name:name>/roll-back/", rollback.roll_back, name="roll_back"),
     path(
-        "<id:model_id>/at/<name:name>/cancel-promotion/",
-        rollback.cancel_promotion,
-        name="cancel_promotion",
+        "<id:model_id>/environments/<name:name>/promotion/<name:action>/",
+        roll_views.promotion,
+        name="promotion",
     ),
     path("<id:model_id>/<id:deployment_id>/", views.deployment, name="deployment"),
     path("<id:model_id>/<id:deployment_id>/series/", metric_views.series, name="series"),
@@ -87,8 +87,18 @@ api: list[URLPattern] = [
     path(f"{_MODEL}/environments", environments.EnvironmentListView.as_view()),
     path(_ENVIRONMENT, environments.EnvironmentDetailView.as_view()),
     path(f"{_ENVIRONMENT}/promote", environments.EnvironmentPromoteView.as_view()),
-    path(f"{_ENVIRONMENT}/roll_back", environments.EnvironmentRollBackView.as_view()),
-    path(f"{_ENVIRONMENT}/cancel_promotion", environments.EnvironmentCancelPromotionView.as_view()),
+    path(f"{_ENVIRONMENT}/cancel_promotion", rolling.EnvironmentCancelPromotionView.as_view()),
+    path(f"{_ENVIRONMENT}/pause_promotion", rolling.EnvironmentPausePromotionView.as_view()),
+    path(f"{_ENVIRONMENT}/resume_promotion", rolling.EnvironmentResumePromotionView.as_view()),
+    path(
+        f"{_ENVIRONMENT}/force_cancel_promotion",
+        rolling.EnvironmentForceCancelPromotionView.as_view(),
+    ),
+    path(
+        f"{_ENVIRONMENT}/force_roll_forward_promotion",
+        rolling.EnvironmentForceRollForwardPromotionView.as_view(),
+    ),
+    path(f"{_ENVIRONMENT}/promotion_events", rolling.EnvironmentPromotionEventsView.as_view()),
     path(f"{_ENVIRONMENT}/activate", environments.EnvironmentActivateView.as_view()),
     path(f"{_ENVIRONMENT}/deactivate", environments.EnvironmentDeactivateView.as_view()),
 ]

@@ -18,8 +18,7 @@ from apps.deployments.environments.restrictions import (
     require_deployment,
     require_environment,
 )
-from apps.deployments.history.shown import history_of
-from apps.deployments.log_views import REPLICAS_FOLLOWED
+from apps.deployments.environments.rolling.panel import roll_panels
 from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
@@ -107,7 +106,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "failed_starts": failed,
         "next_start": waiting["next_start"],
         "promotions": promotions_of(found, environments),
-        **history_of(found, environments),
+        "rolls": roll_panels(environments, actor=actor_on(request), of=found.id),
         "scaling": standing_of(found),
         "decisions": decision_list(deployment=found)[:DECISIONS_SHOWN],
         **engine_of(found, running),

@@ -10,7 +10,13 @@ _MODELS = """
         array_agg(place.name ORDER BY place.id) FILTER (WHERE place.id IS NOT NULL)
             AS environments,
         array_agg(coalesce(place.current_id, place.candidate_id) ORDER BY place.id)
-            FILTER (WHERE place.id IS NOT NULL) AS points_at
+            FILTER (WHERE place.id IS NOT NULL) AS points_at,
+        json_object_agg(place.name, json_build_object(
+            'candidate', place.candidate_id,
+            'percent', place.promotion -> 'percent_traffic_to_new_version',
+            'by_header', place.promotion -> 'by_header'
+        ) ORDER BY place.id) FILTER (WHERE place.current_id IS NOT NULL
+            AND place.candidate_id IS NOT NULL AND jsonb_exists(place.promotion, 'roll')) AS shares
     FROM deployments_servedmodel AS model
     LEFT JOIN deployments_environment AS place ON place.model_id = model.id
         AND coalesce(place.current_id, place.candidate_id) IS NOT NULL
@@ -18,7 +24,7 @@ _MODELS = """
     GROUP BY model.id ORDER BY model.id
 """
 """With the names of environments, and what each points at: a first candidate is named, and waits.
-"""
+And with what goes to the candidate meanwhile, where an environment rolls."""
 
 _DEPLOYMENTS = """
     SELECT deployment.id, deployment.model_id, deployment.name, deployment.state,

@@ -125,10 +125,10 @@ def _rows(statement: Composed, asked: Mapping[str, Any]) -> list[tuple[Any, ...]
 def _models(found: Iterable[Mapping[str, Any]]) -> _Rows:
     for row in found:
         places = dict(zip(row["environments"] or (), row["points_at"] or (), strict=True))
-        yield (
-            row["id"],
-            {"name": row["name"], "team_id": row["team_id"], "environments": places},
-        )
+        told = {"name": row["name"], "team_id": row["team_id"], "environments": places}
+        if row["shares"]:
+            told["shares"] = row["shares"]
+        yield row["id"], told
 
 
 def _deployments(found: Iterable[Mapping[str, Any]], tables: dict[str, Any]) -> _Rows:

@@ -8,6 +8,7 @@ from apps.accounts.routes_version import routes_version_current
 from apps.routes.rows import routes_rows
 
 FORMAT_BEFORE = 1
+_HALF_PERCENT = 50
 
 
 def routes_snapshot() -> dict[str, Any]:
@@ -29,7 +30,8 @@ def routes_snapshot() -> dict[str, Any]:
         told = _without(row, "model_id") | {"replicas": [], **replicas.get(id, {})}
         deployments[row["model_id"]][id] = told
     models = {
-        id: {**row, "deployments": deployments.get(id, {})} for id, row in rows["models"].items()
+        id: {**_without_shares(row), "deployments": deployments.get(id, {})}
+        for id, row in rows["models"].items()
     }
     return {
         "format": FORMAT_BEFORE,
@@ -38,6 +40,15 @@ def routes_snapshot() -> dict[str, Any]:
         "models": models,
         "keys": rows["keys"],
     }
+
+
+def _without_shares(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the model as gateways read it that know no shares: all to whoever has more."""
+    places = dict(row["environments"])
+    for name, share in row.get("shares", {}).items():
+        if share["percent"] > _HALF_PERCENT:
+            places[name] = share["candidate"]
+    return {**_without(row, "shares"), "environments": places}
 
 
 def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:

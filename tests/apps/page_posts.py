@@ -58,16 +58,11 @@ def _promoted(world: World) -> tuple[str, Form]:
     return _deployment(world.spare(), "promote", environment="staging")
 
 
-def _rolled_back(world: World) -> tuple[str, Form]:
-    place = factories.make_environment(model=world.deployment.model, current=world.spare())
-    place.current = world.spare()
-    place.save()
-    return f"/models/{place.model_id}/at/staging/roll-back/", {"leaving": place.current_id}
-
-
-def _promotion_cancelled(world: World) -> tuple[str, Form]:
-    place = factories.make_environment(model=world.deployment.model, candidate=world.spare())
-    return f"/models/{place.model_id}/at/staging/cancel-promotion/", {}
+def _rolled(world: World) -> tuple[str, Form]:
+    made = factories.make_environment(
+        model=world.deployment.model, current=world.deployment, candidate=world.spare()
+    )
+    return f"/models/{made.model_id}/environments/{made.name}/promotion/pause/", {}
 
 
 def _woken(world: World) -> tuple[str, Form]:
@@ -263,8 +258,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "deployments:deactivate": _deactivated,
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),
     "deployments:promote": _promoted,
-    "deployments:roll_back": _rolled_back,
-    "deployments:cancel_promotion": _promotion_cancelled,
+    "deployments:promotion": _rolled,
     "fleet:label": lambda w: _node("labels", name="room", value="3"),
     "fleet:cordon": lambda w: _node("cordon"),
     "fleet:uncordon": lambda w: _node("uncordon", cordoned=True),

@@ -295,7 +295,7 @@ class Exchange:
     def _dispatch_anew(self) -> None:
         """Go on by today's routes, which need not be those that it was admitted by."""
         try:
-            self.admission = self._ledger.admit_again(self.admission, self.request.method)
+            self.admission = self._ledger.admit_again(self.admission, self.request)
         except Refused as refused:
             self._refuse(refused.refusal)
         else:

@@ -46,7 +46,8 @@ from workers.gateway.request_body import prepare
 from workers.gateway.routing import Action, Target, may_see, parse_target, require_open, resolve
 from workers.gateway.seams import Begun, Client, ClientSide
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import Deployment, Key, Replica, Snapshot
+from workers.gateway.shares import CANARY_HEADER, Shares, Wish
+from workers.gateway.snapshot import Deployment, Key, Snapshot
 from workers.gateway.suspects import Suspects
 from workers.gateway.tracing import Trace, Tracing
 from workers.gateway.turns.deadlines import deadline_in
@@ -87,8 +88,8 @@ class Gateway:
         self.async_calls: AsyncCalls | None = None
         self.exchanges: set[Exchange] = set()
         self.clients: set[ClientSide] = set()
-        self.limits = KeyLimits()
-        self._quota_waits: set[QuotaWait] = set()
+        self._limits = KeyLimits()
+        self._shares = Shares()
         self._pool = UpstreamPool(bounds, clock=clock)
         self._chooser = Chooser(self._pool, by=choice, clock=clock)
         self._session_header = session_header.encode()
@@ -305,8 +306,10 @@ class Gateway:
     def may_come(self, deployment: Deployment) -> bool:
         return self.suspects.may_answer(deployment)
 
-    def admit_again(self, admission: Admission, method: bytes) -> Admission:
-        return self._admitted(admission.key, admission.target, method, self._known_routes())
+    def admit_again(self, admission: Admission, request: Request) -> Admission:
+        wish = Wish(request.named.get(CANARY_HEADER, b""), admission.deployment.id)
+        snapshot = self._known_routes()
+        return self._admitted(admission.key, admission.target, request.method, snapshot, wish)
 
     def no_room_to_wait(self, exchange: Exchange) -> Refusal | None:
         return self._waiting.no_room(exchange)
@@ -349,17 +352,13 @@ class Gateway:
         key = authenticate(request.authorization, snapshot, now=now)
         target = parse_target(request.path)
         require_mark(key, request.named.get(_MARK_HEADER))
-        key = behind(key, request.named, snapshot, now=now)
-        require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
-        if target.action not in READING:
-            require_money(key, now=now)
-        if target.action in ASYNC_ACTIONS:
-            request.async_ask = async_ask(key, target, request, snapshot)
-        else:
-            request.admission = self._admitted(key, target, request.method, snapshot)
+        wish = Wish(request.named.get(CANARY_HEADER, b""))
+        return self._admitted(key, target, request.method, snapshot, wish)
 
-    def _admitted(self, key: Key, target: Target, method: bytes, snapshot: Snapshot) -> Admission:
-        deployment = resolve(target, key, snapshot)
+    def _admitted(
+        self, key: Key, target: Target, method: bytes, snapshot: Snapshot, wish: Wish
+    ) -> Admission:
+        deployment = resolve(target, key, snapshot, self._shares, wish)
         require_open(target, method, deployment)
         return Admission.of(key, target, deployment)
 

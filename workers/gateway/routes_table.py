@@ -19,6 +19,7 @@ from workers.gateway.snapshot import (
     read_deployment,
     read_key,
     read_replica,
+    read_shares,
     read_suspect,
     reading,
     table,
@@ -179,6 +180,7 @@ def _model(id: str, row: Mapping[str, Any]) -> Model:
         team_id=row["team_id"],
         environments=dict(row["environments"]),
         deployments={},
+        shares=read_shares(row),
     )
 
 

@@ -62,7 +62,7 @@ class Ledger(Protocol):
     def may_come(self, deployment: Deployment) -> bool:
         """Return whether a replica that cannot be chosen yet may be so in a moment."""
 
-    def admit_again(self, admission: Admission, method: bytes) -> Admission:
+    def admit_again(self, admission: Admission, request: Request) -> Admission:
         """Return the same admission under today's routes. Raises Refused."""
 
     def no_room_to_wait(self, exchange: "Exchange") -> Refusal | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -86,12 +86,24 @@ class Deployment:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    """What goes to another deployment than the one that an environment points at."""
+
+    candidate: str
+    percent: int
+    by_header: bool
+    """Whether clients may ask for it, or for the other, by a header."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Model:
     id: str
     name: str
     team_id: str
     environments: Mapping[str, str]
     deployments: Mapping[str, Deployment]
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    """By environment, where one rolls."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -210,6 +222,18 @@ def read_deployment(
         replicas=replicas,
         suspects=tuple(read_suspect(each["id"], id, each) for each in row.get("suspects") or ()),
     )
+
+
+def read_shares(row: Mapping[str, Any]) -> Mapping[str, Share]:
+    """Return the shares in a model's row; a control plane of an earlier release knows none."""
+    return {
+        name: Share(
+            candidate=each["candidate"],
+            percent=max(0, min(int(each["percent"]), 100)),
+            by_header=bool(each.get("by_header")),
+        )
+        for name, each in (row.get("shares") or {}).items()
+    }
 
 
 def table(rows: Mapping[str, Iterable[str]]) -> Routes:

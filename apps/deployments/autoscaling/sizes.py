@@ -31,6 +31,8 @@ def deployments_sized() -> list[Deployment]:
     is_free = ~(fixed | asleep) | Q(id__in=scheduled.filter(current_id__isnull=False))
     rows = Deployment.objects.filter(is_free, state__in=SIZED)
     moved = Q(candidate_of__isnull=False) | Q(retiring_from__isnull=False)
+    # Of both deployments of a roll it is decided together, by the load of both.
+    moved |= Q(current_of__candidate__isnull=False, current_of__promotion__has_key="plan")
     rows = rows.exclude(moved).select_related("scaling").defer("spec", "checkpoint")
     return list(rows.order_by("id"))
 

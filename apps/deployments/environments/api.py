@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,14 +19,13 @@ from apps.deployments.environments.serializers import (
     EnvironmentPatchedObject,
 )
 from apps.deployments.environments.services import (
-    environment_cancel_promotion,
     environment_configure,
     environment_create,
     environment_delete,
 )
 from apps.deployments.models import Deployment, Environment
 from apps.deployments.selectors import deployment_get, environment_get, environment_list, model_get
-from apps.deployments.serializers import CancelledObject, DeploymentObject, SuccessObject
+from apps.deployments.serializers import DeploymentObject, SuccessObject
 from apps.deployments.services.autoscaling import autoscaling_update
 from apps.deployments.services.backpressure import backpressure_update
 from apps.deployments.services.deployments import deployment_activate, deployment_deactivate
@@ -48,12 +48,12 @@ class EnvironmentListView(TeamView):
         """Make an empty environment."""
         wanted = validated(EnvironmentCreateBody, request.data)
         require_environment(self.actor, wanted["name"])
-        made = environment_create(
-            model=model_get(team=self.team, model_id=model_id), name=wanted["name"]
-        )
-        environment_configure(
-            environment=made, promotion_settings=wanted.get("promotion_settings", {})
-        )
+        model = model_get(team=self.team, model_id=model_id)
+        with transaction.atomic():
+            made = environment_create(model=model, name=wanted["name"])
+            environment_configure(
+                environment=made, promotion_settings=wanted.get("promotion_settings", {})
+            )
         found = environment_get(team=self.team, model_id=model_id, name=made.name)
         return Response(EnvironmentObject(found).data, status=201)
 
@@ -133,25 +133,6 @@ class EnvironmentPromoteView(EnvironmentView):
         )
         found = deployment_get(team=self.team, model_id=model_id, deployment_id=candidate.id)
         return Response(DeploymentObject(found).data)
-
-
-class EnvironmentRollBackView(EnvironmentView):
-    @extend_schema(request=None, responses=DeploymentObject)
-    def post(self, request: Request, **path: str) -> Response:
-        """Go back to the deployment that served there before, one step further each time."""
-        back_to = environment_roll_back(environment=self.changeable(), user=self.user)
-        model_id = self.kwargs["model_id"]
-        found = deployment_get(team=self.team, model_id=model_id, deployment_id=back_to.id)
-        return Response(DeploymentObject(found).data)
-
-
-class EnvironmentCancelPromotionView(EnvironmentView):
-    @extend_schema(request=None, responses=CancelledObject)
-    def post(self, request: Request, **path: str) -> Response:
-        """Let go of a candidate that has not taken over yet."""
-        if not environment_cancel_promotion(environment=self.changeable()):
-            raise Conflict(f"Nothing is being promoted to `{self.kwargs['name']}`.")
-        return Response({"status": "CANCELED", "message": "Traffic stays where it was."})
 
 
 class _EnvironmentSwitchView(EnvironmentView):

@@ -5,6 +5,8 @@
 2. Once as many are ready as carry the traffic now, routes point at it; the old deployment keeps
    running. Where no more become ready for `PROGRESS_DEADLINE`, the promotion fails instead.
 3. Once every live gateway works by those routes, the old one is cleaned up as the environment says.
+
+Where the environment moves in steps (`rolling`), the second one comes at the end of them.
 """
 
 from collections.abc import Mapping
@@ -15,6 +17,8 @@ from django.db import transaction
 
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.environments.capacity import Capacity, asked_replicas, capacity_of
+from apps.deployments.environments.rolling.carrying import roll_advance
+from apps.deployments.environments.rolling.plan import is_rolling, roll_of
 from apps.deployments.models import Deployment, Environment
 from apps.deployments.plan import is_at_rest
 from apps.fleet.selectors import gateways_have_applied
@@ -22,6 +26,8 @@ from controlplane import clock
 from controlplane.compiled_query import CompiledQuery
 from controlplane.compiled_update import rows_update
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState
+from controlplane.domain.rolling.roll import Roll, Status
+from controlplane.domain.rolling.step import Outcome
 
 PROGRESS_DEADLINE = timedelta(hours=1)
 CLEANUPS = ("SCALE_TO_ZERO", "KEEP", "DEACTIVATE")
@@ -32,12 +38,17 @@ PROMOTION_DEFAULTS: Mapping[str, Any] = {
     "rolling_deploy_config": None,
     "ramp_up_while_promoting": False,
     "ramp_up_duration_seconds": 600,
+    "canary_percent": None,
+    "canary_by_header": False,
 }
-"""Source: the hosted product's management API, promotion_settings, read 2026-08-22."""
-
+"""Source: the hosted product's management API, promotion_settings, read 2026-08-22. The canary is
+ours."""
 
 _PLACES = ("candidate", "current", "retiring")
-_WAITING = ("ready_replicas", "needed_replicas", "waits_for", "most_ready", "gives_up_at")
+_WAITING = (
+    "ready_replicas", "needed_replicas", "waits_for", "most_ready", "gives_up_at", "step_code",
+    "plan", "roll", "share_version", "by_header",
+)  # fmt: skip
 _HELD = CompiledQuery(
     list,
     lambda ids: (
@@ -106,7 +117,7 @@ class Switch(NamedTuple):
 def environment_switch(environment: Environment) -> Switch:
     """Return what became of the environment, which is locked with its deployments."""
     candidate = environment.candidate
-    if candidate is None or not _serves(candidate):
+    if candidate is None or is_rolling(environment) or not _serves(candidate):
         return Switch(is_done=False)
     if not capacity_of(environment, candidate).suffices:
         return Switch(is_done=False)
@@ -120,10 +131,51 @@ def _advance_candidate(environment: Environment, candidate: Deployment) -> list[
         return _fail(environment, candidate, reason)
     if candidate.state == DeploymentState.BUILDING or environment.promotion_version is not None:
         return []
+    if is_rolling(environment) and environment.current is not None:
+        return _roll(environment, candidate, environment.current)
     capacity = capacity_of(environment, candidate)
     if _serves(candidate) and capacity.suffices:
         return [candidate.id] if _switch(environment, candidate) else []
     return _wait(environment, candidate, capacity)
+
+
+def _roll(environment: Environment, candidate: Deployment, current: Deployment) -> list[str]:
+    carried = roll_advance(environment, candidate, current)
+    if carried.outcome is Outcome.SWITCH:
+        promotion_switch(environment, candidate)
+        return [candidate.id, current.id]
+    if carried.outcome is Outcome.RETURNED:
+        promotion_end(environment, roll_of(environment, carried=0))
+        return [candidate.id, current.id]
+    return carried.changed
+
+
+def promotion_switch(environment: Environment, candidate: Deployment) -> None:
+    """Point the environment at its candidate now; the caller holds both, and settles them."""
+    _switch(environment, candidate)
+
+
+def promotion_end(environment: Environment, roll: Roll) -> None:
+    """Have the deployment in place carry everything again, and let the candidate go."""
+    because, candidate_id = roll.returns_because, environment.candidate_id
+    _restore(environment, roll)
+    if environment.candidate is not None:
+        candidate_let_go(environment.candidate)
+    environment.candidate = None
+    environment.promotion = {
+        "status": (Status.FAILED if because else Status.CANCELED).value,
+        "percent_traffic_to_new_version": 0,
+        "error_message": because or None,
+    }
+    environment.save(update_fields=["candidate", "promotion"])
+    _routes_bump(environment, environment.current_id, candidate_id)
+
+
+def _restore(environment: Environment, roll: Roll) -> None:
+    """Have the deployment in place run as many replicas again as carried the traffic."""
+    Deployment.objects.filter(
+        id=environment.current_id, wanted_replicas__gt=0, wanted_replicas__lt=roll.total
+    ).update(wanted_replicas=roll.total)
 
 
 def _serves(candidate: Deployment) -> bool:
@@ -178,6 +230,10 @@ def _stalled(candidate: Deployment, capacity: Capacity) -> str:
 
 
 def _fail(environment: Environment, candidate: Deployment, reason: str) -> list[str]:
+    changed = [candidate.id]
+    if is_rolling(environment):
+        _restore(environment, roll_of(environment, carried=1))
+        changed += [environment.current_id or ""]
     environment.candidate = None
     environment.promotion = {
         "status": "FAILED",
@@ -187,7 +243,7 @@ def _fail(environment: Environment, candidate: Deployment, reason: str) -> list[
     environment.save(update_fields=["candidate", "promotion"])
     candidate_let_go(candidate)
     _routes_bump(environment, candidate.id, environment.current_id)
-    return [candidate.id]
+    return changed
 
 
 def _switch(environment: Environment, candidate: Deployment) -> bool:

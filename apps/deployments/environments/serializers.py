@@ -10,6 +10,7 @@ from apps.deployments.addresses import environment_place, urls_of
 from apps.deployments.autoscaling.schedules import schedules_shown
 from apps.deployments.autoscaling.serializers import SchedulesObject
 from apps.deployments.environments.promotion import CLEANUPS, promotion_settings
+from apps.deployments.environments.rolling.serializers import RollingDeployConfigBody
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Environment
 from apps.deployments.serializers import (
@@ -24,6 +25,7 @@ from apps.deployments.services.backpressure import backpressure_settings
 from apps.rest.examples import shown_as
 from apps.rest.paging import Pagination
 from controlplane import clock
+from controlplane.domain.rolling.roll import Status
 
 
 class PromotionSettingsObject(serializers.Serializer[Any]):
@@ -36,11 +38,21 @@ class PromotionSettingsObject(serializers.Serializer[Any]):
         choices=CLEANUPS, help_text="What becomes of the deployment that was there before."
     )
     rolling_deploy = serializers.BooleanField(
-        help_text="Always false here: traffic moves at once, when enough replicas are ready."
+        help_text="Whether traffic moves replica by replica; else at once, when enough are ready."
     )
-    rolling_deploy_config = serializers.DictField(allow_null=True, help_text="Always null here.")
-    ramp_up_while_promoting = serializers.BooleanField(help_text="Always false here.")
-    ramp_up_duration_seconds = serializers.IntegerField(help_text="Without effect here.")
+    rolling_deploy_config = RollingDeployConfigBody(
+        allow_null=True, help_text="How many move at a time; null: as the defaults say."
+    )
+    ramp_up_while_promoting = serializers.BooleanField(
+        help_text="Whether traffic moves in ten stages by time; `rolling_deploy` goes before."
+    )
+    ramp_up_duration_seconds = serializers.IntegerField(help_text="How long those take together.")
+    canary_percent = serializers.IntegerField(
+        allow_null=True, help_text="Ours: it holds at this share until it is resumed."
+    )
+    canary_by_header = serializers.BooleanField(
+        help_text="Ours: whether clients choose by `x-enginehouse-canary: always` or `never`."
+    )
 
 
 class InstanceNameObject(serializers.Serializer[Any]):
@@ -53,13 +65,16 @@ class PromotionObject(serializers.Serializer[Any]):
     """How far a promotion is; it is gone once every gateway has it."""
 
     status = serializers.ChoiceField(
-        choices=["RELEASING", "FAILED", "CANCELED"], help_text="How it stands."
+        choices=[each.value for each in Status], help_text="How it stands."
     )
     percent_traffic_to_new_version = serializers.IntegerField(
         help_text="Share of the requests that the candidate gets, in percent."
     )
     error_message = serializers.CharField(
         allow_null=True, help_text="Why it failed; null where it did not."
+    )
+    rolling_deploy = serializers.BooleanField(
+        allow_null=True, default=None, help_text="Whether it moves in steps."
     )
     ready_replicas = serializers.IntegerField(
         allow_null=True, default=None, help_text="Of the candidate, while it is waited for."

@@ -7,12 +7,20 @@ from typing import Any
 from django.db import transaction
 
 from apps.accounts.audit.recording import Values, audit
+from apps.accounts.models import AuditEntry
 from apps.accounts.routes_version import routes_version_bump
-from apps.deployments.environments.promotion import CLEANUPS, PROMOTION_DEFAULTS, candidate_let_go
+from apps.deployments.environments.promotion import (
+    CLEANUPS,
+    PROMOTION_DEFAULTS,
+    candidate_let_go,
+    promotion_settings,
+)
+from apps.deployments.environments.rolling.plan import plan_begun
 from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 from apps.deployments.services.reconcile import deployment_settle_after_commit
 from apps.rest.errors import Conflict, InvalidInput, NotFound
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
+from controlplane.domain.rolling.settings import problems_of
 
 RESERVED = frozenset({"development", "deployment", "deployments"})
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -82,6 +90,7 @@ def candidate_name(environment: Environment, *, to: Deployment, keep_previous: b
         "percent_traffic_to_new_version": 0,
         "error_message": None,
         "keep_previous": keep_previous,
+        **plan_begun(promotion_settings(environment)),
     }
 
 
@@ -92,26 +101,6 @@ def no_environment(name: str) -> NotFound:
         fields=["environment"],
         hint="Create it first: POST /v1/models/{model_id}/environments.",
     )
-
-
-@transaction.atomic
-def environment_cancel_promotion(*, environment: Environment) -> bool:
-    """Return whether there was a candidate to let go; traffic never left the current one."""
-    row = Environment.objects.select_for_update(no_key=True).get(id=environment.id)
-    if row.candidate_id is None:
-        return False
-    environment_audit("cancel_promotion", row, before={"candidate": row.candidate_id})
-    candidate_id = row.candidate_id
-    _let_candidate_go(row)
-    row.candidate = None
-    row.promotion = {
-        "status": "CANCELED",
-        "percent_traffic_to_new_version": 0,
-        "error_message": None,
-    }
-    row.save(update_fields=["candidate", "promotion"])
-    _routes_bump(row, row.current_id, candidate_id)
-    return True
 
 
 @transaction.atomic
@@ -127,11 +116,30 @@ def environment_configure(
             fields=["promotion_settings.promotion_cleanup_strategy"],
         )
     known = {key: value for key, value in promotion_settings.items() if key in PROMOTION_DEFAULTS}
-    changed = {**row.promotion_settings, **known}
+    changed = {**row.promotion_settings, **_with_rolling(row.promotion_settings, known)}
     environment_audit("configure", row, before=row.promotion_settings, after=changed)
     row.promotion_settings = changed
     row.save(update_fields=["promotion_settings"])
     return row
+
+
+def _with_rolling(before: Values, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with what was told of the rolls, over what is set. Raises InvalidInput.
+
+    A percent that is told replaces a number of replicas that was, and the other way round.
+    """
+    config = told.get("rolling_deploy_config")
+    if config is None:
+        return dict(told)
+    known = {**(before.get("rolling_deploy_config") or {}), **config}
+    for kind in ("surge", "unavailable"):
+        percent, replicas = f"max_{kind}_percent", f"max_{kind}_replicas"
+        if percent in config and replicas not in config:
+            known.pop(replicas, None)
+    for names, sentence, hint in problems_of(known):
+        fields = [f"promotion_settings.rolling_deploy_config.{each}" for each in names.split(",")]
+        raise InvalidInput(sentence, fields=fields, hint=hint)
+    return {**told, "rolling_deploy_config": known}
 
 
 def _routes_bump(environment: Environment, *deployment_ids: str | None) -> None:
@@ -152,10 +160,10 @@ def environment_audit(
     *,
     before: Values | None = None,
     after: Values | None = None,
-) -> None:
-    """Record what became of the environment."""
+) -> AuditEntry:
+    """Return the record of what became of the environment."""
     model = environment.model
-    audit(
+    return audit(
         f"environment.{what}",
         environment,
         team=model.team,

@@ -5,8 +5,7 @@ from django.views.decorators.http import require_GET
 
 from apps.accounts.pages import actor_on, page, person
 from apps.deployments.addresses import addresses_of
-from apps.deployments.environments.restrictions import closed_environments
-from apps.deployments.history.shown import history_of_model
+from apps.deployments.environments.rolling.panel import roll_panels
 from apps.deployments.presentation import DeploymentRow
 from apps.deployments.selectors import deployment_list, environment_list, model_get
 from apps.deployments.snippets import snippets_of
@@ -30,8 +29,8 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
     called = addresses_of(current)[0] if current else None
     context = {
         "model": found,
-        **history_of_model(found, environments),
-        "closed": closed_environments(actor_on(request), environments),
+        "environments": environments,
+        "rolls": roll_panels(environments, actor=actor_on(request)),
         "traffic": traffic_of_model(model_id=model_id),
         "rows": rows,
         "page": shown,

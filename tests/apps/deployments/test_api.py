@@ -16,6 +16,7 @@ from apps.telemetry.logs import log_append
 from tests.factories import make_api_key, make_build, make_team
 from tests.factories_serving import make_servable_build
 
+PROMOTION_SIGNALS = ("cancel", "pause", "resume", "force_cancel", "force_roll_forward")
 pytestmark = pytest.mark.django_db
 
 Served = tuple[ServedModel, Deployment]
@@ -232,8 +233,8 @@ PATHS = [
     ("PATCH", "/environments/production", {}),
     ("DELETE", "/environments/production", None),
     ("POST", "/environments/production/promote", {"deployment_id": "{d}"}),
-    ("POST", "/environments/production/roll_back", None),
-    ("POST", "/environments/production/cancel_promotion", None),
+    *(("POST", f"/environments/production/{each}_promotion", None) for each in PROMOTION_SIGNALS),
+    ("GET", "/environments/production/promotion_events", None),
     ("POST", "/environments/production/activate", None),
     ("POST", "/environments/production/deactivate", None),
 ]

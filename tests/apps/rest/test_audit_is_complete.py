@@ -98,12 +98,17 @@ def _staging(world: World, **changes: Any) -> str:
     return f"{world.model}/environments/staging"
 
 
-def _served_before(world: World) -> str:
-    before, now = (factories.make_deployment(model=world.deployment.model) for _ in range(2))
-    place = factories.make_environment(model=world.deployment.model, current=before)
-    place.current = now
-    place.save()
-    return f"{world.model}/environments/staging"
+def _rolling(world: World, paused: str | None = None) -> str:
+    """Return the address of an environment on its way to a deployment with a ready replica."""
+    roll = {"total": 1, "direction": "up", "paused": paused}
+    current = factories.make_deployment(model=world.deployment.model)
+    factories.make_replica(deployment=world.deployment, state="ready")
+    return _staging(
+        world,
+        candidate=world.deployment,
+        current=current,
+        promotion={"status": "RELEASING", "plan": {}, "roll": roll},
+    )
 
 
 def _member_elsewhere(world: World) -> str:
@@ -232,8 +237,20 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
         _staging(w, candidate=w.deployment) + "/cancel_promotion",
         None,
     ),
-    "post /v1/models/{model_id}/environments/{name}/roll_back": lambda w: (
-        _served_before(w) + "/roll_back",
+    "post /v1/models/{model_id}/environments/{name}/pause_promotion": lambda w: (
+        _rolling(w) + "/pause_promotion",
+        None,
+    ),
+    "post /v1/models/{model_id}/environments/{name}/resume_promotion": lambda w: (
+        _rolling(w, paused="by_hand") + "/resume_promotion",
+        None,
+    ),
+    "post /v1/models/{model_id}/environments/{name}/force_cancel_promotion": lambda w: (
+        _rolling(w) + "/force_cancel_promotion",
+        None,
+    ),
+    "post /v1/models/{model_id}/environments/{name}/force_roll_forward_promotion": lambda w: (
+        _rolling(w) + "/force_roll_forward_promotion",
         None,
     ),
     "post /v1/models/{model_id}/environments/{name}/promote": lambda w: (

@@ -17,8 +17,8 @@ from apps.accounts.routes_version import (
     routes_version_current,
 )
 from apps.deployments.environments.promoting import environment_promote
+from apps.deployments.environments.rolling.commands import promotion_cancel
 from apps.deployments.environments.services import (
-    environment_cancel_promotion,
     environment_create,
     environment_delete,
 )
@@ -276,7 +276,7 @@ ACTS = [
         _on(Deployment, deployment_activate, "deployment"),
         _on(Deployment, deployment_deactivate, "deployment"),
         _on(Deployment, deployment_delete, "deployment"),
-        _on(Environment, environment_cancel_promotion, "environment"),
+        _on(Environment, promotion_cancel, "environment"),
         _on(Environment, environment_delete, "environment"),
         _on(ServedModel, model_delete, "model"),
     )

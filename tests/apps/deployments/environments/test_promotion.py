@@ -7,8 +7,8 @@ import pytest
 from apps.accounts.models import Team
 from apps.accounts.routes_version import routes_version_current
 from apps.deployments.environments.promoting import environment_promote
+from apps.deployments.environments.rolling.commands import promotion_cancel
 from apps.deployments.environments.services import (
-    environment_cancel_promotion,
     environment_configure,
     environment_create,
 )
@@ -117,7 +117,7 @@ def test_one_promotion_at_a_time(served: Served, second: Deployment, team: Team)
     environment_promote(environment=_production(served), deployment=second)
     with pytest.raises(Conflict, match="already being promoted"):
         environment_promote(environment=_production(served), deployment=third)
-    assert environment_cancel_promotion(environment=_production(served))
+    assert promotion_cancel(environment=_production(served))
     environment_promote(environment=_production(served), deployment=third)
 
 

@@ -10,8 +10,8 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from apps.deployments.environments.promoting import environment_promote
 from apps.deployments.environments.promotion import PROGRESS_DEADLINE, environment_advance
+from apps.deployments.environments.rolling.commands import promotion_cancel
 from apps.deployments.environments.services import (
-    environment_cancel_promotion,
     environment_configure,
     environment_create,
     environment_delete,
@@ -206,7 +206,7 @@ def test_a_candidate_that_fails_for_good_leaves_the_old_one_serving(
 def test_cancelling_gives_the_candidate_its_own_size_back(old: Deployment, new: Deployment) -> None:
     _promote(old, new)
     assert _fresh(new).wanted_replicas == 3
-    environment_cancel_promotion(environment=_production(old))
+    promotion_cancel(environment=_production(old))
     deployment_settle(deployment_id=new.id)
     assert _fresh(new).wanted_replicas == 1
     assert _live(new).filter(wanted="running").count() == 1

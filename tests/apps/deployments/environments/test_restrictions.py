@@ -9,6 +9,7 @@ from tests.apps.rest_client import client_of
 from tests.factories import Cast, make_cast, make_deployment, make_finished_build, make_user
 from tests.folded import folded
 
+PROMOTION_SIGNALS = ("cancel", "pause", "resume", "force_cancel", "force_roll_forward")
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
 
@@ -36,8 +37,7 @@ def test_every_change_of_it_is_refused_over_rest(cast: Cast, deployment: Deploym
         (f"{at}/retry", None),
         (f"{model}/deployments/{candidate.id}/promote", None),
         (f"{place}/promote", {"deployment_id": candidate.id}),
-        (f"{place}/cancel_promotion", None),
-        (f"{place}/roll_back", None),
+        *((f"{place}/{each}_promotion", None) for each in PROMOTION_SIGNALS),
         (f"{place}/deactivate", None),
     ):
         status, answer = member.post(path, body)

@@ -1,0 +1,34 @@
+"""How an environment moves: what it began with, and how far it is, as its promotion keeps it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.deployments.models import Environment
+from controlplane.domain.rolling.roll import Roll
+from controlplane.domain.rolling.settings import RollSettings
+
+OURS = ("plan", "roll", "share_version", "by_header", "keep_previous")
+"""Of a promotion, what is no part of its shape over REST."""
+
+
+def plan_begun(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a promotion keeps of the environment's settings, by which it goes on."""
+    by_header = bool(settings.get("canary_by_header"))
+    if not (RollSettings.of(settings).is_gradual or by_header):
+        return {}
+    return {"plan": dict(settings), "by_header": by_header, "rolling_deploy": True}
+
+
+def is_rolling(environment: Environment) -> bool:
+    """Whether both deployments may carry traffic for a while; a first one has nothing beside it."""
+    return environment.current_id is not None and "plan" in (environment.promotion or {})
+
+
+def roll_of(environment: Environment, *, carried: int) -> Roll:
+    """Return how far it is; `carried` replicas carry the traffic where it only begins."""
+    told = (environment.promotion or {}).get("roll")
+    return Roll.of(told) if told else Roll(total=max(1, carried))
+
+
+def settings_of_roll(environment: Environment) -> RollSettings:
+    return RollSettings.of((environment.promotion or {}).get("plan") or {})
