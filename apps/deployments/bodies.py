@@ -10,6 +10,7 @@ from apps.deployments.autoscaling.bodies import SchedulesBody
 from apps.deployments.environments.promotion import CLEANUPS
 from apps.deployments.environments.rolling.serializers import (
     canary_field,
+    guard_field,
     ramp_seconds_field,
     rolling_field,
 )
@@ -143,6 +144,7 @@ class PromotionSettingsBody(StrictSerializer):
         required=False,
         help_text="Ours: whether clients choose by `x-enginehouse-canary: always` or `never`.",
     )
+    slo_guard = guard_field()
 
 
 @shown_as(examples.ENVIRONMENT_WANTED)

@@ -181,6 +181,7 @@ ENVIRONMENT: dict[str, Any] = {
         "ramp_up_duration_seconds": 600,
         "canary_percent": None,
         "canary_by_header": False,
+        "slo_guard": None,
     },
     "instance_type": {"name": "H100"},
     "urls": MODEL["urls"],

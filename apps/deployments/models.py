@@ -7,7 +7,7 @@ from django.db import models
 from apps.accounts.models import Team, User
 from apps.builds.models import Artifact, Build
 from apps.deployments.autoscaling.models import GatewayLoad, ScalingDecision, ScalingState
-from apps.deployments.environments.rolling.models import PromotionEvent
+from apps.deployments.environments.rolling.models import PromotionEvent, PromotionSample
 from apps.fleet.models import Node
 from apps.rest.identifiers import new_id, new_replica_id
 from controlplane import clock
@@ -16,8 +16,7 @@ from controlplane.stamps import StampField
 
 __all__ = [
     "PRODUCTION", "Deployment", "Environment", "FailedStarts", "GatewayLoad", "PromotionEvent",
-    "Replica",
-    "ScalingDecision", "ScalingState", "ServedModel", "SweepRecord",
+    "PromotionSample", "Replica", "ScalingDecision", "ScalingState", "ServedModel", "SweepRecord",
 ]  # fmt: skip
 PRODUCTION = "production"
 """The environment that every model has, and that `/production/` asks."""

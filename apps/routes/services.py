@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from apps.accounts.models import ApiKey
+from apps.deployments.environments.rolling.samples import samples_add
 from apps.deployments.models import ServedModel
 from apps.fleet.models import Gateway
 from apps.telemetry.services.usage import SetAside, UsageRecord, read_records, usage_add
@@ -42,6 +43,7 @@ def usage_ingest(
     )
     if is_new:
         _touch_keys(read)
+        samples_add(read)
     return committed
 
 

@@ -10,6 +10,7 @@ from apps.alerts.pruning import alerts_prune
 from apps.deployments.autoscaling.history import decisions_prune
 from apps.deployments.autoscaling.signal import loads_prune
 from apps.deployments.environments.rolling.history import events_prune
+from apps.deployments.environments.rolling.samples import samples_prune
 from apps.deployments.metrics.sampling import series_sample
 from apps.deployments.nodes.failed_starts import failed_starts_prune
 from apps.deployments.services.replicas import replicas_prune
@@ -53,7 +54,7 @@ def prune(*, format: int, **unknown: object) -> None:
     _warn("telemetry.prune", unknown)
     others = telemetry_prune() + replicas_prune() + failed_starts_prune() + device_leases_prune()
     others += routes_changes_prune() + series_prune() + alerts_prune()
-    others += loads_prune() + decisions_prune() + events_prune()
+    others += loads_prune() + decisions_prune() + events_prune() + samples_prune()
     _log.info("pruned %s log chunks, %s other rows", log_prune(), others)
 
 

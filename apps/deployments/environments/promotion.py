@@ -40,6 +40,7 @@ PROMOTION_DEFAULTS: Mapping[str, Any] = {
     "ramp_up_duration_seconds": 600,
     "canary_percent": None,
     "canary_by_header": False,
+    "slo_guard": None,
 }
 """Source: the hosted product's management API, promotion_settings, read 2026-08-22. The canary is
 ours."""
@@ -47,7 +48,7 @@ ours."""
 _PLACES = ("candidate", "current", "retiring")
 _WAITING = (
     "ready_replicas", "needed_replicas", "waits_for", "most_ready", "gives_up_at", "step_code",
-    "plan", "roll", "share_version", "by_header",
+    "plan", "roll", "share_version", "by_header", "guard",
 )  # fmt: skip
 _HELD = CompiledQuery(
     list,

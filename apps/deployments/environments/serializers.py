@@ -10,7 +10,7 @@ from apps.deployments.addresses import environment_place, urls_of
 from apps.deployments.autoscaling.schedules import schedules_shown
 from apps.deployments.autoscaling.serializers import SchedulesObject
 from apps.deployments.environments.promotion import CLEANUPS, promotion_settings
-from apps.deployments.environments.rolling.serializers import RollingDeployConfigBody
+from apps.deployments.environments.rolling.serializers import RollingDeployConfigBody, SloGuardBody
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Environment
 from apps.deployments.serializers import (
@@ -52,6 +52,9 @@ class PromotionSettingsObject(serializers.Serializer[Any]):
     )
     canary_by_header = serializers.BooleanField(
         help_text="Ours: whether clients choose by `x-enginehouse-canary: always` or `never`."
+    )
+    slo_guard = SloGuardBody(
+        allow_null=True, help_text="Ours: what pauses or returns a roll by itself; null: nothing."
     )
 
 

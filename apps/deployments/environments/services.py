@@ -20,7 +20,7 @@ from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedM
 from apps.deployments.services.reconcile import deployment_settle_after_commit
 from apps.rest.errors import Conflict, InvalidInput, NotFound
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
-from controlplane.domain.rolling.settings import problems_of
+from controlplane.domain.rolling.settings import RollSettings, problems_of
 
 RESERVED = frozenset({"development", "deployment", "deployments"})
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -117,10 +117,21 @@ def environment_configure(
         )
     known = {key: value for key, value in promotion_settings.items() if key in PROMOTION_DEFAULTS}
     changed = {**row.promotion_settings, **_with_rolling(row.promotion_settings, known)}
+    _refuse_idle_guard(changed)
     environment_audit("configure", row, before=row.promotion_settings, after=changed)
     row.promotion_settings = changed
     row.save(update_fields=["promotion_settings"])
     return row
+
+
+def _refuse_idle_guard(settings: Mapping[str, Any]) -> None:
+    if settings.get("slo_guard") is not None and not RollSettings.of(settings).is_gradual:
+        raise InvalidInput(
+            "`slo_guard` has nothing to compare where all traffic moves in one step.",
+            fields=["promotion_settings.slo_guard"],
+            hint="Set `rolling_deploy`, `ramp_up_while_promoting` or `canary_percent` as well, or "
+            "`slo_guard` to null.",
+        )
 
 
 def _with_rolling(before: Values, told: Mapping[str, Any]) -> dict[str, Any]:

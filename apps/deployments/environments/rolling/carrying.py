@@ -10,6 +10,7 @@ from typing import Any
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.autoscaling.signal import signals_at
 from apps.deployments.autoscaling.sizes import settings_of
+from apps.deployments.environments.rolling.guarding import guard_begun, guarded
 from apps.deployments.environments.rolling.history import event_add
 from apps.deployments.environments.rolling.plan import roll_of, settings_of_roll
 from apps.deployments.models import Deployment, Environment, Replica
@@ -50,6 +51,7 @@ def roll_advance(environment: Environment, candidate: Deployment, current: Deplo
     now = clock.now()
     sizes = _sizes(environment, candidate, current, now)
     roll = roll_of(environment, carried=max(sizes.current_ready, current.min_replica))
+    roll = guarded(environment, roll)
     step = next_step(settings_of_roll(environment), roll, sizes, now=now.timestamp())
     step = _given_up(environment, step, sizes, now)
     _tell(environment, roll, step)
@@ -136,6 +138,7 @@ def _store(environment: Environment, before: Roll, step: Step, sizes: Sizes, now
     if is_first or step.roll.percent != before.percent:
         # Gateways learn of it with the routes, and say by which version they work.
         told["share_version"] = routes_bump(environment)
+        told |= guard_begun(environment, now)
     if told != promotion:
         environment.promotion = told
         environment.save(update_fields=["promotion"])

@@ -28,3 +28,30 @@ class PromotionEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.environment_id}: {self.code}"
+
+
+class PromotionSample(models.Model):
+    """One request of a deployment of a guarded roll."""
+
+    id = models.BigAutoField(primary_key=True)
+    deployment_id = models.CharField(max_length=16)
+    request_id = models.CharField(max_length=64)
+    at = models.DateTimeField()
+    is_failed = models.BooleanField()
+    first_token_seconds = models.FloatField(null=True)
+    inter_token_seconds = models.FloatField(null=True)
+
+    class Meta:
+        app_label = "deployments"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["deployment_id", "request_id"], name="deployments_sample_once"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["deployment_id", "at"], name="deployments_samples"),
+            models.Index(fields=["at"], name="deployments_samples_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return self.request_id

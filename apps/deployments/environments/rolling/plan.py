@@ -7,9 +7,6 @@ from apps.deployments.models import Environment
 from controlplane.domain.rolling.roll import Roll
 from controlplane.domain.rolling.settings import RollSettings
 
-OURS = ("plan", "roll", "share_version", "by_header", "keep_previous")
-"""Of a promotion, what is no part of its shape over REST."""
-
 
 def plan_begun(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a promotion keeps of the environment's settings, by which it goes on."""

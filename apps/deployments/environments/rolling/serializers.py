@@ -13,22 +13,21 @@ from controlplane.domain.rolling.settings import (
     LIMITS,
     RAMP_LIMITS_SECONDS,
 )
-
-ROLLING_DEFAULTS = {
-    "rolling_deploy_strategy": "REPLICA",
-    "max_surge_percent": 25,
-    "max_unavailable_percent": 0,
-    "max_surge_replicas": None,
-    "max_unavailable_replicas": None,
-    "stabilization_time_seconds": 0,
-    "replica_overhead_percent": 0,
-}
+from controlplane.domain.rolling.slo_guard import LIMITS as GUARD_LIMITS
+from controlplane.domain.rolling.slo_guard import GuardAction
 
 
 def _number(name: str, help_text: str, **more: Any) -> serializers.IntegerField:
     low, high = LIMITS[name]
     return serializers.IntegerField(
         required=False, min_value=low, max_value=high, help_text=help_text, **more
+    )
+
+
+def _guard_number(name: str, help_text: str) -> serializers.IntegerField:
+    low, high = GUARD_LIMITS[name]
+    return serializers.IntegerField(
+        required=False, min_value=low, max_value=high, help_text=help_text
     )
 
 
@@ -83,6 +82,32 @@ def canary_field() -> serializers.IntegerField:
         required=False, allow_null=True, min_value=low, max_value=high,
         help_text="Ours: at this share of the traffic it holds until it is resumed; null: nowhere.",
     )  # fmt: skip
+
+
+class SloGuardBody(StrictSerializer):
+    """Compares the candidate with what is in place, by their single requests at each share."""
+
+    action = serializers.ChoiceField(
+        required=False,
+        choices=[each.value for each in GuardAction],
+        help_text="What becomes of a roll to a candidate that serves worse.",
+    )
+    min_requests = _guard_number("min_requests", "Of each of the two before anything is said.")
+    error_margin_percent = _guard_number(
+        "error_margin_percent", "By so much more may fail, in percent of the requests."
+    )
+    slower_percent = _guard_number(
+        "slower_percent", "By so much may its first token and inter-token p90 be slower."
+    )
+
+
+def guard_field() -> SloGuardBody:
+    """Return the field of an environment's settings."""
+    return SloGuardBody(
+        required=False,
+        allow_null=True,
+        help_text="Ours: a guard that pauses or returns a roll by itself; null: none.",
+    )
 
 
 @shown_as(examples.PROMOTION_EVENT)

@@ -55,9 +55,9 @@ class World:
         )
         autoscaling_update(deployment=self.old, changes={"min_replica": 4, "max_replica": 4})
         deployment_settle(deployment_id=self.old.id)
-        self.turn(4)
+        self._turns_until_ready(self.old, 4)
         self.new = deployment_create(model=self.model, build=make_servable_build(team=cast.team))
-        self.turn(2)
+        self._turns_until_ready(self.new, 1)
 
     @property
     def place(self) -> Environment:
@@ -87,6 +87,11 @@ class World:
             if gateways:
                 GatewayRow.objects.update(applied_version=routes_version_current())
             deployments_sweep()
+
+    def _turns_until_ready(self, deployment: Deployment, count: int) -> None:
+        ready = Replica.objects.filter(deployment=deployment, state="ready")
+        while ready.count() < count:
+            self.turn()
 
     def turns_until(self, percent: int) -> None:
         for _ in range(30):
