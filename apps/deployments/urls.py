@@ -37,6 +37,7 @@ urlpatterns: list[URLPattern] = [
         roll_views.promotion,
         name="promotion",
     ),
+    path("<id:model_id>/environments/<name:name>/moves/", roll_views.moves, name="moves"),
     path("<id:model_id>/<id:deployment_id>/", views.deployment, name="deployment"),
     path("<id:model_id>/<id:deployment_id>/series/", metric_views.series, name="series"),
     path("<id:model_id>/<id:deployment_id>/log/", log_views.deployment_log, name="log"),

@@ -65,6 +65,13 @@ def _rolled(world: World) -> tuple[str, Form]:
     return f"/models/{made.model_id}/environments/{made.name}/promotion/pause/", {}
 
 
+def _moves(world: World) -> tuple[str, Form]:
+    made = factories.make_environment(model=world.deployment.model)
+    form = {"way": "replica", "max_surge_percent": "50", "stabilization_time_seconds": "5",
+            "ramp_up_duration_seconds": "600", "canary_percent": "", "guard": "PAUSE"}  # fmt: skip
+    return f"/models/{made.model_id}/environments/{made.name}/moves/", form
+
+
 def _woken(world: World) -> tuple[str, Form]:
     made = world.spare(state="scaled_to_zero")
     return "/models/try/wake/", {"place": f"{made.model_id}/deployment/{made.id}"}
@@ -259,6 +266,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),
     "deployments:promote": _promoted,
     "deployments:promotion": _rolled,
+    "deployments:moves": _moves,
     "fleet:label": lambda w: _node("labels", name="room", value="3"),
     "fleet:cordon": lambda w: _node("cordon"),
     "fleet:uncordon": lambda w: _node("uncordon", cordoned=True),

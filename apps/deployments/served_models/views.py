@@ -5,7 +5,9 @@ from django.views.decorators.http import require_GET
 
 from apps.accounts.pages import actor_on, page, person
 from apps.deployments.addresses import addresses_of
+from apps.deployments.environments.restrictions import closed_environments
 from apps.deployments.environments.rolling.panel import roll_panels
+from apps.deployments.environments.rolling.settings_form import MoveForm
 from apps.deployments.presentation import DeploymentRow
 from apps.deployments.selectors import deployment_list, environment_list, model_get
 from apps.deployments.snippets import snippets_of
@@ -25,11 +27,15 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
     rows = [DeploymentRow(deployment=each, traffic=traffic[each.id]) for each in shown]
     environments = list(environment_list(team=team, model_id=model_id))
+    closed = closed_environments(actor_on(request), environments)
     current = next((each.current for each in environments if each.current), None)
     called = addresses_of(current)[0] if current else None
     context = {
         "model": found,
         "environments": environments,
+        "forms": [
+            MoveForm(environment=each, is_closed=each.name in closed) for each in environments
+        ],
         "rolls": roll_panels(environments, actor=actor_on(request)),
         "traffic": traffic_of_model(model_id=model_id),
         "rows": rows,

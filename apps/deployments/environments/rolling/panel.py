@@ -32,6 +32,10 @@ class RollPanel:
         return str(self._promotion.get("status", "SUCCEEDED"))
 
     @property
+    def status_words(self) -> str:
+        return self.status.replace("_", " ").lower()
+
+    @property
     def percent(self) -> int:
         return int(self._promotion.get("percent_traffic_to_new_version", 0))
 

@@ -1,12 +1,14 @@
 """What a person asks of a promotion on its page."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from apps.accounts.pages import actor_on, page, person
+from apps.deployments.bodies import PromotionSettingsBody
 from apps.deployments.environments.restrictions import require_environment
 from apps.deployments.environments.rolling.commands import (
     promotion_cancel,
@@ -15,8 +17,10 @@ from apps.deployments.environments.rolling.commands import (
     promotion_pause,
     promotion_resume,
 )
+from apps.deployments.environments.rolling.settings_form import settings_told
+from apps.deployments.environments.services import environment_configure
 from apps.deployments.selectors import environment_get
-from apps.rest.errors import NotFound
+from apps.rest.errors import InvalidInput, NotFound
 
 _ACTIONS: Mapping[str, Callable[..., object]] = {
     "pause": promotion_pause,
@@ -25,6 +29,29 @@ _ACTIONS: Mapping[str, Callable[..., object]] = {
     "force-cancel": promotion_force_cancel,
     "force-forward": promotion_force_forward,
 }
+
+
+@page
+@require_POST
+def moves(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
+    """Keep how the environment moves to another deployment."""
+    found = environment_get(team=person(request).team, model_id=model_id, name=name)
+    require_environment(actor_on(request), found.name)
+    told = _checked(settings_told(request.POST, found))
+    environment_configure(environment=found, promotion_settings=told)
+    return redirect("deployments:model", model_id)
+
+
+def _checked(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings as REST would take them. Raises InvalidInput."""
+    body = PromotionSettingsBody(data=dict(told))
+    if not body.is_valid():
+        wrong = {**body.errors, **body.errors.get("rolling_deploy_config", {})}
+        wrong.pop("rolling_deploy_config", None)
+        sentences = [f"`{name}`: {' '.join(map(str, each))}" for name, each in wrong.items()]
+        raise InvalidInput(" ".join(sentences), fields=sorted(wrong))
+    settings: Mapping[str, Any] = body.validated_data
+    return settings
 
 
 @page

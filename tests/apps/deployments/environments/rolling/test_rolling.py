@@ -278,6 +278,30 @@ def test_the_pages_show_the_step_and_why_with_what_can_be_asked_of_it(
     assert browser.post(f"{path}/nothing/").status_code == 404
 
 
+def test_a_form_sets_how_it_moves_and_leaves_alone_what_it_does_not_show(
+    cast: Cast, world: World
+) -> None:
+    kept = {"replica_overhead_percent": 20}
+    environment_configure(
+        environment=world.place, promotion_settings={"rolling_deploy_config": kept}
+    )
+    form = {
+        "way": "replica", "max_surge_percent": "50", "stabilization_time_seconds": "5",
+        "ramp_up_duration_seconds": "600", "canary_percent": "10", "guard": "CANCEL",
+    }  # fmt: skip
+    path = f"/models/{world.model.id}/environments/production/moves/"
+    browser = signed_in(cast.member)
+    assert browser.post(path, form).status_code == 302
+    settings = world.place.promotion_settings
+    assert settings["rolling_deploy_config"] == {
+        **kept, "max_surge_percent": 50, "stabilization_time_seconds": 5,
+    }  # fmt: skip
+    assert (settings["canary_percent"], settings["slo_guard"]) == (10, {"action": "CANCEL"})
+    refused = browser.post(path, {**form, "max_surge_percent": "90"}, follow=True)
+    assert "less than or equal to 50" in refused.content.decode()
+    assert world.place.promotion_settings == settings
+
+
 def test_settings_and_events_over_rest_have_the_hosted_products_names(
     cast: Cast, world: World
 ) -> None:

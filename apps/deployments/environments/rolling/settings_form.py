@@ -1,0 +1,77 @@
+"""How an environment moves to another deployment, as a form of its model's page."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.deployments.environments.promotion import promotion_settings
+from apps.deployments.models import Environment
+from controlplane.domain.rolling.settings import RollSettings, Strategy
+
+WAYS: Mapping[str, str] = {
+    Strategy.AT_ONCE.value: "At once, when enough replicas are ready",
+    Strategy.REPLICA.value: "Replica by replica",
+    Strategy.RAMP.value: "In ten stages by time",
+}
+GUARDS: Mapping[str, str] = {"": "None", "PAUSE": "Pauses it", "CANCEL": "Returns it"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveForm:
+    """What the form of one environment shows."""
+
+    environment: Environment
+    is_closed: bool
+
+    @property
+    def settings(self) -> RollSettings:
+        return RollSettings.of(promotion_settings(self.environment))
+
+    @property
+    def way(self) -> str:
+        return self.settings.strategy.value
+
+    @property
+    def words(self) -> str:
+        """Return how it moves, in a few words."""
+        canary = self.settings.canary_percent
+        return WAYS[self.way].split(",")[0] + (f", canary at {canary} %" if canary else "")
+
+    @property
+    def by_header(self) -> bool:
+        return bool(promotion_settings(self.environment)["canary_by_header"])
+
+    @property
+    def guard(self) -> str:
+        told = promotion_settings(self.environment)["slo_guard"]
+        return "" if told is None else str(told.get("action", "PAUSE"))
+
+    ways = WAYS
+    guards = GUARDS
+
+
+def settings_told(form: Mapping[str, str], environment: Environment) -> dict[str, Any]:
+    """Return the promotion settings that the form says, in the shape of REST, unchecked.
+
+    What the form does not show of them stays as it is.
+    """
+    way, known = form.get("way", ""), promotion_settings(environment)
+    config = {
+        **_without_empty(known["rolling_deploy_config"] or {}),
+        "max_surge_percent": form.get("max_surge_percent", ""),
+        "stabilization_time_seconds": form.get("stabilization_time_seconds", ""),
+    }
+    guard = form.get("guard", "")
+    return {
+        "rolling_deploy": way == Strategy.REPLICA.value,
+        "ramp_up_while_promoting": way == Strategy.RAMP.value,
+        "ramp_up_duration_seconds": form.get("ramp_up_duration_seconds", ""),
+        "canary_percent": form.get("canary_percent") or None,
+        "canary_by_header": form.get("canary_by_header") == "on",
+        "slo_guard": {**(known["slo_guard"] or {}), "action": guard} if guard else None,
+        "rolling_deploy_config": config,
+    }
+
+
+def _without_empty(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if value is not None}

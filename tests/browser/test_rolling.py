@@ -1,0 +1,71 @@
+"""What a roll looks like, and that a person can stop one and say how the next one moves."""
+
+import pytest
+from playwright.sync_api import expect
+
+from apps.deployments.environments.rolling.history import event_add
+from apps.deployments.models import Environment
+from controlplane.domain.rolling.roll import Roll
+from tests import factories
+from tests.browser.conftest import OpenPage
+from tests.browser.stage import Stage
+from tests.browser.test_accessibility import violations
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def place(stage: Stage) -> Environment:
+    """Production, half on its way to another deployment."""
+    candidate = factories.make_deployment(model=stage.deployment.model, name="deployment-next")
+    found = Environment.objects.get(model=stage.deployment.model, name="production")
+    found.candidate = candidate
+    found.promotion = {
+        "status": "RAMPING_UP",
+        "percent_traffic_to_new_version": 50,
+        "error_message": None,
+        "plan": {"rolling_deploy": True},
+        "roll": Roll(total=4, moved=1, percent=50, held_since=0.0).to_json(),
+        "waits_for": "50 % hold for 42 s more.",
+    }
+    found.save()
+    event_add(
+        found,
+        code="share_raised",
+        sentence="50 % of the traffic goes to its 2 ready replicas.",
+        percents=(25, 50),
+    )
+    return found
+
+
+@pytest.mark.parametrize("width", [320, pytest.param(1280, marks=pytest.mark.long)])
+@pytest.mark.usefixtures("measured")
+def test_a_roll_has_no_serious_violation_and_fits(
+    visit: OpenPage, stage: Stage, place: Environment, width: int
+) -> None:
+    found = []
+    of_model = f"/models/{place.model_id}/"
+    for path in (of_model, f"{of_model}{stage.deployment.id}/"):
+        page = visit(path, viewport={"width": width, "height": 800})
+        found += violations(page, path)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
+        page.context.close()
+    assert found == []
+
+
+def test_a_person_pauses_a_roll_and_says_how_the_next_one_moves(
+    visit: OpenPage, place: Environment
+) -> None:
+    page = visit(f"/models/{place.model_id}/")
+    expect(page.get_by_text("50 % hold for 42 s more.")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    page.get_by_role("button", name="production: At once").click()
+    dialog = page.get_by_role("dialog", name="How production moves")
+    dialog.get_by_label("Traffic moves").select_option("Replica by replica")
+    dialog.get_by_label("Canary: holds at").fill("10")
+    dialog.get_by_role("button", name="Keep").click()
+    expect(page.get_by_role("button", name="production: Replica by replica")).to_be_visible()
+    place.refresh_from_db()
+    assert place.promotion_settings["canary_percent"] == 10
+    assert place.promotion_settings["rolling_deploy"] is True
