@@ -7,7 +7,7 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from workers.gateway.refusals import Refusal, Refused, not_found
-from workers.gateway.shares import Shares, Wish
+from workers.gateway.shares import CLOSED_STATUSES, Shares, Wish
 from workers.gateway.snapshot import Deployment, Key, Model, Snapshot
 
 
@@ -170,7 +170,7 @@ def _may_reach(key: Key, deployment: Deployment) -> bool:
 
 
 def _open(deployment: Deployment) -> Deployment:
-    if deployment.status in _CLOSED_STATUSES:
+    if deployment.status in CLOSED_STATUSES:
         raise Refused(not_found(_DEACTIVATED.format(deployment.id)))
     return deployment
 
@@ -196,8 +196,6 @@ _CLOSED = (
     "`{}` is not open to clients on deployment `{}`. Where its engine has that route, the "
     "config can open it under `enginehouse.extra_routes`."
 )
-# Deactivated deployments answer 404. Source: hosted product, environments and promotion.
-_CLOSED_STATUSES = frozenset({"INACTIVE", "DEACTIVATING"})
 _NO_MODEL = "There is no model `{}` that this API key can call."
 _NO_DEVELOPMENT = (
     "Model `{}` has no development deployment: this server serves published ones. "

@@ -9,6 +9,8 @@ from workers.gateway.refusals import Refusal, Refused
 from workers.gateway.snapshot import Model, Share
 
 CANARY_HEADER = b"x-enginehouse-canary"
+CLOSED_STATUSES = frozenset({"INACTIVE", "DEACTIVATING"})
+"""Deactivated deployments answer 404. Source: hosted product, environments and promotion."""
 _ALWAYS, _NEVER = b"always", b"never"
 
 
@@ -67,8 +69,11 @@ def _wished(wish: bytes, current: str, share: Share) -> str:
 
 
 def _serves(model: Model, deployment_id: str) -> bool:
+    """Whether the deployment is open and has replicas; a closed one may have some that leave."""
     deployment = model.deployments.get(deployment_id)
-    return deployment is not None and bool(deployment.replicas or deployment.suspects)
+    if deployment is None or deployment.status in CLOSED_STATUSES:
+        return False
+    return bool(deployment.replicas or deployment.suspects)
 
 
 _MOST_PLACES = 10_000

@@ -1,6 +1,7 @@
 """Of an environment that rolls, each deployment gets its share of the requests, evenly spread."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -49,6 +50,13 @@ def test_of_a_hundred_requests_the_candidate_gets_its_percent_evenly_spread(perc
 @pytest.mark.parametrize(("without", "gets"), [("candidate", "current"), ("current", "candidate")])
 def test_where_one_has_no_replica_the_other_serves_all(without: str, gets: str) -> None:
     assert set(chosen(model(share_of(50), without=without), 10)) == {gets}
+
+
+def test_one_that_was_deactivated_meanwhile_gets_nothing_while_its_replicas_leave() -> None:
+    made = model(share_of(50))
+    left = replace(made.deployments["candidate"], status="DEACTIVATING")
+    closed = replace(made, deployments={**made.deployments, "candidate": left})
+    assert set(chosen(closed, 10)) == {"current"}
 
 
 def test_a_candidate_without_a_share_gets_nothing_even_where_nothing_else_serves() -> None:
