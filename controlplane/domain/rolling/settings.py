@@ -47,6 +47,8 @@ class RollSettings:
     replica_overhead_percent: int = 0
     canary_percent: int | None = None
     """It holds at this share until a person, or a program, says that it goes on."""
+    canary_by_header: bool = False
+    """Clients may ask for the candidate; without a share it holds at 0 % for them."""
 
     @classmethod
     def of(cls, promotion_settings: Mapping[str, Any]) -> Self:
@@ -64,7 +66,12 @@ class RollSettings:
     @property
     def is_gradual(self) -> bool:
         """Whether both deployments carry traffic for a while."""
-        return self.strategy is not Strategy.AT_ONCE or self.canary_percent is not None
+        return self.strategy is not Strategy.AT_ONCE or self.holds_at is not None
+
+    @property
+    def holds_at(self) -> int | None:
+        """The share at which it waits to be resumed; None where it does not."""
+        return 0 if self.canary_percent is None and self.canary_by_header else self.canary_percent
 
     def unavailable(self, total: int) -> int:
         """Return how many of the replicas may be missing; never the last one."""

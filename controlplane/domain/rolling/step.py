@@ -98,7 +98,7 @@ class _Case:
             return self._move_replicas()
         if self.sizes.candidate_ready < self._needed:
             return self._wait()
-        return self._raise()
+        return self._raise() if self._cap else self._hold_as_canary()
 
     @property
     def _held_since(self) -> float:
@@ -107,15 +107,16 @@ class _Case:
     @property
     def _cap(self) -> int:
         """The share above which it does not go yet."""
-        canary = self.settings.canary_percent
+        canary = self.settings.holds_at
         return canary if canary is not None and not self.roll.is_canary_over else 100
 
     @property
     def _is_canary_reached(self) -> bool:
-        return self._cap < 100 and self.roll.percent >= self._cap
+        return 0 < self._cap < 100 and self.roll.percent >= self._cap
 
     def _hold_as_canary(self) -> Step:
-        sentence = f"As a canary it holds at {self.roll.percent} % until it is resumed."
+        gets = f"{self.roll.percent} %" if self._cap else "what asks for it by a header"
+        sentence = f"As a canary it gets {gets} until it is resumed."
         held = replace(self.roll, paused=Pause.CANARY, why_paused=sentence)
         return replace(self, roll=held)._keep(StepCode.CANARY_HOLDS, sentence)
 
@@ -138,7 +139,7 @@ class _Case:
         if moved and moved >= total - self.settings.unavailable(total):
             return total
         if self.settings.strategy is Strategy.AT_ONCE and self._cap < 100:
-            return -(-total * self._cap // 100)
+            return max(1, -(-total * self._cap // 100))
         return min(moved + self._step, total)
 
     @property

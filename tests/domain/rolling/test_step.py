@@ -116,6 +116,17 @@ def test_a_canary_needs_its_share_of_the_replicas_and_holds_until_it_is_resumed(
     assert world.candidate_wanted == 20
 
 
+def test_a_canary_by_header_holds_at_nothing_once_a_replica_is_ready_for_those_who_ask() -> None:
+    world = World(RollSettings(canary_by_header=True), 20)
+    assert world.step().code == StepCode.WAITS_FOR_REPLICAS
+    world.runs_to_the_end()
+    assert (world.roll.percent, world.roll.paused) == (0, Pause.CANARY)
+    assert (world.candidate_wanted, world.current_wanted) == (1, 20)
+    world.roll = resumed(world.roll)
+    world.runs_to_the_end()
+    assert world.shares == [0, 100]
+
+
 def test_a_roll_that_is_cancelled_goes_back_the_way_it_came() -> None:
     world = World(SURGE, 4)
     while world.roll.percent < 50:

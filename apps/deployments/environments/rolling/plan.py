@@ -10,9 +10,10 @@ from controlplane.domain.rolling.settings import RollSettings
 
 def plan_begun(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a promotion keeps of the environment's settings, by which it goes on."""
-    by_header = bool(settings.get("canary_by_header"))
-    if not (RollSettings.of(settings).is_gradual or by_header):
+    begun = RollSettings.of(settings)
+    if not begun.is_gradual:
         return {}
+    by_header = begun.canary_by_header
     return {"plan": dict(settings), "by_header": by_header, "rolling_deploy": True}
 
 

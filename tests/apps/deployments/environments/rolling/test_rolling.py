@@ -143,6 +143,9 @@ def test_gateways_are_told_the_share_and_those_before_send_all_to_whoever_has_mo
     world: World,
 ) -> None:
     world.begin(rolling_deploy=True, canary_by_header=True)
+    world.turn(2)
+    assert world.percent == 0
+    promotion_resume(environment=world.place)
     world.turns_until(75)
     row = routes_rows()["models"][world.model.id]
     assert row["environments"] == {"production": world.old.id}
