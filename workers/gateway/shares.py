@@ -36,9 +36,11 @@ class Shares:
             return _wished(wish.header, current, share)
         if wish.before in (current, share.candidate) and _serves(model, wish.before):
             return wish.before
+        if not share.percent:
+            return current
         chosen = share.candidate if self._is_candidates_turn(model.id, name, share) else current
         other = current if chosen == share.candidate else share.candidate
-        if _serves(model, chosen) or not share.percent:
+        if _serves(model, chosen):
             return chosen
         return other if _serves(model, other) else current
 

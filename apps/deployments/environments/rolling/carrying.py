@@ -81,11 +81,11 @@ def _sizes(
 
 
 def _demand(candidate: Deployment, current: Deployment, now: datetime) -> int:
-    """Return how many replicas the load of both together asks for; 0 where nobody knows."""
+    """Return how many replicas the load of both together asks for; the least where nobody knows."""
     settings = settings_of(current)
     signals = signals_at(now, windows={settings.autoscaling_window})
     if signals.missing or settings.min_replica == settings.max_replica:
-        return 0
+        return settings.min_replica
     window = settings.autoscaling_window
     loads = [signals.of(each.id, window_seconds=window).load for each in (candidate, current)]
     both = Load(

@@ -161,6 +161,9 @@ def test_what_rolls_is_not_sized_by_the_load_of_one_alone(world: World) -> None:
     assert world.old in deployments_sized()
     world.begin(rolling_deploy=True)
     assert not {world.old, world.new} & set(deployments_sized())
+    Deployment.objects.filter(id=world.old.id).update(min_replica=6, max_replica=6)
+    world.turn()
+    assert world.place.promotion["roll"]["total"] == 6
 
 
 def test_a_pause_holds_until_it_is_resumed_and_both_are_remembered(world: World) -> None:
