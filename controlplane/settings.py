@@ -9,6 +9,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from controlplane.database_url import database
+from controlplane.domain.async_requests.states import AsyncStatus
 from controlplane.domain.alert_kinds import AlertKindName
 from controlplane.domain.facts.engines import Engine
 from controlplane.domain.lifecycle import (
@@ -311,6 +312,7 @@ SPECTACULAR_SETTINGS = {
     ],
     # All are called `state`, `status` or `type`; a client should call them by what they are.
     "ENUM_NAME_OVERRIDES": {
+        "AsyncRequestStatus": [each.value for each in AsyncStatus],
         "BuildState": [each.value for each in BuildState],
         "BenchmarkState": [each.value for each in BenchmarkState],
         "StepState": [each.value for each in StepState],

@@ -16,19 +16,23 @@ _STATUSES = [each.value for each in AsyncStatus]
 
 
 class AsyncErrorObject(serializers.Serializer[Any]):
-    code = serializers.ChoiceField(choices=[each.value for each in ErrorCode])
-    message = serializers.CharField()
+    code = serializers.ChoiceField(
+        choices=[each.value for each in ErrorCode], help_text="In the hosted product's words."
+    )
+    message = serializers.CharField(help_text="What was wrong, in a sentence.")
 
 
 class AsyncStatusObject(serializers.Serializer[AsyncRequest]):
     """How a request stands, in the hosted product's shape."""
 
-    request_id = serializers.CharField(source="id")
-    model_id = serializers.CharField()
+    request_id = serializers.CharField(source="id", help_text="Id of the request.")
+    model_id = serializers.CharField(help_text="Id of the model.")
     deployment_id = serializers.CharField(help_text="Which deployment ran it, or will.")
-    status = serializers.ChoiceField(choices=_STATUSES)
-    webhook_status = serializers.ChoiceField(choices=[each.value for each in WebhookStatus])
-    created_at = serializers.DateTimeField()
+    status = serializers.ChoiceField(choices=_STATUSES, help_text="How the request stands.")
+    webhook_status = serializers.ChoiceField(
+        choices=[each.value for each in WebhookStatus], help_text="How its webhook stands."
+    )
+    created_at = serializers.DateTimeField(help_text="When it was accepted.")
     status_at = serializers.DateTimeField(help_text="Since when it stands so.")
     errors = AsyncErrorObject(  # type: ignore[assignment]  # a field, as the product calls it
         many=True, help_text="Of the last attempt, where it failed."
@@ -44,8 +48,10 @@ class AsyncRequestListed(AsyncStatusObject):
     )
     priority = serializers.IntegerField(help_text="0 goes first, 2 last.")
     attempts = serializers.IntegerField(help_text="How often the model was asked, to no end.")
-    max_attempts = serializers.IntegerField()
-    webhook_endpoint = serializers.CharField(allow_blank=True)
+    max_attempts = serializers.IntegerField(help_text="How often it may be asked.")
+    webhook_endpoint = serializers.CharField(
+        allow_blank=True, help_text="Where the outcome goes; blank where nowhere."
+    )
     webhook_error = serializers.SerializerMethodField(
         help_text="Why its webhook did not arrive; blank where it did, or is to go."
     )
@@ -53,9 +59,15 @@ class AsyncRequestListed(AsyncStatusObject):
         source="api_key.prefix", allow_null=True, default=None, help_text="Of the key that asked."
     )
     expires_at = serializers.DateTimeField(help_text="Until when it may wait to be begun.")
-    next_attempt_at = serializers.DateTimeField(allow_null=True)
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
+    next_attempt_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it is asked again; null where nothing puts it off."
+    )
+    started_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it was begun first; null before."
+    )
+    finished_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it ended; null before."
+    )
 
     @extend_schema_field(serializers.CharField())
     def get_webhook_error(self, request: AsyncRequest) -> str:
@@ -80,9 +92,9 @@ class AsyncRequestObject(AsyncRequestListed):
 class AsyncCanceledObject(serializers.Serializer[Any]):
     """Whether a request was called off."""
 
-    request_id = serializers.CharField()
-    canceled = serializers.BooleanField()
-    message = serializers.CharField()
+    request_id = serializers.CharField(help_text="Id of the request.")
+    canceled = serializers.BooleanField(help_text="Whether it is called off.")
+    message = serializers.CharField(help_text="How that stands, in a sentence.")
 
 
 class AsyncRequestQuery(PageQuery):

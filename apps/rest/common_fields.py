@@ -33,6 +33,7 @@ PATH_PARAMETERS: Mapping[str, str] = {
     "alert_id": "Id of the alert.",
     "artifact_id": "Id of the artifact.",
     "benchmark_id": "Id of the benchmark.",
+    "request_id": "Id of the asynchronous request, as `async_predict` returned it.",
     "channel_id": "Id of the channel.",
     "build_id": "Id of the build.",
     "push_id": "Id of the push.",
