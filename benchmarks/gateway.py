@@ -124,7 +124,7 @@ def _rivals(open_until_end: ExitStack, engine_port: int) -> dict[str, Side]:
 def cpu_ratios(sides: Mapping[str, Side], scale: float) -> dict[str, float | None]:
     """Return the medians over the turns: microseconds of each side, and ours by each rival's."""
     for side in sides.values():
-        per_request(side, 0.3)
+        per_request(side, 1.0)
     requests, chunks, reads = [], [], []
     for _ in range(TURNS):
         requests.append({name: per_request(side, 0.7 * scale) for name, side in sides.items()})
