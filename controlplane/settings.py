@@ -9,8 +9,8 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from controlplane.database_url import database
-from controlplane.domain.async_requests.states import AsyncStatus
 from controlplane.domain.alert_kinds import AlertKindName
+from controlplane.domain.async_requests.states import AsyncStatus
 from controlplane.domain.facts.engines import Engine
 from controlplane.domain.lifecycle import (
     BenchmarkState,
