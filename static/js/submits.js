@@ -10,6 +10,7 @@ const isGuarded = (form) => form.getAttribute("method")?.toLowerCase() === "post
 
 const send = async (form, submitter) => {
   asking.add(form);
+  delete notice.dataset.unsent;
   try {
     if (form.matches("[data-without-session]")) await renewed();
     else if (!(await signedIn())) return;
@@ -19,6 +20,7 @@ const send = async (form, submitter) => {
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     notice.firstElementChild.textContent = "Not sent: the server does not answer. What you typed is still here; try again.";
+    notice.dataset.unsent = "";
     notice.hidden = false;
   } finally {
     asking.delete(form);

@@ -16,6 +16,8 @@ const REASONS = {
 let [isAsking, isPutOff] = [false, false];
 
 const say = (text, canSignIn = false) => {
+  // That a form was not sent stays said, whatever else of the page comes through.
+  if (!text && "unsent" in notice.dataset) return;
   words.textContent = text;
   button.hidden = !canSignIn;
   notice.hidden = !text;
