@@ -35,6 +35,7 @@ from workers.gateway.routing import (
     resolve,
 )
 from workers.gateway.seams import Client
+from workers.gateway.shares import CanaryWish, Shares
 from workers.gateway.snapshot import Deployment, Key, Snapshot
 
 log = logging.getLogger(__name__)
@@ -68,7 +69,14 @@ class AsyncAsk(NamedTuple):
     """None where a request is named, which knows its own."""
 
 
-def async_ask(key: Key, target: Target, request: Request, snapshot: Snapshot) -> AsyncAsk:
+def async_ask(
+    key: Key,
+    target: Target,
+    request: Request,
+    snapshot: Snapshot,
+    shares: Shares,
+    wish: CanaryWish,
+) -> AsyncAsk:
     """Return what is asked of the control plane, if the key may. Raises Refused."""
     require_method(target, request.method, METHODS[target.action])
     if target.place is Place.MODEL:
@@ -76,7 +84,7 @@ def async_ask(key: Key, target: Target, request: Request, snapshot: Snapshot) ->
         return AsyncAsk(key, target, request.method, None)
     if (refusal := body_refusal(request.content_length or 0)) is not None:
         raise Refused(refusal)
-    return AsyncAsk(key, target, request.method, resolve(target, key, snapshot))
+    return AsyncAsk(key, target, request.method, resolve(target, key, snapshot, shares, wish))
 
 
 class AsyncCalls:

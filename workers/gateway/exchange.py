@@ -309,7 +309,7 @@ class Exchange:
         """Hold it, unless routes came since it was admitted, which was before its body was here."""
         known = self.admission.deployment
         try:
-            self.admission = self._ledger.admit_again(self.admission, self.request.method)
+            self.admission = self._ledger.admit_again(self.admission, self.request)
         except Refused as refused:
             self._refuse(refused.refusal)
         else:

@@ -307,7 +307,7 @@ class Gateway:
         return self.suspects.may_answer(deployment)
 
     def admit_again(self, admission: Admission, request: Request) -> Admission:
-        wish = Wish(request.named.get(CANARY_HEADER, b""), admission.deployment.id)
+        wish = CanaryWish(request.named.get(CANARY_HEADER, b""), admission.deployment.id)
         snapshot = self._known_routes()
         return self._admitted(admission.key, admission.target, request.method, snapshot, wish)
 
@@ -352,8 +352,15 @@ class Gateway:
         key = authenticate(request.authorization, snapshot, now=now)
         target = parse_target(request.path)
         require_mark(key, request.named.get(_MARK_HEADER))
-        wish = Wish(request.named.get(CANARY_HEADER, b""))
-        return self._admitted(key, target, request.method, snapshot, wish)
+        key = behind(key, request.named, snapshot, now=now)
+        require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
+        if target.action not in READING:
+            require_money(key, now=now)
+        wish = CanaryWish(request.named.get(CANARY_HEADER, b""))
+        if target.action in ASYNC_ACTIONS:
+            request.async_ask = async_ask(key, target, request, snapshot, self._shares, wish)
+        else:
+            request.admission = self._admitted(key, target, request.method, snapshot, wish)
 
     def _admitted(
         self, key: Key, target: Target, method: bytes, snapshot: Snapshot, wish: Wish
