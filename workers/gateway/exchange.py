@@ -272,7 +272,7 @@ class Exchange:
             self._go_without()
             return
         self._held_until, self._upstream = None, choice.upstream
-        self._ledger.took(self, choice)
+        self._ledger.placing.took(self, choice)
         self._meter.chosen(choice.reason)
         upstream = choice.upstream
         upstream.in_flight += 1
@@ -320,14 +320,14 @@ class Exchange:
 
     def _hold(self) -> None:
         """Wait for a turn, or for new routes when a replica just went or wakes; else say no."""
-        if self._ledger.is_full(self, self._tried):
+        if self._ledger.placing.is_full(self, self._tried):
             self._held_until = None
-            if (refusal := self._ledger.wait_for_turn(self)) is not None:
+            if (refusal := self._ledger.placing.wait_for_turn(self)) is not None:
                 self._refuse(refusal)
             return
         deployment, is_waking = self.admission.deployment, self._is_waking
         may_come = is_waking or deployment.status in HOLDING_STATUSES
-        if not may_come and not self._ledger.may_come(deployment):
+        if not may_come and not self._ledger.placing.may_come(deployment):
             self._refuse(no_replica(deployment))
         elif is_waking and (refusal := self._ledger.no_room_to_wait(self)) is not None:
             self._refuse(refusal)
@@ -352,7 +352,7 @@ class Exchange:
         """Whether nobody came in time; a suspect that lived lately may be late for being busy."""
         if self._held_until is None or now <= self._held_until:
             return False
-        return not self._ledger.may_come(self.admission.deployment)
+        return not self._ledger.placing.may_come(self.admission.deployment)
 
     def _try_another(self, reason: str) -> None:
         self._meter.upstream_failed(reason)
@@ -365,7 +365,7 @@ class Exchange:
             self._refuse(no_replica(self.admission.deployment))
 
     def _another(self) -> Choice | None:
-        return self._ledger.choose(self, self._tried)
+        return self._ledger.placing.choose(self, self._tried)
 
     def _tries_another_instead(self, status: int) -> bool:
         """Move to another replica when this one is full, if there is one and the budget allows."""
@@ -444,4 +444,4 @@ class Exchange:
         if self._upstream is not None:
             self._upstream.in_flight -= 1
             self._upstream = None
-            self._ledger.left(self.admission.deployment)
+            self._ledger.placing.left(self.admission.deployment)

@@ -119,7 +119,7 @@ class Process:
     async def serve(self, *listeners: socket.socket) -> None:
         """Serve on each until `stop`, then drain, and flush and ship the journal."""
         self._routes.load_from_disk()
-        self._gateway.routes_hold = self._confirmation.look()
+        self._gateway.routes.hold = self._confirmation.look()
         servers = [await self._listen_on(listener) for listener in listeners]
         _calm_the_collector()
         try:
@@ -177,11 +177,11 @@ class Process:
 
     def _confirm(self) -> None:
         self._confirmation.confirm()
-        self._gateway.routes_hold = self._confirmation.look()
+        self._gateway.routes.hold = self._confirmation.look()
 
     async def _sweep(self) -> None:
         self._gateway.sweep()
-        self._gateway.routes_hold = self._confirmation.look()
+        self._gateway.routes.hold = self._confirmation.look()
 
     async def _keep(self) -> None:
         # Beside the sweep: a disk that hangs must not keep time limits from being looked at.

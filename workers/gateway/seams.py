@@ -3,18 +3,17 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from workers.gateway.choice.chooser import Choice
 from workers.gateway.limits import RetryBudget
 from workers.gateway.meter import Meter
 from workers.gateway.refusals import Refusal
 from workers.gateway.request import Admission, Request
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import Deployment
 from workers.gateway.tracing import Trace
 from workers.gateway.usage import TokenCounts
 
 if TYPE_CHECKING:
-    from workers.gateway.async_calls import AsyncAsk, AsyncCall
+    from workers.gateway.async_calls import AsyncAsk
+    from workers.gateway.choice.placing import Placing
     from workers.gateway.exchange import Exchange
 
 
@@ -53,29 +52,13 @@ class Ledger(Protocol):
     bounds: Bounds
     retries: RetryBudget
     is_draining: bool
-
-    def choose(self, exchange: "Exchange", tried: set[str]) -> Choice | None: ...
-
-    def took(self, exchange: "Exchange", choice: Choice) -> None:
-        """Remember that the request goes there."""
-
-    def may_come(self, deployment: Deployment) -> bool:
-        """Return whether a replica that cannot be chosen yet may be so in a moment."""
+    placing: "Placing"
 
     def admit_again(self, admission: Admission, request: Request) -> Admission:
         """Return the same admission under today's routes. Raises Refused."""
 
     def no_room_to_wait(self, exchange: "Exchange") -> Refusal | None:
         """Return why a request cannot wait for a replica that wakes, or None."""
-
-    def is_full(self, exchange: "Exchange", tried: set[str]) -> bool:
-        """Return whether replicas would answer that have as much as they may have."""
-
-    def wait_for_turn(self, exchange: "Exchange") -> Refusal | None:
-        """Let it wait until it is called; return why it cannot, or None."""
-
-    def left(self, deployment: Deployment) -> None:
-        """A replica of the deployment has room for another request."""
 
     def wait_for_routes(self, exchange: "Exchange") -> None: ...
 

@@ -13,7 +13,7 @@ def _timeouts_of_idle(gateway) -> list[tuple[int, int]]:
     """Return of each idle connection to an engine whether it is probed, and its user timeout."""
     sockets = [
         connection._socket
-        for each in gateway.inner._pool._by_address.values()
+        for each in gateway.inner.placing.pool._by_address.values()
         for connection in each._idle
     ]
     return [

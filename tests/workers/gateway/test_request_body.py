@@ -17,7 +17,7 @@ DEPLOYMENT = Deployment(
     id="d", model_id="m", name="d", status="ACTIVE", environment=None, served_model_name="served",
     predict_route="/v1/chat/completions", adapters=frozenset({"polite"}), shares_prefixes=False,
     salts_every_route=False, default_max_tokens=None, has_own_words=False,
-    translates_responses=False,
+    translates_responses=False, backpressure=None,
     routes={}, extra_routes=frozenset({"/echo"}), replicas=(), suspects=(),
 )  # fmt: skip
 WHO = Key(

@@ -47,8 +47,8 @@ def test_requests_wait_for_a_deployment_that_wakes_and_are_served_in_their_order
         asked.append(background.submit(http.post, gateway.url + CHAT, json={"seed": number}))
         _held(gateway, number + 1)
     chosen = []
-    choose = gateway.inner.choose
-    gateway.inner.choose = lambda *of: chosen.append(choose(*of)) or chosen[-1]
+    choose = gateway.inner.placing.choose
+    gateway.inner.placing.choose = lambda *of: chosen.append(choose(*of)) or chosen[-1]
     order = list(gateway.inner._waiting._waiting)
 
     house.publish(status="WAKING_UP")

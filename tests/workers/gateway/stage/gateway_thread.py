@@ -77,7 +77,7 @@ class GatewayThread:
 
     def is_served_by_suspects(self) -> bool:
         """Return whether a suspect of the first deployment may be chosen."""
-        snapshot = self.inner.snapshot
+        snapshot = self.inner.routes.snapshot
         assert snapshot is not None
         deployment = snapshot.models["modelaaa"].deployments["deploy01"]
         return any(self._loop.call(lambda: [*self.inner.suspects.answering(deployment)]))
@@ -112,7 +112,7 @@ class GatewayThread:
 
     @property
     def idle_upstream_connections(self) -> int:
-        return sum(len(each._idle) for each in self.inner._pool._by_address.values())
+        return sum(len(each._idle) for each in self.inner.placing.pool._by_address.values())
 
     def close(self) -> None:
         self._loop.call(self._stop)

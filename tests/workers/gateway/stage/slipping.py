@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from workers.gateway import __main__, exchange, gateway, local_answers
+from workers.gateway import __main__, beginning, exchange, gateway, local_answers
 from workers.gateway.client_connection import ClientConnection
 from workers.gateway.reply import Reply
 from workers.gateway.routes_table import RoutesTable
@@ -44,7 +44,7 @@ def _asks_for(step: str) -> Fits:
 MISTAKES: tuple[tuple[Any, str, Fits], ...] = (
     (gateway.Gateway, "admit", _asks_for("admit")),
     (gateway.Gateway, "begin", _asks_for("begin")),
-    (gateway, "prepare", lambda body, *_: b"slip-in-prepare" in body),
+    (beginning, "prepare", lambda body, *_: b"slip-in-prepare" in body),
     (exchange, "engine_head", lambda request, *_, **__: request.query == b"slip=ask"),
     (Reply, "feed", lambda _, data: b"slip-in-feed" in data),
     (Reply, "end", lambda reply: b"x-slip" in dict(reply._headers)),

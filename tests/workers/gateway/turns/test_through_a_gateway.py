@@ -161,6 +161,6 @@ def test_a_policy_that_is_taken_away_lets_all_go(stand: Stand) -> None:
     stand.seen(1)
     stand.house.publish(stand.engine)
     assert len(stand.seen(4)) == 4, "without a policy all of them reach the engine"
-    assert len(gateway.inner._turns) == 0
+    assert len(gateway.inner.placing.turns) == 0
     stand.answer(4)
     assert [each.result(DEADLINE_SECONDS).status_code for each in asked] == [200] * 4

@@ -1,0 +1,70 @@
+"""What a request may ask, decided as soon as its head is here: key, scope, money, deployment."""
+
+from collections.abc import Callable
+
+from controlplane.domain.wire.traffic_mark import MARK_HEADER
+from workers.gateway.async_calls import ASYNC_ACTIONS, READING, async_ask
+from workers.gateway.authentication import (
+    INVOKING,
+    MEASURING,
+    authenticate,
+    behind,
+    require_mark,
+    require_money,
+    require_scope,
+)
+from workers.gateway.known_routes import KnownRoutes
+from workers.gateway.request import Admission, Request
+from workers.gateway.routing import Target, parse_target, require_open, resolve
+from workers.gateway.shares import CANARY_HEADER, CanaryWish, Shares
+from workers.gateway.snapshot import Key, Snapshot
+
+_MARK_HEADER = MARK_HEADER.encode()
+
+
+class Admitting:
+    """Decides by today's routes; `key_time` tells when keys end, in seconds since the epoch."""
+
+    def __init__(self, routes: KnownRoutes, key_time: Callable[[], float]) -> None:
+        self._routes, self._key_time = routes, key_time
+        self._shares = Shares()
+
+    def decide(self, request: Request) -> None:
+        """Set what the request may do. Raises Refused."""
+        snapshot, now = self._routes.required(), self._key_time()
+        key = authenticate(request.authorization, snapshot, now=now)
+        target = parse_target(request.path)
+        require_mark(key, request.named.get(_MARK_HEADER))
+        key = behind(key, request.named, snapshot, now=now)
+        require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
+        if target.action not in READING:
+            require_money(key, now=now)
+        wish = CanaryWish(request.named.get(CANARY_HEADER, b""))
+        if target.action in ASYNC_ACTIONS:
+            request.async_ask = async_ask(key, target, request, snapshot, self._shares, wish)
+        else:
+            request.admission = self._admitted(key, target, request.method, snapshot, wish)
+
+    def again(self, admission: Admission, request: Request) -> Admission:
+        """Return the same admission under today's routes. Raises Refused."""
+        wish = CanaryWish(request.named.get(CANARY_HEADER, b""), admission.deployment.id)
+        snapshot = self._routes.required()
+        return self._admitted(admission.key, admission.target, request.method, snapshot, wish)
+
+    def measuring_key(self, request: Request) -> tuple[Key, Snapshot]:
+        """Return whose metrics are asked for, and the routes. Raises Refused."""
+        snapshot = self._routes.required()
+        key = authenticate(request.authorization, snapshot, now=self._key_time())
+        require_scope(key, MEASURING)
+        return key, snapshot
+
+    def _admitted(
+        self, key: Key, target: Target, method: bytes, snapshot: Snapshot, wish: CanaryWish
+    ) -> Admission:
+        deployment = resolve(target, key, snapshot, self._shares, wish)
+        require_open(target, method, deployment)
+        return Admission.of(key, target, deployment)
+
+
+def _reads_metrics(target: Target, request: Request) -> bool:
+    return target.route == "/metrics" and request.method == b"GET"

@@ -1,0 +1,109 @@
+"""Where a request goes: to a replica that is chosen for it, to the queue, or nowhere yet."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from controlplane.clock import SYSTEM, Clock
+from controlplane.process_settings.gateway import SESSION_HEADER, ReplicaChoice
+from workers.gateway.choice.chooser import Choice, Chooser, Wish
+from workers.gateway.choice.pool import UpstreamPool
+from workers.gateway.choice.rendezvous import number_of
+from workers.gateway.metrics import Metrics
+from workers.gateway.refusals import Refusal, deployment_full
+from workers.gateway.settings import Bounds
+from workers.gateway.snapshot import Deployment, Replica
+from workers.gateway.suspects import Suspects
+from workers.gateway.turns.turns import Turns
+from workers.gateway.usage import TokenCounts
+
+if TYPE_CHECKING:
+    from workers.gateway.exchange import Exchange
+
+
+class Placing:
+    """What exchanges ask for a replica, or for their turn at one."""
+
+    def __init__(
+        self,
+        bounds: Bounds,
+        metrics: Metrics,
+        suspects: Suspects,
+        *,
+        choice: ReplicaChoice = ReplicaChoice.PREFIX,
+        session_header: str = SESSION_HEADER,
+        clock: Clock = SYSTEM,
+    ) -> None:
+        self._metrics, self._suspects = metrics, suspects
+        self._session_header = session_header.encode()
+        self.pool = UpstreamPool(bounds, clock=clock)
+        self._chooser = Chooser(self.pool, by=choice, clock=clock)
+        self.turns = Turns(bounds, metrics, self._has_room)
+
+    def choose(self, exchange: "Exchange", tried: set[str]) -> Choice | None:
+        """Return the replica for it, or None where none may be chosen now."""
+        deployment = exchange.admission.deployment
+        replicas = self._answering(deployment)
+        wish = Wish() if len(replicas) < 2 else Wish(exchange.prompt, self._session(exchange))
+        if (limit := deployment.backpressure) is None:
+            return self._chooser.choose(replicas, tried, wish)
+        if self.turns.is_behind_others(exchange):
+            return None
+        return self._chooser.choose(replicas, tried, wish, most_in_flight=limit.concurrency)
+
+    def is_full(self, exchange: "Exchange", tried: set[str]) -> bool:
+        """Return whether replicas would answer that have as much as they may have."""
+        deployment = exchange.admission.deployment
+        if deployment.backpressure is None:
+            return False
+        return any(each.address not in tried for each in self._answering(deployment))
+
+    def wait_for_turn(self, exchange: "Exchange") -> Refusal | None:
+        """Let it wait until it is called; return why it cannot, or None."""
+        deployment = exchange.admission.deployment
+        counts = self._metrics.of(deployment.model_id, deployment.id)
+        limit = deployment.backpressure
+        carried = len(self._answering(deployment)) * (1 if limit is None else limit.concurrency)
+        pause = counts.seconds_until_room(self.turns.waiting(deployment.id) + 1, carried)
+        if limit is not None and limit.rejects:
+            return deployment_full(deployment, limit.concurrency, pause)
+        exchange.reckoned_tokens = counts.tokens.reckon(exchange.request_bytes)
+        return self.turns.add(exchange, retry_after_seconds=pause)
+
+    def left(self, deployment: Deployment) -> None:
+        """A replica of the deployment has room for another request."""
+        if len(self.turns):
+            self.turns.call(deployment)
+
+    def took(self, exchange: "Exchange", choice: Choice) -> None:
+        """Remember that the request goes there."""
+        self._chooser.took(choice, exchange.prompt)
+
+    def may_come(self, deployment: Deployment) -> bool:
+        """Return whether a replica that cannot be chosen yet may be so in a moment."""
+        return self._suspects.may_answer(deployment)
+
+    def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
+        """Let it go, and have its key's turn cost what it really used."""
+        self.turns.discard(exchange)
+        tokens = 0 if used is None else used.prompt + used.completion
+        if tokens and len(self.turns):
+            more = tokens - exchange.reckoned_tokens
+            admission = exchange.admission
+            self.turns.charge(admission.deployment.id, admission.key.id, more)
+
+    def _answering(self, deployment: Deployment) -> Sequence[Replica]:
+        if not deployment.suspects:
+            return deployment.replicas
+        return (*deployment.replicas, *self._suspects.answering(deployment))
+
+    def _has_room(self, deployment: Deployment) -> bool:
+        if (limit := deployment.backpressure) is None:
+            return True
+        found = map(self.pool.of, self._answering(deployment))
+        return any(each.in_flight < limit.concurrency for each in found)
+
+    def _session(self, exchange: "Exchange") -> int | None:
+        name = exchange.request.named.get(self._session_header)
+        if not name:
+            return None
+        return number_of(exchange.admission.key.id, name.decode("latin-1"))
