@@ -11,6 +11,7 @@ from typing import Any
 
 from apps.configs.form_fields import GROUPS, Field, Group, Kind
 from controlplane.domain.config_reference.kinds import default_of, limits_of, target_of
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec.json_schema import field_schema
 
 Schema = Mapping[str, Any]
@@ -33,7 +34,8 @@ _SECTIONS = (
 CARRIED = "Carried along"
 """What the hosted product's container reads and nothing here does."""
 _NAMES = {"kv": "KV", "gpu": "GPU", "gpus": "GPUs", "lora": "LoRA", "fp8": "FP8", "fmha": "FMHA",
-          "cpu": "CPU", "moe": "MoE", "mem": "memory", "vllm": "vLLM", "hf": "HF"}  # fmt: skip
+          "cpu": "CPU", "moe": "MoE", "mem": "memory", "hf": "HF",
+          **{each.name: each.title for each in RUNTIMES.values()}}  # fmt: skip
 _KINDS = {
     "boolean": Kind.SWITCH,
     "integer": Kind.NUMBER,

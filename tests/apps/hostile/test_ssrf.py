@@ -4,6 +4,10 @@ Addresses of checkpoints: tests/sources/test_addresses.py. Targets of the test o
 tests/apps/secrets/test_trials.py. Webhooks: tests/workers/notifications/test_sending.py.
 """
 
+import json
+import re
+from typing import Any
+
 import pytest
 
 from apps.configs.models import CheckpointRecord
@@ -62,9 +66,24 @@ def test_the_hubs_address_is_the_operators_whatever_a_config_says(cast: Cast) ->
 
 
 def test_no_operation_takes_an_address_to_call_back() -> None:
-    names = {
-        name
-        for shape in document()["components"]["schemas"].values()
-        for name in shape.get("properties", {})
-    }
+    # Of asynchronous requests, gateways do: tests/workers/tasks/test_async_requests.py.
+    told = document()
+    asked = _named_in([each for path in told["paths"].values() for each in _bodies(path)], told)
+    names = {name for each in asked for name in each.get("properties", {})}
+    assert "text" in names
     assert not [name for name in names if "webhook" in name or "callback" in name]
+
+
+def _bodies(path: dict[str, Any]) -> list[Any]:
+    return [each["requestBody"] for each in path.values() if "requestBody" in each]
+
+
+def _named_in(part: Any, told: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every schema that the part names, those within them included."""
+    waiting, found = [part], {}
+    while waiting:
+        for name in re.findall(r"#/components/schemas/(\w+)", json.dumps(waiting.pop())):
+            if name not in found:
+                found[name] = told["components"]["schemas"][name]
+                waiting.append(found[name])
+    return [*found.values()]

@@ -9,6 +9,7 @@ from django.test import Client
 
 from apps.accounts.models import ApiKey
 from apps.alerts.conditions.troubles import troubles
+from apps.alerts.evaluation import alerts_evaluate
 from apps.fleet.credentials import hash_of
 from apps.fleet.models import Gateway
 from apps.telemetry.models import UsageJournal, UsageMinute
@@ -86,6 +87,7 @@ def test_a_gateway_that_polls_tells_how_far_its_clock_is_off(
     assert abs(Gateway.objects.get().clock_ahead_seconds - ahead) < 60
     (trouble,) = troubles()
     assert f"The clock of gateway `gw` is {words} the database's." in trouble.sentence
+    alerts_evaluate()
     page = signed_in(make_cast().owner).get("/").content.decode()
     assert words in page
     _poll(client, clock.now().timestamp())

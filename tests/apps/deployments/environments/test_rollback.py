@@ -92,7 +92,7 @@ def test_the_page_has_one_button_for_it_and_says_who_did_what() -> None:
     assert "Roll back" not in client.get(f"{path}{first.id}/").content.decode()
     assert "Roll back production to one" in client.get(path).content.decode()
     form = {"leaving": second.id}
-    answer = client.post(f"{path}at/production/roll-back/", form, follow=True)
+    answer = client.post(f"{path}environments/production/roll-back/", form, follow=True)
     page = answer.content.decode()
     assert answer.redirect_chain[-1][0] == f"{path}{first.id}/"
     undo = f'action="{path}{second.id}/promote/"'
@@ -100,7 +100,10 @@ def test_the_page_has_one_button_for_it_and_says_who_did_what() -> None:
     assert "<code>production</code> is back at <code>one</code>." in page
     assert "<code>production</code> rolled back from <code>two</code> to <code>one</code>" in page
     assert AuditEntry.objects.get(action="environment.roll_back").actor_label == cast.owner.email
-    assert signed_in(cast.outsider).post(f"{path}at/production/roll-back/").status_code == 404
+    assert (
+        signed_in(cast.outsider).post(f"{path}environments/production/roll-back/").status_code
+        == 404
+    )
 
 
 def test_a_move_that_is_under_way_is_cancelled_where_it_is_said() -> None:
@@ -108,7 +111,10 @@ def test_a_move_that_is_under_way_is_cancelled_where_it_is_said() -> None:
     model = make_model(team=cast.team)
     serving, coming = ready(model, "one"), make_deployment(model=model, state="deploying")
     make_environment(model=model, name="production", current=serving, candidate=coming)
-    client, path = signed_in(cast.owner), f"/models/{model.id}/at/production/cancel-promotion/"
+    client, path = (
+        signed_in(cast.owner),
+        f"/models/{model.id}/environments/production/promotion/cancel/",
+    )
     assert path in client.get(f"/models/{model.id}/{coming.id}/").content.decode()
     page = client.post(path, follow=True).content.decode()
     assert "stays where it is: the promotion is cancelled" in page
