@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from django.db import transaction
 
 from apps.accounts.routes_version import routes_version_bump
-from apps.deployments.environments.capacity import Capacity, asked_replicas, capacity_of
+from apps.deployments.environments.capacity import Capacity, capacity_of
+from apps.deployments.environments.inheriting import settings_inherit
 from apps.deployments.environments.rolling.carrying import roll_advance
 from apps.deployments.environments.rolling.plan import is_rolling, roll_of
 from apps.deployments.models import Deployment, Environment
@@ -249,8 +250,7 @@ def _fail(environment: Environment, candidate: Deployment, reason: str) -> list[
 
 def _switch(environment: Environment, candidate: Deployment) -> bool:
     """Return whether the candidate now wants another number of replicas."""
-    is_resized = _inherit(environment, candidate)
-    _inherit_backpressure(environment, candidate)
+    is_resized = settings_inherit(environment, candidate)
     environment.retiring_id = environment.current_id
     environment.current = candidate
     environment.candidate = None
@@ -268,43 +268,6 @@ def _switch(environment: Environment, candidate: Deployment) -> bool:
 def _routes_bump(environment: Environment, *deployment_ids: str | None) -> int:
     named = [each for each in deployment_ids if each is not None]
     return routes_version_bump(models=[environment.model_id], deployments=named)
-
-
-def _inherit(environment: Environment, candidate: Deployment) -> bool:
-    settings = environment.autoscaling_settings
-    if settings:
-        wanted = _scale_of(settings, candidate)
-    elif environment.current is not None and asked_replicas(environment, candidate) is None:
-        wanted = _replicas_of(environment.current, candidate)
-    else:
-        return False
-    changes = {name: value for name, value in wanted.items() if getattr(candidate, name) != value}
-    if changes:
-        Deployment.objects.filter(id=candidate.id).update(**changes)
-    return "wanted_replicas" in changes
-
-
-def _inherit_backpressure(environment: Environment, candidate: Deployment) -> None:
-    policy = environment.backpressure_policy
-    if policy and policy != candidate.backpressure_policy:
-        Deployment.objects.filter(id=candidate.id).update(backpressure_policy=policy)
-
-
-def _scale_of(settings: Mapping[str, Any], candidate: Deployment) -> dict[str, Any]:
-    low, high = int(settings.get("min_replica", 0)), int(settings.get("max_replica", 1))
-    others = {key: value for key, value in settings.items() if not key.endswith("_replica")}
-    return {
-        "min_replica": low,
-        "max_replica": high,
-        "wanted_replicas": max(1, low, min(candidate.wanted_replicas, high)),
-        "autoscaling": {**candidate.autoscaling, **others},
-    }
-
-
-def _replicas_of(current: Deployment, candidate: Deployment) -> dict[str, Any]:
-    low, high = current.min_replica, current.max_replica
-    wanted = max(1, low, candidate.wanted_replicas)
-    return {"min_replica": low, "max_replica": high, "wanted_replicas": wanted}
 
 
 def _settled(promotion: Mapping[str, Any]) -> dict[str, Any]:
