@@ -149,6 +149,7 @@ def _name(command: str) -> str:
         "workers.agent": "agent",
         "controlplane.beat beat": "scheduler",
         "-Q control": "control",
+        "-Q async": "async",
         "-Q build": "build",
         "valkey": "valkey",
         "postgres": "postgres",

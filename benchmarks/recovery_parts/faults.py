@@ -65,7 +65,7 @@ class Cost:
         return asdict(self)
 
 
-CONTROL_PLANE = ("web", "agent", "scheduler", "control", "build", "postgres", "valkey")
+CONTROL_PLANE = ("web", "agent", "scheduler", "control", "async", "build", "postgres", "valkey")
 """Without any of them, every request is answered."""
 SUPERVISOR = "supervisor"
 """Which takes all but the engines along, so that what is asked until the next start is lost."""

@@ -25,7 +25,9 @@ from tests.waiting import wait_for
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = Path(__file__).with_name("stand_in_engine.py")
 REPLICAS = 2
-_ALWAYS_THERE = ("web", "gateway", "agent", "scheduler", "control", "build", "postgres", "valkey")
+_ALWAYS_THERE = (
+    "web", "gateway", "agent", "scheduler", "control", "async", "build", "postgres", "valkey",
+)  # fmt: skip
 _USAGE = """
     SELECT coalesce(sum(requests), 0), coalesce(sum(completion_tokens), 0)
     FROM telemetry_usageminute WHERE status_class = 2

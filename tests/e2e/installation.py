@@ -55,6 +55,7 @@ MARKS = {
     "agent": "workers.agent",
     "scheduler": "controlplane.beat beat",
     "control": "-Q control",
+    "async": "-Q async",
     "build": "-Q build",
     "postgres": "bin/postgres",
     "valkey": "valkey",

@@ -58,7 +58,8 @@ def _is_whole(here: Installation, model: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "kind", ["gateway", "web", "agent", "scheduler", "control", "build", "valkey", "postgres"]
+    "kind",
+    ["gateway", "web", "agent", "scheduler", "control", "async", "build", "valkey", "postgres"],
 )
 def test_an_engine_goes_on_serving_while_a_killed_process_comes_back(
     here: Installation, model: dict[str, Any], kind: str

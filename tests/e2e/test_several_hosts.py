@@ -160,7 +160,7 @@ def test_restored_from_its_dump_as_written_it_is_whole_and_knows_what_it_knew(
     dump, known = _run_on_postgres(stage, "pg_dump"), stage.api_key
     stage.api_key = stage.make_api_key("made after the dump")
     eventually(lambda: _is_whole(stage, model), what=stage.told("the later key is known"))
-    stage.control.stop("web", "scheduler", "control")
+    stage.control.stop("web", "scheduler", "control", "async")
     for program in ("dropdb", "createdb"):
         _run_on_postgres(stage, program)
     _run_on_postgres(stage, "pg_restore", typed=dump)

@@ -24,7 +24,7 @@ from tests.waiting import DEADLINE_SECONDS, wait_for
 
 WEB, GATEWAY, DATABASE, BROKER = 8000, 8001, 5432, 6379
 ENGINES = "15000-15099"
-WITHOUT_GPU = ("web", "gateway", "scheduler", "control")
+WITHOUT_GPU = ("web", "gateway", "scheduler", "control", "async")
 """What `docker compose up -d --scale build=0 --scale agent=0` starts behind the servers."""
 FURTHER = ("gateway", "build", "agent")
 _CONTROL, _GPU = "control", "gpu"
