@@ -43,3 +43,7 @@ def test_what_is_not_to_be_compressed_stays_as_it_is(told: dict[str, str]) -> No
     response = answered(**told)
     assert "Content-Encoding" not in response.headers
     assert response.content.decode() == told.get("page", PAGE)
+
+
+def test_the_length_of_a_compressed_page_is_never_the_same_for_long() -> None:
+    assert len({len(answered().content) for _ in range(20)}) > 1
