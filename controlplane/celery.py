@@ -71,6 +71,7 @@ app.conf.update(
         "sweep-benchmarks": _every(5.0, "benchmarks.sweep"),
         "sweep-alerts": _every(5.0, "alerts.sweep"),
         "sweep-async-requests": _every(2.0, "async_requests.sweep"),
+        "sweep-answer-checks": _every(3.0, "answer_checks.sweep"),
         "sweep-artifacts": _every(3600.0, "artifacts.sweep"),
         "check-artifacts": _every(60.0, "artifacts.check"),
         "sample-telemetry": _every(10.0, "telemetry.sample"),

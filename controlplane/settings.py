@@ -135,6 +135,7 @@ LEASE_KINDS = [
     "apps.benchmarks.leasing.BENCHMARK",
     "apps.async_requests.leasing.ASYNC_REQUEST",
     "apps.async_requests.webhooks.leasing.ASYNC_WEBHOOK",
+    "apps.deployments.environments.rolling.answers.leasing.ANSWER_CHECK",
 ]
 LEASES_JUDGED_WHILE = "apps.fleet.selectors.listened_for"
 

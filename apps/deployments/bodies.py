@@ -8,6 +8,7 @@ from rest_framework import serializers
 from apps.deployments import examples
 from apps.deployments.autoscaling.bodies import SchedulesBody
 from apps.deployments.environments.promotion import CLEANUPS
+from apps.deployments.environments.rolling.answers.serializers import answer_guard_field
 from apps.deployments.environments.rolling.serializers import (
     canary_field,
     guard_field,
@@ -145,6 +146,7 @@ class PromotionSettingsBody(StrictSerializer):
         help_text="Ours: whether clients choose by `x-enginehouse-canary: always` or `never`.",
     )
     slo_guard = guard_field()
+    answer_guard = answer_guard_field()
 
 
 @shown_as(examples.ENVIRONMENT_WANTED)

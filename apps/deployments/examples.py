@@ -161,6 +161,27 @@ PROMOTION_EVENT: dict[str, Any] = {
     "percent_before": 0,
     "percent_after": 25,
 }
+ANSWER_CHECK: dict[str, Any] = {
+    "id": "7hq2vd8w",
+    "candidate_id": "9k2m4pqw",
+    "current_id": DEPLOYMENT["id"],
+    "state": "finished",
+    "outcome": "worse",
+    "sentence": "0 of 1 answers are equal, and 100 % are to be. Different: prompt 1.",
+    "created_at": CREATED_AT,
+    "finished_at": READY_AT,
+    "prompts": 1,
+    "answers": [
+        {
+            "number": 1,
+            "prompt": "What is the capital of France?",
+            "is_equal": False,
+            "differs_at": 5,
+            "candidate": {"text": "Paris", "characters": 5, "failure": "", "holds_to_schema": None},
+            "current": {"text": "Paris.", "characters": 6, "failure": "", "holds_to_schema": None},
+        }
+    ],
+}
 _CLEANUP = {"redeploy_on_promotion": False, "promotion_cleanup_strategy": "KEEP"}
 ENVIRONMENT_WANTED = {"name": "staging", "promotion_settings": _CLEANUP}
 ENVIRONMENT_CHANGE = {"promotion_settings": _CLEANUP}
@@ -182,6 +203,7 @@ ENVIRONMENT: dict[str, Any] = {
         "canary_percent": None,
         "canary_by_header": False,
         "slo_guard": None,
+        "answer_guard": None,
     },
     "instance_type": {"name": "H100"},
     "urls": MODEL["urls"],

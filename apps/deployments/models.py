@@ -7,6 +7,7 @@ from django.db import models
 from apps.accounts.models import Team, User
 from apps.builds.models import Artifact, Build
 from apps.deployments.autoscaling.models import GatewayLoad, ScalingDecision, ScalingState
+from apps.deployments.environments.rolling.answers.models import AnswerCheck, AnswerPair
 from apps.deployments.environments.rolling.models import PromotionEvent, PromotionSample
 from apps.fleet.models import Node
 from apps.rest.identifiers import new_id, new_replica_id
@@ -15,8 +16,9 @@ from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, Rep
 from controlplane.stamps import StampField
 
 __all__ = [
-    "PRODUCTION", "Deployment", "Environment", "FailedStarts", "GatewayLoad", "PromotionEvent",
-    "PromotionSample", "Replica", "ScalingDecision", "ScalingState", "ServedModel", "SweepRecord",
+    "PRODUCTION", "AnswerCheck", "AnswerPair", "Deployment", "Environment", "EnvironmentSwitch",
+    "FailedStarts", "GatewayLoad", "PromotionEvent", "PromotionSample", "Replica",
+    "ScalingDecision", "ScalingState", "ServedModel", "SweepRecord",
 ]  # fmt: skip
 PRODUCTION = "production"
 """The environment that every model has, and that `/production/` asks."""

@@ -10,6 +10,7 @@ from apps.deployments.deploying.views import deploy, deploy_effect
 from apps.deployments.environments import api as environments
 from apps.deployments.environments.rolling import api as rolling
 from apps.deployments.environments.rolling import views as roll_views
+from apps.deployments.environments.rolling.answers import api as answers
 from apps.deployments.metrics import api as metrics
 from apps.deployments.metrics import hosted_api as hosted
 from apps.deployments.metrics import views as metric_views
@@ -100,6 +101,7 @@ api: list[URLPattern] = [
         rolling.EnvironmentForceRollForwardPromotionView.as_view(),
     ),
     path(f"{_ENVIRONMENT}/promotion_events", rolling.EnvironmentPromotionEventsView.as_view()),
+    path(f"{_ENVIRONMENT}/answer_check", answers.EnvironmentAnswerCheckView.as_view()),
     path(f"{_ENVIRONMENT}/activate", environments.EnvironmentActivateView.as_view()),
     path(f"{_ENVIRONMENT}/deactivate", environments.EnvironmentDeactivateView.as_view()),
 ]

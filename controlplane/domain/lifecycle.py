@@ -46,6 +46,13 @@ class BenchmarkState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class AnswerCheckState(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    FINISHED = "finished"
+    CANCELLED = "cancelled"
+
+
 class DeploymentState(StrEnum):
     """Lower-case form of the hosted product's statuses (reference: management API, 2026-08-22)."""
 
@@ -93,6 +100,7 @@ PUSH_TERMINAL = frozenset({PushState.SUCCEEDED, PushState.FAILED, PushState.CANC
 BENCHMARK_TERMINAL = frozenset(
     {BenchmarkState.SUCCEEDED, BenchmarkState.FAILED, BenchmarkState.CANCELLED}
 )
+ANSWER_CHECK_TERMINAL = frozenset({AnswerCheckState.FINISHED, AnswerCheckState.CANCELLED})
 STEP_TERMINAL = frozenset(StepState) - {StepState.WAITING, StepState.RUNNING}
 REPLICA_TERMINAL = frozenset({ReplicaState.STOPPED, ReplicaState.FAILED})
 DEPLOYMENT_TERMINAL = frozenset(

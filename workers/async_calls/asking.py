@@ -20,12 +20,13 @@ MOST_OUTPUT_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is asked, by which key, and on behalf of which."""
+    """What is asked, by which key, and on behalf of which, where it is not its own."""
 
     url: str
     body: bytes
     key: str = field(repr=False)
     on_behalf_of: str = ""
+    mark: str = ASYNC
 
 
 class _TooLarge(Exception):
@@ -53,8 +54,8 @@ async def _asked(asked: Asked) -> Attempt:
     headers = {
         "authorization": f"Bearer {asked.key}",
         "content-type": "application/json",
-        MARK_HEADER: ASYNC,
-        ON_BEHALF_HEADER: asked.on_behalf_of,
+        MARK_HEADER: asked.mark,
+        **({ON_BEHALF_HEADER: asked.on_behalf_of} if asked.on_behalf_of else {}),
     }
     # No proxy from the environment: this is a neighbour, and it carries a credential.
     is_tls = asked.url.startswith("https:")

@@ -52,7 +52,7 @@ def require_money(key: Key, *, now: float) -> None:
 def require_mark(key: Key, header: bytes | None) -> None:
     """Return if the request is marked as its key's are, which most are not. Raises Refused."""
     if (header or b"").strip().decode("latin-1") != key.traffic_mark:
-        raise Refused(_OTHER_MARK if key.traffic_mark else _NO_MARK)
+        raise Refused(_other_mark(key.traffic_mark) if key.traffic_mark else _NO_MARK)
 
 
 def behind(key: Key, named: Mapping[bytes, bytes], snapshot: Snapshot, *, now: float) -> Key:
@@ -68,6 +68,14 @@ def behind(key: Key, named: Mapping[bytes, bytes], snapshot: Snapshot, *, now: f
     if caller.expires_at is not None and caller.expires_at <= now:
         raise Refused(_CALLER_GONE)
     return caller
+
+
+def _other_mark(mark: str) -> Refusal:
+    return _unauthorized(
+        f"This API key was made for requests that carry `{MARK_HEADER}: {mark}`. Use a key of your "
+        "own.",
+        403,
+    )
 
 
 def _unauthorized(message: str, status: int = 401) -> Refusal:
@@ -86,11 +94,6 @@ _NO_MARK = _unauthorized(
 )
 _ON_BEHALF = ON_BEHALF_HEADER.encode()
 _CALLER_GONE = _unauthorized("The API key that sent this request has ended.", 403)
-_OTHER_MARK = _unauthorized(
-    f"This API key was made for a benchmark, whose requests carry `{MARK_HEADER}: benchmark`. "
-    "Use a key of your own.",
-    403,
-)
 _OUT_OF_SCOPE = {
     Scope.METRICS: _unauthorized("This API key may only read metrics, not call models.", 403),
     Scope.INVOKE: _unauthorized("This API key may only call models, not read metrics.", 403),

@@ -2,6 +2,7 @@
 
 from workers.tasks import (
     alerts,
+    answer_checks,
     async_requests,
     benchmarks,
     build,
@@ -21,6 +22,7 @@ from workers.tasks import (
 
 __all__ = [
     "alerts",
+    "answer_checks",
     "async_requests",
     "benchmarks",
     "build",

@@ -9,6 +9,7 @@ from apps.alerts.budgets import budgets_measure
 from apps.alerts.pruning import alerts_prune
 from apps.deployments.autoscaling.history import decisions_prune
 from apps.deployments.autoscaling.signal import loads_prune
+from apps.deployments.environments.rolling.answers.selectors import answer_checks_prune
 from apps.deployments.environments.rolling.history import events_prune
 from apps.deployments.environments.rolling.samples import samples_prune
 from apps.deployments.metrics.sampling import series_sample
@@ -55,6 +56,7 @@ def prune(*, format: int, **unknown: object) -> None:
     others = telemetry_prune() + replicas_prune() + failed_starts_prune() + device_leases_prune()
     others += routes_changes_prune() + series_prune() + alerts_prune()
     others += loads_prune() + decisions_prune() + events_prune() + samples_prune()
+    others += answer_checks_prune()
     _log.info("pruned %s log chunks, %s other rows", log_prune(), others)
 
 

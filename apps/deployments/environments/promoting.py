@@ -52,17 +52,21 @@ def environment_promote(
     scale_down_previous: bool = True,
     user: User | None = None,
     audited_as: str = "promote",
+    asks_answers: bool = True,
 ) -> Deployment:
     """Return the deployment that `environment` is now on its way to, or points at already.
 
-    It is a copy where the given one already serves another environment. Raises Conflict, or
+    It is a copy where the given one already serves another environment. Without `asks_answers`
+    the environment's answer guard is passed over. Raises Conflict, or
     NotFound where one of them has gone meanwhile.
     """
     place, row = _locked(environment, deployment)
     deployment_may_be_promoted(row, place)
     candidate = _candidate(place, row, user)
     before = place.current_id
-    candidate_name(place, to=candidate, keep_previous=not scale_down_previous)
+    candidate_name(
+        place, to=candidate, keep_previous=not scale_down_previous, asks_answers=asks_answers
+    )
     environment_audit(
         audited_as, place, before={"deployment": before}, after={"deployment": candidate.id}
     )

@@ -42,14 +42,15 @@ PROMOTION_DEFAULTS: Mapping[str, Any] = {
     "canary_percent": None,
     "canary_by_header": False,
     "slo_guard": None,
+    "answer_guard": None,
 }
-"""Source: the hosted product's management API, promotion_settings, read 2026-08-22. The canary is
-ours."""
+"""Source: the hosted product's management API, promotion_settings, read 2026-08-22. The canary and
+the guards are ours."""
 
 _PLACES = ("candidate", "current", "retiring")
 _WAITING = (
     "ready_replicas", "needed_replicas", "waits_for", "most_ready", "gives_up_at", "step_code",
-    "plan", "roll", "share_version", "by_header", "guard",
+    "plan", "roll", "share_version", "by_header", "guard", "answers",
 )  # fmt: skip
 _HELD = CompiledQuery(
     list,

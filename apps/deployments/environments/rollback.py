@@ -33,9 +33,11 @@ def environment_roll_back(
         # In the order of all locks: these before the routes, which an activation holds.
         deployments_lock(place, back_to.id)
         deployment_activate(deployment=back_to)
+    # Its answers are known, and those of what is left may be what is wrong.
     return environment_promote(
-        environment=place, deployment=back_to, user=user, audited_as="roll_back"
-    )
+        environment=place, deployment=back_to, user=user, audited_as="roll_back",
+        asks_answers=False,
+    )  # fmt: skip
 
 
 def _locked(environment: Environment) -> Environment:

@@ -10,6 +10,7 @@ from apps.deployments.addresses import environment_place, urls_of
 from apps.deployments.autoscaling.schedules import schedules_shown
 from apps.deployments.autoscaling.serializers import SchedulesObject
 from apps.deployments.environments.promotion import CLEANUPS, promotion_settings
+from apps.deployments.environments.rolling.answers.serializers import AnswerGuardBody
 from apps.deployments.environments.rolling.serializers import RollingDeployConfigBody, SloGuardBody
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Environment
@@ -55,6 +56,10 @@ class PromotionSettingsObject(serializers.Serializer[Any]):
     )
     slo_guard = SloGuardBody(
         allow_null=True, help_text="Ours: what pauses or returns a roll by itself; null: nothing."
+    )
+    answer_guard = AnswerGuardBody(
+        allow_null=True,
+        help_text="Ours: prompts that both are asked before any traffic moves; null: none.",
     )
 
 

@@ -15,6 +15,7 @@ from apps.deployments.environments.promotion import (
     candidate_let_go,
     promotion_settings,
 )
+from apps.deployments.environments.rolling.answers.guarding import answers_begun
 from apps.deployments.environments.rolling.plan import plan_begun
 from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 from apps.deployments.services.reconcile import deployment_settle_after_commit
@@ -77,20 +78,28 @@ def environment_name_candidate(
     return environment
 
 
-def candidate_name(environment: Environment, *, to: Deployment, keep_previous: bool) -> None:
-    """Set the environment on its way; the caller has locked it, and stores it. Raises Conflict."""
+def candidate_name(
+    environment: Environment, *, to: Deployment, keep_previous: bool, asks_answers: bool = True
+) -> None:
+    """Set the environment on its way; the caller has locked it, and stores it. Raises Conflict.
+
+    Without `asks_answers` its answer guard is passed over.
+    """
     if environment.candidate_id is not None or environment.promotion_version is not None:
         raise Conflict(
             f"Environment `{environment.name}` is already being promoted to.",
             hint="Wait for that promotion, or cancel it.",
         )
     environment.candidate = to
+    settings = promotion_settings(environment)
+    settings["answer_guard"] = settings["answer_guard"] if asks_answers else None
     environment.promotion = {
         "status": "RELEASING",
         "percent_traffic_to_new_version": 0,
         "error_message": None,
         "keep_previous": keep_previous,
-        **plan_begun(promotion_settings(environment)),
+        **plan_begun(settings),
+        **answers_begun(environment, settings["answer_guard"]),
     }
 
 
@@ -118,7 +127,8 @@ def environment_configure(
     known = {key: value for key, value in promotion_settings.items() if key in PROMOTION_DEFAULTS}
     changed = {**row.promotion_settings, **_with_rolling(row.promotion_settings, known)}
     _refuse_idle_guard(changed)
-    environment_audit("configure", row, before=row.promotion_settings, after=changed)
+    before, after = (_audited(each) for each in (row.promotion_settings, changed))
+    environment_audit("configure", row, before=before, after=after)
     row.promotion_settings = changed
     row.save(update_fields=["promotion_settings"])
     return row
@@ -132,6 +142,14 @@ def _refuse_idle_guard(settings: Mapping[str, Any]) -> None:
             hint="Set `rolling_deploy`, `ramp_up_while_promoting` or `canary_percent` as well, or "
             "`slo_guard` to null.",
         )
+
+
+def _audited(settings: Values) -> Values:
+    """Return the settings with a count of prompts in place of them, of which there may be many."""
+    guard = settings.get("answer_guard")
+    if guard is None:
+        return settings
+    return {**settings, "answer_guard": {**guard, "prompts": len(guard["prompts"])}}
 
 
 def _with_rolling(before: Values, told: Mapping[str, Any]) -> dict[str, Any]:

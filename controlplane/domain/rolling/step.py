@@ -24,6 +24,7 @@ class StepCode(StrEnum):
     WAITS_FOR_REPLICAS = "waits_for_replicas"
     WAITS_FOR_GATEWAYS = "waits_for_gateways"
     WAITS_FOR_ROOM = "waits_for_room"
+    WAITS_FOR_ANSWERS = "waits_for_answers"
     STABILIZES = "stabilizes"
     SHARE_RAISED = "share_raised"
     SHARE_LOWERED = "share_lowered"
@@ -47,6 +48,8 @@ class Sizes:
     """Whether every live gateway works by the share."""
     demand: int = 0
     """As many as the load of both together asks for."""
+    answers_awaited: str = ""
+    """What is still asked of both before the first share, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +101,8 @@ class _Case:
             return self._move_replicas()
         if self.sizes.candidate_ready < self._needed:
             return self._wait()
+        if self.sizes.answers_awaited:
+            return self._keep(StepCode.WAITS_FOR_ANSWERS, self.sizes.answers_awaited)
         return self._raise() if self._cap else self._hold_as_canary()
 
     @property

@@ -6,3 +6,5 @@ BENCHMARK = "benchmark"
 ASYNC = "async"
 """Requests that the queue of asynchronous requests sends on behalf of who asked: they count as
 theirs."""
+ANSWERS = "answers"
+"""Requests of an answer guard to both deployments: counted in usage as those of a benchmark are."""

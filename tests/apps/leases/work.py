@@ -11,11 +11,17 @@ from apps.leases.lease import Lease
 from apps.leases.services import lease_claim
 from apps.secrets.models import Secret, SecretTest
 from controlplane import clock
-from tests import factories, factories_alerts, factories_async, factories_benchmarks
+from tests import (
+    factories,
+    factories_alerts,
+    factories_answers,
+    factories_async,
+    factories_benchmarks,
+)
 
 KINDS = (
-    "alert_delivery", "async_request", "async_webhook", "benchmark", "build", "facts", "preview",
-    "push", "secret_test", "tuning",
+    "alert_delivery", "answer_check", "async_request", "async_webhook", "benchmark", "build",
+    "facts", "preview", "push", "secret_test", "tuning",
 )  # fmt: skip
 
 
@@ -47,6 +53,7 @@ def _delivery() -> AlertDelivery:
 
 _ROWS: Mapping[str, Callable[[], Any]] = {
     "alert_delivery": _delivery,
+    "answer_check": factories_answers.make_answer_check,
     "async_request": factories_async.make_async_request,
     "async_webhook": factories_async.make_async_webhook,
     "benchmark": factories_benchmarks.make_benchmark,

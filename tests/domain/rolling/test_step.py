@@ -27,6 +27,7 @@ class World:
         self.is_applied, self.known_percent = True, 0
         self.shares = [0]
         self.outcome = Outcome.GOES_ON
+        self.awaited = ""
 
     def step(self) -> Step:
         sizes = Sizes(
@@ -35,6 +36,7 @@ class World:
             current_live=self.current,
             current_wanted=self.current_wanted,
             is_applied=self.is_applied,
+            answers_awaited=self.awaited,
         )
         step = next_step(self.settings, self.roll, sizes, now=self.now)
         if step.roll.percent != self.roll.percent:
@@ -251,3 +253,22 @@ def test_a_roll_is_read_as_it_was_written() -> None:
     assert Roll.of(roll.to_json()) == roll
     held = paused(Roll(total=1), Pause.GUARD, "Too slow.")
     assert Roll.of(held.to_json()) == held
+
+
+@pytest.mark.parametrize("settings", [SURGE, RAMP, CANARY, RollSettings()])
+def test_replicas_start_but_no_share_moves_while_answers_are_awaited(
+    settings: RollSettings,
+) -> None:
+    world = World(settings, 4)
+    world.awaited = "Both are asked."
+    for _ in range(5):
+        world.replicas_follow()
+        world.gateways_follow()
+        step = world.step()
+    assert (step.code, step.sentence, world.shares) == (
+        StepCode.WAITS_FOR_ANSWERS, "Both are asked.", [0],
+    )  # fmt: skip
+    assert world.candidate > 0
+    world.awaited = ""
+    world.replicas_follow()
+    assert world.step().roll.percent > 0

@@ -10,6 +10,7 @@ from typing import Any
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.autoscaling.signal import signals_at
 from apps.deployments.autoscaling.sizes import settings_of
+from apps.deployments.environments.rolling.answers.guarding import answers_guarded
 from apps.deployments.environments.rolling.guarding import guard_begun, guarded
 from apps.deployments.environments.rolling.history import event_add
 from apps.deployments.environments.rolling.plan import roll_of, settings_of_roll
@@ -51,7 +52,8 @@ def roll_advance(environment: Environment, candidate: Deployment, current: Deplo
     now = clock.now()
     sizes = _sizes(environment, candidate, current, now)
     roll = roll_of(environment, carried=max(sizes.current_ready, current.min_replica))
-    roll = guarded(environment, roll)
+    roll, awaited = answers_guarded(environment, roll, is_ready=sizes.candidate_ready > 0)
+    roll, sizes = guarded(environment, roll), replace(sizes, answers_awaited=awaited)
     step = next_step(settings_of_roll(environment), roll, sizes, now=now.timestamp())
     step = _given_up(environment, step, sizes, now)
     _tell(environment, roll, step)

@@ -6,6 +6,7 @@ from typing import Any
 
 from apps.accounts.permissions import Actor
 from apps.deployments.environments.restrictions import closed_environments
+from apps.deployments.environments.rolling.answers.panel import AnswersRow, answers_rows
 from apps.deployments.environments.rolling.history import event_list
 from apps.deployments.environments.rolling.models import PromotionEvent
 from apps.deployments.models import Deployment, Environment
@@ -22,6 +23,8 @@ class RollPanel:
     events: Sequence[PromotionEvent]
     is_closed: bool
     """Whether the person may view it but not change it."""
+    answers: Sequence[AnswersRow] = ()
+    """What both deployments said before any traffic moves."""
 
     @property
     def candidate(self) -> Deployment | None:
@@ -80,6 +83,7 @@ def roll_panels(
             environment=each,
             events=list(event_list(environment=each)[:EVENTS_SHOWN]),
             is_closed=each.name in closed,
+            answers=answers_rows(each),
         )
         for each in rolling
     ]

@@ -12,9 +12,10 @@ def plan_begun(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a promotion keeps of the environment's settings, by which it goes on."""
     begun = RollSettings.of(settings)
     if not begun.is_gradual:
-        return {}
+        # It moves in one step, before which both deployments are asked.
+        return {"plan": _without_prompts(settings)} if settings.get("answer_guard") else {}
     by_header = begun.canary_by_header
-    return {"plan": dict(settings), "by_header": by_header, "rolling_deploy": True}
+    return {"plan": _without_prompts(settings), "by_header": by_header, "rolling_deploy": True}
 
 
 def is_rolling(environment: Environment) -> bool:
@@ -30,3 +31,8 @@ def roll_of(environment: Environment, *, carried: int) -> Roll:
 
 def settings_of_roll(environment: Environment) -> RollSettings:
     return RollSettings.of((environment.promotion or {}).get("plan") or {})
+
+
+def _without_prompts(settings: Mapping[str, Any]) -> dict[str, Any]:
+    # They may be large, and the check that asks them keeps its own.
+    return {name: value for name, value in settings.items() if name != "answer_guard"}

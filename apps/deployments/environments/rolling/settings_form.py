@@ -6,7 +6,9 @@ from typing import Any
 
 from apps.deployments.environments.promotion import promotion_settings
 from apps.deployments.models import Environment
+from controlplane.domain.rolling.answer_guard import prompt_lines, prompts_of_lines
 from controlplane.domain.rolling.settings import RollSettings, Strategy
+from controlplane.domain.rolling.slo_guard import GuardAction
 
 WAYS: Mapping[str, str] = {
     Strategy.AT_ONCE.value: "At once, when enough replicas are ready",
@@ -14,6 +16,7 @@ WAYS: Mapping[str, str] = {
     Strategy.RAMP.value: "In ten stages by time",
 }
 GUARDS: Mapping[str, str] = {"": "None", "PAUSE": "Pauses it", "CANCEL": "Returns it"}
+ANSWER_ACTIONS: Mapping[str, str] = {key: words for key, words in GUARDS.items() if key}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +49,19 @@ class MoveForm:
         told = promotion_settings(self.environment)["slo_guard"]
         return "" if told is None else str(told.get("action", "PAUSE"))
 
+    @property
+    def answer_guard(self) -> dict[str, Any]:
+        """Return the answer guard as it is set, or as it would begin."""
+        told = promotion_settings(self.environment)["answer_guard"] or {}
+        return {"min_equal_percent": 100, "action": GuardAction.PAUSE.value, **told}
+
+    @property
+    def prompt_lines(self) -> str:
+        return prompt_lines(self.answer_guard.get("prompts", ()))
+
     ways = WAYS
     guards = GUARDS
+    answer_actions = ANSWER_ACTIONS
 
 
 def settings_told(form: Mapping[str, str], environment: Environment) -> dict[str, Any]:
@@ -69,7 +83,21 @@ def settings_told(form: Mapping[str, str], environment: Environment) -> dict[str
         "canary_percent": form.get("canary_percent") or None,
         "canary_by_header": form.get("canary_by_header") == "on",
         "slo_guard": {**(known["slo_guard"] or {}), "action": guard} if guard else None,
+        "answer_guard": _answer_guard(form, known["answer_guard"] or {}),
         "rolling_deploy_config": config,
+    }
+
+
+def _answer_guard(form: Mapping[str, str], known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the answer guard that the form says; without a prompt there is none."""
+    prompts = prompts_of_lines(form.get("prompts", ""))
+    if not prompts:
+        return None
+    return {
+        **known,
+        "prompts": prompts,
+        "min_equal_percent": form.get("min_equal_percent", ""),
+        "action": form.get("answer_action", GuardAction.PAUSE.value),
     }
 
 

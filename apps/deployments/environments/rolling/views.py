@@ -46,12 +46,19 @@ def _checked(told: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the settings as REST would take them. Raises InvalidInput."""
     body = PromotionSettingsBody(data=dict(told))
     if not body.is_valid():
-        wrong = {**body.errors, **body.errors.get("rolling_deploy_config", {})}
-        wrong.pop("rolling_deploy_config", None)
+        wrong = _flat(body.errors)
         sentences = [f"`{name}`: {' '.join(map(str, each))}" for name, each in wrong.items()]
         raise InvalidInput(" ".join(sentences), fields=sorted(wrong))
     settings: Mapping[str, Any] = body.validated_data
     return settings
+
+
+def _flat(errors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return them by the names of single fields, also of those within others."""
+    flat: dict[str, Any] = {}
+    for name, each in errors.items():
+        flat |= each if isinstance(each, Mapping) else {name: each}
+    return flat
 
 
 @page

@@ -1,0 +1,1 @@
+"""The answer guard of a roll: both deployments are asked the same before any traffic moves."""

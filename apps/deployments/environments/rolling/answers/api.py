@@ -1,0 +1,25 @@
+"""The answers of both deployments of a promotion over REST."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.deployments.environments.api import EnvironmentView
+from apps.deployments.environments.rolling.answers.selectors import answer_check_last
+from apps.deployments.environments.rolling.answers.serializers import AnswerCheckObject
+from apps.rest.errors import NotFound
+
+
+class EnvironmentAnswerCheckView(EnvironmentView):
+    @extend_schema(responses=AnswerCheckObject)
+    def get(self, request: Request, **path: str) -> Response:
+        """Return what both deployments of the last guarded promotion answered, side by side."""
+        found = self.environment()
+        check = answer_check_last(environment=found)
+        if check is None:
+            raise NotFound(
+                f"No promotion to `{found.name}` has asked for answers.",
+                hint="Set `promotion_settings.answer_guard` of the environment, then promote.",
+            )
+        context = {"prompts": check.prompts}
+        return Response(AnswerCheckObject(check, context=context).data)
