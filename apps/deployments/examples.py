@@ -177,8 +177,18 @@ ANSWER_CHECK: dict[str, Any] = {
             "prompt": "What is the capital of France?",
             "is_equal": False,
             "differs_at": 5,
-            "candidate": {"text": "Paris", "characters": 5, "failure": "", "holds_to_schema": None},
-            "current": {"text": "Paris.", "characters": 6, "failure": "", "holds_to_schema": None},
+            "candidate": {
+                "text": "Paris",
+                "characters": 5,
+                "error_message": "",
+                "holds_to_schema": None,
+            },
+            "current": {
+                "text": "Paris.",
+                "characters": 6,
+                "error_message": "",
+                "holds_to_schema": None,
+            },
         }
     ],
 }

@@ -9,6 +9,7 @@ from django.db import transaction
 from apps.accounts.audit.recording import Values, audit
 from apps.accounts.models import AuditEntry
 from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.addresses import CHAT_ROUTE, asked_route
 from apps.deployments.environments.promotion import (
     CLEANUPS,
     PROMOTION_DEFAULTS,
@@ -127,6 +128,8 @@ def environment_configure(
     known = {key: value for key, value in promotion_settings.items() if key in PROMOTION_DEFAULTS}
     changed = {**row.promotion_settings, **_with_rolling(row.promotion_settings, known)}
     _refuse_idle_guard(changed)
+    if known.get("answer_guard") is not None:
+        _refuse_without_chat(row)
     before, after = (_audited(each) for each in (row.promotion_settings, changed))
     environment_audit("configure", row, before=before, after=after)
     row.promotion_settings = changed
@@ -141,6 +144,16 @@ def _refuse_idle_guard(settings: Mapping[str, Any]) -> None:
             fields=["promotion_settings.slo_guard"],
             hint="Set `rolling_deploy`, `ramp_up_while_promoting` or `canary_percent` as well, or "
             "`slo_guard` to null.",
+        )
+
+
+def _refuse_without_chat(environment: Environment) -> None:
+    current = environment.current
+    if current is not None and (route := asked_route(current)) != CHAT_ROUTE:
+        raise InvalidInput(
+            f"`answer_guard` compares chat answers, and `{current.name}` is asked at `{route}`.",
+            fields=["promotion_settings.answer_guard"],
+            hint="Set it to null; `slo_guard` compares every kind of model.",
         )
 
 

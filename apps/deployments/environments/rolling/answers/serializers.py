@@ -87,7 +87,9 @@ class DeploymentAnswerObject(serializers.Serializer[Any]):
 
     text = serializers.CharField(help_text="Its beginning, with what it calls.")
     characters = serializers.IntegerField(help_text="Of the whole answer.")
-    failure = serializers.CharField(help_text="Why nothing came; empty where something did.")
+    error_message = serializers.CharField(
+        source="failure", help_text="Why nothing came; empty where something did."
+    )
     holds_to_schema = serializers.BooleanField(
         source="is_valid",
         allow_null=True,

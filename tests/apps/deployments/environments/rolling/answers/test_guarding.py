@@ -22,11 +22,12 @@ from apps.deployments.environments.rolling.answers.selectors import (
 )
 from apps.deployments.environments.rolling.commands import promotion_cancel, promotion_resume
 from apps.deployments.environments.rolling.history import event_list
-from apps.deployments.environments.services import environment_create
+from apps.deployments.environments.services import environment_configure, environment_create
 from apps.deployments.models import AnswerCheck, Deployment
 from apps.leases.lease import Lease
 from apps.leases.services import lease_claim
 from apps.leases.sweeping import leases_sweep
+from apps.rest.errors import InvalidInput
 from controlplane import clock
 from controlplane.domain.rolling.answer_comparison import Answer, paired, unanswered
 from tests.apps.deployments.environments.rolling.test_rolling import World
@@ -218,6 +219,17 @@ def test_a_valid_schema_is_asked_for_only_where_a_prompt_names_one(
     assert (status, "No prompt has" in str(told)) == (400, True)
     status, told = member.get(f"{path}/answer_check")
     assert (status, "has asked for answers" in told["message"]) == (404, True)
+
+
+def test_a_model_that_is_not_asked_for_chat_is_refused_with_what_it_is_asked_at(
+    world: World,
+) -> None:
+    Deployment.objects.filter(id=world.old.id).update(
+        spec={"trt_llm": {"runtime": {"webserver_default_route": "/v1/embeddings"}}}
+    )
+    with pytest.raises(InvalidInput, match="is asked at `/v1/embeddings`"):
+        environment_configure(environment=world.place, promotion_settings={"answer_guard": GUARD})
+    environment_configure(environment=world.place, promotion_settings={"answer_guard": None})
 
 
 def test_checks_are_forgotten_after_their_time_but_none_that_is_open() -> None:
