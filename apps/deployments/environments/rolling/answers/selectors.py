@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from django.db.models import Prefetch
+from django.db.models import F, Prefetch
 
 from apps.deployments.models import AnswerCheck, AnswerPair, Environment
 from controlplane.clock import SYSTEM, Clock
@@ -23,5 +23,7 @@ def answer_checks_prune(*, clock: Clock = SYSTEM) -> int:
     old = AnswerCheck.objects.filter(
         created_at__lt=clock.now() - CHECKS_KEPT, state__in=ANSWER_CHECK_TERMINAL
     )
-    forgotten, _ = old.delete()
+    # A promotion that was paused for so long has yet to read what its own came to.
+    over = old.exclude(environment__candidate_id=F("candidate_id"))
+    forgotten, _ = over.delete()
     return forgotten

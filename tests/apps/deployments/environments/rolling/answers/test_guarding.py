@@ -23,7 +23,7 @@ from apps.deployments.environments.rolling.answers.selectors import (
 from apps.deployments.environments.rolling.commands import promotion_cancel, promotion_resume
 from apps.deployments.environments.rolling.history import event_list
 from apps.deployments.environments.services import environment_configure, environment_create
-from apps.deployments.models import AnswerCheck, Deployment
+from apps.deployments.models import AnswerCheck, Deployment, Environment
 from apps.leases.lease import Lease
 from apps.leases.services import lease_claim
 from apps.leases.sweeping import leases_sweep
@@ -232,9 +232,12 @@ def test_a_model_that_is_not_asked_for_chat_is_refused_with_what_it_is_asked_at(
     environment_configure(environment=world.place, promotion_settings={"answer_guard": None})
 
 
-def test_checks_are_forgotten_after_their_time_but_none_that_is_open() -> None:
+def test_checks_are_forgotten_after_their_time_but_none_that_a_promotion_waits_for() -> None:
     make_answer_check()
-    over = make_answer_check()
-    AnswerCheck.objects.filter(id=over.id).update(state="finished")
+    make_answer_check()
+    AnswerCheck.objects.update(state="finished")
+    Environment.objects.filter(id=AnswerCheck.objects.latest("id").environment_id).update(
+        candidate=None
+    )
     with time_machine.travel(clock.now() + CHECKS_KEPT + timedelta(hours=1), tick=False):
         assert answer_checks_prune() == 1
