@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,16 @@ from pytest_django import Settings
 
 from apps.accounts.models import ApiKey
 from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.environments.rolling.answers.leasing import ANSWER_CHECK
 from apps.deployments.models import AnswerCheck, Deployment
 from apps.fleet.services.enrollment import enrollment_token_create
+from apps.leases.queue import work_send
+from apps.leases.sweeping import leases_sweep
 from controlplane import clock
 from tests.factories import make_replica
 from tests.factories_answers import make_answer_check
+from tests.gates import Gates
+from tests.processes import CeleryWorker
 from tests.waiting import wait_for
 from tests.workers.gateway.stage.engine import Call, Engine
 from tests.workers.gateway.stage.gateway_process import GatewayProcess
@@ -128,3 +134,47 @@ def test_both_are_asked_the_same_at_their_own_addresses_by_a_marked_key_that_end
     assert keys.count() == 3
     assert all(each.revoked_at for each in keys)
     assert {tuple(each.model_ids) for each in keys} == {(check.environment.model_id,)}
+
+
+@pytest.mark.long
+def test_a_killed_worker_is_replaced_and_what_was_answered_is_not_asked_again(
+    gateway: GatewayProcess, live_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTROL_PLANE_URL", live_server.url)
+    monkeypatch.setenv("GATEWAY_INTERNAL_URL", gateway.url)
+    seen: list[str] = []
+
+    def candidate(call: Call) -> None:
+        seen.append(asked(call))
+        if seen == ["Hi", "Hang"]:
+            call.wait_for_hang_up()  # the first worker is killed, so the gateway leaves
+        else:
+            said(call, "Well.")
+
+    def current(call: Call) -> None:
+        said(call, "Well.")
+
+    with closing(Engine(candidate)) as new, closing(Engine(current)) as old, Gates() as gates:
+        check = make_answer_check(prompts=["Hi", "Hang", "Last"])
+        serve(check.candidate_id, new)
+        serve(check.current_id, old)
+        with transaction.atomic():
+            routes_version_bump()
+            work_send(ANSWER_CHECK, check)
+        with CeleryWorker("async", gates=gates) as first:
+            wait_for(lambda: "Hang" in seen, what=lambda: f"the question: {first.log.read_text()}")
+            first.kill()
+        past = clock.now() - timedelta(minutes=1)
+        AnswerCheck.objects.update(lease_expires_at=past, asked_at=past)
+        leases_sweep(ANSWER_CHECK)
+        with CeleryWorker("async", gates=gates) as second:
+            wait_for(lambda: _is_finished(check), what=lambda: f"it: {second.log.read_text()}")
+
+    check.refresh_from_db()
+    assert (check.outcome, check.sentence) == ("passed", "3 of 3 answers are equal.")
+    assert seen == ["Hi", "Hang", "Hang", "Last"]
+    assert not ApiKey.objects.filter(revoked_at=None, traffic_mark="answers").exists()
+
+
+def _is_finished(check: AnswerCheck) -> bool:
+    return AnswerCheck.objects.filter(id=check.id, state="finished").exists()
