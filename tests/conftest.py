@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ _OBJECTS_BEFORE_A_LOOK = 7000
 # Before torch is loaded, of whose threads one that waits for the others would spin: beside two more
 # processes of tests, ten seconds of training for one of work. Steps and engines have it from us.
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+# Whether it may ask a hub, it reads once: not where a test has just set an engine's environment.
+import_module("huggingface_hub.constants")
 # What models of tests compute is smaller than what two threads take to share it.
 os.environ["OMP_NUM_THREADS"] = "1"
 
