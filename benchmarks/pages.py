@@ -70,7 +70,7 @@ def measure(
 ) -> dict[str, dict[str, float]]:
     """Return the times and the number of queries of every list, or of some."""
     with servers(folder, API_REQUESTS_PER_MINUTE="1000000"):
-        paths, cookie, queries = filled_installation()
+        paths, cookie, queries = filled_installation(only)
         with (
             web() as address,
             httpx.Client(base_url=address, cookies={"sessionid": cookie}, timeout=60) as client,
@@ -81,7 +81,9 @@ def measure(
             }
 
 
-def filled_installation() -> tuple[dict[str, str], str, dict[str, int]]:
+def filled_installation(
+    only: Sequence[str] = (),
+) -> tuple[dict[str, str], str, dict[str, int]]:
     """Return the lists, the cookie of an admin's session, and each list's number of queries."""
     import django
 

@@ -69,7 +69,7 @@ app.conf.update(
         "autoscale": _every(3.0, "deployments.autoscale"),
         "sweep-facts": _every(3.0, "configs.sweep"),
         "sweep-benchmarks": _every(5.0, "benchmarks.sweep"),
-        "sweep-alerts": _every(5.0, "alerts.sweep"),
+        "sweep-alerts": _every(3.0, "alerts.sweep"),
         "sweep-async-requests": _every(2.0, "async_requests.sweep"),
         "sweep-answer-checks": _every(3.0, "answer_checks.sweep"),
         "sweep-artifacts": _every(3600.0, "artifacts.sweep"),

@@ -15,6 +15,7 @@ from apps.deployments.environments.rolling.serializers import (
     ramp_seconds_field,
     rolling_field,
 )
+from apps.deployments.services.backpressure import POLICIES
 from apps.rest.examples import shown_as
 from apps.rest.paging import ListQuery
 from apps.rest.serializers import StrictSerializer

@@ -9,6 +9,7 @@ from apps.builds.models import Artifact, Build
 from apps.deployments.autoscaling.models import GatewayLoad, ScalingDecision, ScalingState
 from apps.deployments.environments.rolling.answers.models import AnswerCheck, AnswerPair
 from apps.deployments.environments.rolling.models import PromotionEvent, PromotionSample
+from apps.deployments.history.models import EnvironmentSwitch
 from apps.fleet.models import Node
 from apps.rest.identifiers import new_id, new_replica_id
 from controlplane import clock

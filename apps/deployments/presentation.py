@@ -101,8 +101,6 @@ class PromotionNote:
 
     words: str
     tone: Tone
-    cancels: str = ""
-    """The environment whose promotion may be cancelled here."""
 
     @property
     def is_moving(self) -> bool:
@@ -216,7 +214,6 @@ def promotions_of(
                 PromotionNote(
                     words=f"`{place.name}` moves here as soon as {_awaited(place)}",
                     tone=Tone.RUNNING,
-                    cancels=place.name,
                 )
             )
         elif place.candidate is not None and place.current_id == deployment.id:
@@ -225,7 +222,6 @@ def promotions_of(
                     words=f"`{place.name}` moves to `{place.candidate.name}` as soon as "
                     f"{_awaited(place)}",
                     tone=Tone.RUNNING,
-                    cancels=place.name,
                 )
             )
         elif place.retiring_id == deployment.id:

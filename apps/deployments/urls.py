@@ -8,6 +8,7 @@ from apps.deployments.autoscaling import api as scaling
 from apps.deployments.autoscaling import views as scaling_views
 from apps.deployments.deploying.views import deploy, deploy_effect
 from apps.deployments.environments import api as environments
+from apps.deployments.environments import rollback_views as rollback
 from apps.deployments.environments.rolling import api as rolling
 from apps.deployments.environments.rolling import views as roll_views
 from apps.deployments.environments.rolling.answers import api as answers
@@ -33,6 +34,10 @@ urlpatterns: list[URLPattern] = [
     path("try/wake/", try_views.wake, name="wake"),
     path("<id:model_id>/call/<name:kind>/<name:name>/<path:route>", try_views.call, name="call"),
     path("<id:model_id>/", model_views.model, name="model"),
+    path(_SCHEDULES, scaling_views.schedules, name="schedules"),
+    path(f"{_SCHEDULES}delete/", scaling_views.schedule_delete, name="schedule_delete"),
+    path(f"{_SCHEDULES}timezone/", scaling_views.schedules_timezone, name="schedules_timezone"),
+    path("<id:model_id>/environments/<name:name>/roll-back/", rollback.roll_back, name="roll_back"),
     path(
         "<id:model_id>/environments/<name:name>/promotion/<name:action>/",
         roll_views.promotion,
@@ -89,6 +94,7 @@ api: list[URLPattern] = [
     path(f"{_MODEL}/environments", environments.EnvironmentListView.as_view()),
     path(_ENVIRONMENT, environments.EnvironmentDetailView.as_view()),
     path(f"{_ENVIRONMENT}/promote", environments.EnvironmentPromoteView.as_view()),
+    path(f"{_ENVIRONMENT}/roll_back", environments.EnvironmentRollBackView.as_view()),
     path(f"{_ENVIRONMENT}/cancel_promotion", rolling.EnvironmentCancelPromotionView.as_view()),
     path(f"{_ENVIRONMENT}/pause_promotion", rolling.EnvironmentPausePromotionView.as_view()),
     path(f"{_ENVIRONMENT}/resume_promotion", rolling.EnvironmentResumePromotionView.as_view()),

@@ -19,6 +19,8 @@ from apps.deployments.environments.restrictions import (
     require_environment,
 )
 from apps.deployments.environments.rolling.panel import roll_panels
+from apps.deployments.history.shown import history_of
+from apps.deployments.log_views import REPLICAS_FOLLOWED
 from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
@@ -43,6 +45,7 @@ from apps.deployments.selectors import (
     replica_list,
 )
 from apps.deployments.served_models.rows import SORTS, model_rows, model_search
+from apps.deployments.services.backpressure import backpressure_update
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_deactivate,
@@ -106,6 +109,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "failed_starts": failed,
         "next_start": waiting["next_start"],
         "promotions": promotions_of(found, environments),
+        **history_of(found, environments),
         "rolls": roll_panels(environments, actor=actor_on(request), of=found.id),
         "scaling": standing_of(found),
         "decisions": decision_list(deployment=found)[:DECISIONS_SHOWN],

@@ -4,7 +4,13 @@ from controlplane.process_settings.addresses import AddressSettings
 from controlplane.process_settings.alerts import AlertSettings
 from controlplane.process_settings.base import variable
 from controlplane.process_settings.builds import BuildSettings
-from controlplane.process_settings.common import HOSTS, LOGS, PLACES, CommonSettings
+from controlplane.process_settings.common import (
+    HOSTS,
+    LOGS,
+    PLACES,
+    CommonSettings,
+    MeasuredSettings,
+)
 from controlplane.process_settings.sign_in import SignInSettings
 
 
@@ -61,6 +67,7 @@ class ControlPlaneSettings(
     AlertSettings,
     LogSettings,
     SeriesSettings,
+    MeasuredSettings,
     AsyncRequestSettings,
 ):
     """All that `controlplane/settings.py` hands to Django."""

@@ -29,6 +29,15 @@ class GatewayVariables(EnrolledSettings, TracedSettings):
     """How long a gateway that is cut off from its control plane serves by the routes and keys that
     it has; then it answers 503."""
 
+    replica_choice: ReplicaChoice = variable("GATEWAY_REPLICA_CHOICE", ReplicaChoice.PREFIX)
+    """By what a replica is chosen: `prefix` (where most of the prompt is known), `least_loaded`
+    or `random`."""
+
+    session_header: str = variable(
+        "GATEWAY_SESSION_HEADER", SESSION_HEADER, pattern=r"^[a-z0-9-]{1,64}$"
+    )
+    """The header by which a client names a session, whose requests go to one replica."""
+
     processes: int = variable("GATEWAY_PROCESSES", 1, ge=1, le=64, read_by="gateway, up")
     """How many processes serve on this gateway's socket, each on a core of its own. They enroll
     each for itself: `ENROLLMENT_TOKEN` holds as many tokens, with commas between them."""

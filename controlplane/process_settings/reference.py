@@ -33,10 +33,10 @@ from controlplane.process_settings.sign_in import SignInSettings
 from controlplane.process_settings.store import StoreSettings
 
 DECLARING: tuple[type[ProcessSettings], ...] = (
-    CommonSettings, TracedSettings, AddressSettings, StoreSettings, UpSettings, SignInSettings,
-    BuildSettings, NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables,
-    RuntimeSettings, EngineHostSettings, AlertSettings, AsyncRequestSettings, LogSettings,
-    SeriesSettings,
+    CommonSettings, TracedSettings, MeasuredSettings, AddressSettings, StoreSettings, UpSettings,
+    SignInSettings, BuildSettings, NodeSettings, EnrolledSettings, GatewayVariables, AgentVariables,
+    RuntimeSettings, EngineHostSettings, AlertSettings, AsyncRequestSettings,
+    LogSettings, SeriesSettings,
 )  # fmt: skip
 """Every class that declares variables, in the order in which they are told."""
 

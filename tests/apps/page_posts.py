@@ -58,6 +58,34 @@ def _promoted(world: World) -> tuple[str, Form]:
     return _deployment(world.spare(), "promote", environment="staging")
 
 
+STORED_SCHEDULE = {
+    "name": "Nights", "enabled": True, "cadence": "DAILY", "weekdays": ["MONDAY"],
+    "start_hour": 22, "start_minute": 0, "end_hour": 6, "end_minute": 0,
+    "autoscaling_settings": {"min_replica": 0},
+}  # fmt: skip
+SCHEDULE = {
+    "name": "Nights", "cadence": "DAILY", "weekdays": ["MONDAY"], "start_time": "22:00",
+    "end_time": "06:00", "min_replica": "0", "enabled": "on",
+}  # fmt: skip
+
+
+def _schedules(world: World, action: str = "", **form: str) -> tuple[str, Form]:
+    made = factories.make_environment(model=world.deployment.model, name="nightly")
+    schedules_update(environment=made, changes={"schedules": [STORED_SCHEDULE]})
+    stored = Environment.objects.get(id=made.id).autoscaling_schedules["schedules"][0]
+    path = f"/models/{made.model_id}/environments/{made.name}/schedules/{action}"
+    return path, form or {**SCHEDULE, "schedule": stored["id"]}
+
+
+def _rolled_back(world: World) -> tuple[str, Form]:
+    place = factories.make_environment(model=world.deployment.model, current=world.spare())
+    place.current = world.spare()
+    place.save()
+    return f"/models/{place.model_id}/environments/staging/roll-back/", {
+        "leaving": place.current_id
+    }
+
+
 def _rolled(world: World) -> tuple[str, Form]:
     made = factories.make_environment(
         model=world.deployment.model, current=world.deployment, candidate=world.spare()
@@ -265,6 +293,10 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "deployments:deactivate": _deactivated,
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),
     "deployments:promote": _promoted,
+    "deployments:schedules": _schedules,
+    "deployments:schedule_delete": lambda w: _schedules(w, "delete/"),
+    "deployments:schedules_timezone": lambda w: _schedules(w, "timezone/", timezone="Asia/Tokyo"),
+    "deployments:roll_back": _rolled_back,
     "deployments:promotion": _rolled,
     "deployments:moves": _moves,
     "fleet:label": lambda w: _node("labels", name="room", value="3"),

@@ -7,7 +7,6 @@ from typing import cast
 
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway import local_answers, refusals
-from workers.gateway.async_calls import AsyncCall
 from workers.gateway.body_memory import address_of
 from workers.gateway.refusals import Refusal
 from workers.gateway.request import Request
@@ -31,7 +30,7 @@ class ClientConnection(asyncio.Protocol):
         self._clock = clock
         self._reader = RequestReader(handler, self, clock=clock)
         self._transport: asyncio.Transport | None = None
-        self._exchange: Exchange | AsyncCall | None = None
+        self._exchange: Begun | None = None
         self._queue: deque[Request] = deque()
         self._backlog = bytearray()
         self._is_pumping = self._is_full = self._has_asked = False
@@ -199,9 +198,7 @@ class ClientConnection(asyncio.Protocol):
             self._handler.refused(request.refusal.status)
             self.refuse(request, request.refusal, self._handler.new_request_id())
         elif request.async_ask is not None:
-            self._exchange = call = self._handler.begin_async(self, request, request.async_ask)
-            if call is not None:
-                call.start()
+            self._take(self._handler.begin_async(self, request, request.async_ask))
         elif request.admission is not None:
             self._take(self._handler.begin(self, request))
         elif (answer := self._handler.local_answer(request)) is not None:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 class Meter:
     __slots__ = (
-        "_clock", "_counts", "asked_at", "first_byte_at", "is_async", "request_bytes", "request_id",
-        "response_bytes", "started_at", "status", "stream", "trace",
+        "_clock", "_counts", "asked_at", "choice", "first_byte_at", "is_async", "request_bytes",
+        "request_id", "response_bytes", "sizes", "started_at", "status", "stream", "trace",
     )  # fmt: skip
 
     def __init__(
@@ -36,6 +36,8 @@ class Meter:
         self.status: int | None = None
         self.request_id = request_id
         self.trace: Trace | None = None
+        self.choice = ""
+        """Why the last replica was chosen."""
         self.is_async = False
         """Whether the queue of asynchronous requests sent it."""
         self.started_at = self._clock.monotonic()
@@ -84,6 +86,8 @@ class Meter:
 
     @property
     def _weight(self) -> int:
+        if not self.sizes:
+            return 0
         return ASYNC_WEIGHT if self.is_async else WHOLE
 
     @property

@@ -82,43 +82,49 @@ class TokensPerByte:
 
 class DeploymentCounts:
     __slots__ = (
-        "_moved_at", "_seconds", "_weight", "by_status_class", "duration", "first_byte",
-        "in_flight", "tokens", "upstream_errors",
+        "_moved_at", "_seconds", "_weight", "by_status_class", "choices", "duration", "first_byte",
+        "in_flight", "tokens", "upstream_errors", "waiting",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self._seconds = self._moved_at = 0.0
-        self._sizing = 0
-        """Of those in flight, those that the deployment is sized by."""
         self.tokens = TokensPerByte()
         self.by_status_class = [0] * len(STATUS_CLASSES)
         self.duration = Histogram()
         self.first_byte = Histogram()
         self.in_flight = self._weight = 0
+        """And how much they count for the size of the deployment, in thousandths."""
+        self.waiting = 0
+        """Of those in flight, those that wait for their turn."""
         self.upstream_errors: dict[str, int] = {}
         self.choices: dict[str, int] = {}
         """How often a replica was chosen, by why."""
 
     def opened(self, now: float, weight: int = WHOLE) -> None:
-        self._seconds += self._weight * (now - self._moved_at)
-        self._moved_at = now
+        self._move(now, weight)
         self.in_flight += 1
-        self._weight += weight
 
     def closed(self, now: float, weight: int = WHOLE) -> None:
-        self._seconds += self._weight * (now - self._moved_at)
-        self._moved_at = now
+        self._move(now, -weight)
         self.in_flight -= 1
-        self._weight -= weight
 
     def _move(self, now: float, by: int) -> None:
-        self._seconds += self._sizing * (now - self._moved_at)
+        self._seconds += self._weight * (now - self._moved_at)
         self._moved_at = now
-        self._sizing += by
+        self._weight += by
 
     def in_flight_seconds_until(self, now: float) -> float:
         """Return for how long requests were in flight that deployments are sized by, summed."""
         return (self._seconds + self._weight * (now - self._moved_at)) / WHOLE
+
+    def seconds_until_room(self, before: int, carried: int) -> int:
+        """Return when so many may have had their turn, at the pace of those that ended."""
+        ended = sum(self.by_status_class)
+        each = self.duration.total / ended if ended else 1.0
+        return max(1, min(_LONGEST_PAUSE_SECONDS, round(each * before / max(1, carried))))
+
+    def chosen(self, reason: str) -> None:
+        self.choices[reason] = self.choices.get(reason, 0) + 1
 
     def upstream_failed(self, reason: str) -> None:
         self.upstream_errors[reason] = self.upstream_errors.get(reason, 0) + 1

@@ -202,7 +202,7 @@ class Process:
         log.info("draining %d requests", len(self._gateway.exchanges))
         self._gateway.drain()
         patience = self._clock.monotonic() + self._settings.bounds.drain_seconds
-        while self._gateway.is_busy and self._clock.monotonic() < patience:
+        while self._gateway.unfinished and self._clock.monotonic() < patience:
             await self._clock.pause(0.02)
 
     async def _close(self) -> None:

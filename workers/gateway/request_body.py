@@ -31,6 +31,8 @@ class Prepared(NamedTuple):
     hides_usage: bool
     """The client did not ask for usage in its stream; we did, to meter it."""
     ends_with_done: bool
+    prompt: Prompt | None = None
+    """How it begins, where there is a choice of replicas."""
     asked_response: Mapping[str, Any] | None = None
     """What was asked of `/v1/responses` where the engine is asked as a chat instead."""
 

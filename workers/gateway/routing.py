@@ -7,7 +7,7 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from workers.gateway.refusals import Refusal, Refused, not_found
-from workers.gateway.shares import CLOSED_STATUSES, Shares, Wish
+from workers.gateway.shares import CLOSED_STATUSES, CanaryWish, Shares
 from workers.gateway.snapshot import Deployment, Key, Model, Snapshot
 
 
@@ -51,7 +51,9 @@ def parse_target(path: str) -> Target:
     return parsed
 
 
-def resolve(target: Target, key: Key, snapshot: Snapshot, shares: Shares, wish: Wish) -> Deployment:
+def resolve(
+    target: Target, key: Key, snapshot: Snapshot, shares: Shares, wish: CanaryWish
+) -> Deployment:
     """Return the deployment that `target` names now, if `key` may call it. Raises Refused.
 
     Of an environment that rolls that is one of two: by their shares, or as `wish` says.
@@ -146,7 +148,25 @@ def _with_action(model_id: str, place: Place, name: str, action: list[str]) -> T
     return Target(model_id=model_id, place=place, name=name, action=Action.SYNC, route=route)
 
 
-def _in_environment(name: str, key: Key, model: Model, shares: Shares, wish: Wish) -> Deployment:
+def _of_model(place: str, name: str) -> Target | Refusal:
+    """Return the question for one model; its name may hold slashes, and no engine reads it."""
+    target = _parsed(f"{place}/sync/v1/models")
+    if isinstance(target, Refusal):
+        return target
+    return replace(target, action=Action.MODEL, route=name)
+
+
+def _of_request(model_id: str, named: list[str]) -> Target | Refusal:
+    """Return what is asked of one asynchronous request."""
+    if not named or not _REQUEST_ID.fullmatch(named[0]) or named[1:] not in ([], ["output"]):
+        return not_found(_NO_REQUEST.format("/".join(named)[:80]))
+    action = Action.ASYNC_OUTPUT if named[1:] else Action.ASYNC_REQUEST
+    return Target(model_id=model_id, place=Place.MODEL, name=named[0], action=action, route="")
+
+
+def _in_environment(
+    name: str, key: Key, model: Model, shares: Shares, wish: CanaryWish
+) -> Deployment:
     deployment_id = model.environments.get(name)
     if deployment_id is None or (key.environments is not None and name not in key.environments):
         raise Refused(not_found(_NO_ENVIRONMENT.format(model.id, name)))

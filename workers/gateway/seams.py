@@ -101,10 +101,10 @@ class Handler(Protocol):
     def local_answer(self, request: Request) -> bytes | None:
         """Return the whole answer to a request that is for the gateway itself."""
 
-    def begin_async(self, client: Client, request: Request, ask: "AsyncAsk") -> "AsyncCall | None":
+    def begin_async(self, client: Client, request: Request, ask: "AsyncAsk") -> Begun | None:
         """Start a call to the control plane, or refuse through `client`."""
 
-    def begin(self, client: Client, request: Request) -> "Exchange | None":
+    def begin(self, client: Client, request: Request) -> Begun | None:
         """Start an exchange, or refuse through `client`."""
 
     def new_request_id(self) -> bytes: ...

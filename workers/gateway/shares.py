@@ -14,7 +14,7 @@ CLOSED_STATUSES = frozenset({"INACTIVE", "DEACTIVATING"})
 _ALWAYS, _NEVER = b"always", b"never"
 
 
-class Wish(NamedTuple):
+class CanaryWish(NamedTuple):
     """Where a request should rather go."""
 
     header: bytes = b""
@@ -29,7 +29,7 @@ class Shares:
     def __init__(self) -> None:
         self._owed: dict[tuple[str, str], int] = {}
 
-    def choose(self, model: Model, name: str, share: Share, wish: Wish) -> str:
+    def choose(self, model: Model, name: str, share: Share, wish: CanaryWish) -> str:
         """Return the id of the deployment that gets this request. Raises Refused."""
         current = model.environments[name]
         if wish.header and share.by_header:

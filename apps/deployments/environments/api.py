@@ -135,6 +135,16 @@ class EnvironmentPromoteView(EnvironmentView):
         return Response(DeploymentObject(found).data)
 
 
+class EnvironmentRollBackView(EnvironmentView):
+    @extend_schema(request=None, responses=DeploymentObject)
+    def post(self, request: Request, **path: str) -> Response:
+        """Go back to the deployment that served there before, one step further each time."""
+        back_to = environment_roll_back(environment=self.changeable(), user=self.user)
+        model_id = self.kwargs["model_id"]
+        found = deployment_get(team=self.team, model_id=model_id, deployment_id=back_to.id)
+        return Response(DeploymentObject(found).data)
+
+
 class _EnvironmentSwitchView(EnvironmentView):
     switch: Callable[..., bool]
 

@@ -8,6 +8,7 @@ from apps.deployments.addresses import addresses_of
 from apps.deployments.environments.restrictions import closed_environments
 from apps.deployments.environments.rolling.panel import roll_panels
 from apps.deployments.environments.rolling.settings_form import MoveForm
+from apps.deployments.history.shown import history_of_model
 from apps.deployments.presentation import DeploymentRow
 from apps.deployments.selectors import deployment_list, environment_list, model_get
 from apps.deployments.snippets import snippets_of
@@ -32,7 +33,8 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
     called = addresses_of(current)[0] if current else None
     context = {
         "model": found,
-        "environments": environments,
+        **history_of_model(found, environments),
+        "closed": closed,
         "forms": [
             MoveForm(environment=each, is_closed=each.name in closed) for each in environments
         ],

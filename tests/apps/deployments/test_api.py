@@ -233,6 +233,7 @@ PATHS = [
     ("PATCH", "/environments/production", {}),
     ("DELETE", "/environments/production", None),
     ("POST", "/environments/production/promote", {"deployment_id": "{d}"}),
+    ("POST", "/environments/production/roll_back", None),
     *(("POST", f"/environments/production/{each}_promotion", None) for each in PROMOTION_SIGNALS),
     ("GET", "/environments/production/promotion_events", None),
     ("POST", "/environments/production/activate", None),

@@ -47,9 +47,7 @@ def known_ids(cast: Cast) -> dict[str, str]:
         "alert_id": factories_alerts.make_alert(team=cast.team).id,
         "channel_id": factories_alerts.make_alert_channel(team=cast.team).id,
         "benchmark_id": factories_benchmarks.make_benchmark(deployments=[deployment]).id,
-        "request_id": factories_async.make_async_request(
-            deployment=deployment, api_key=None
-        ).id,
+        "request_id": factories_async.make_async_request(deployment=deployment, api_key=None).id,
         "user_id": cast.member.id,
         "prefix": ApiKey.objects.get(team=cast.team, owner=None).prefix,
         "set_id": version.set_id if hasattr(version, "set_id") else version.id,

@@ -98,6 +98,14 @@ def _staging(world: World, **changes: Any) -> str:
     return f"{world.model}/environments/staging"
 
 
+def _served_before(world: World) -> str:
+    before, now = (factories.make_deployment(model=world.deployment.model) for _ in range(2))
+    place = factories.make_environment(model=world.deployment.model, current=before)
+    place.current = now
+    place.save()
+    return f"{world.model}/environments/staging"
+
+
 def _rolling(world: World, paused: str | None = None) -> str:
     """Return the address of an environment on its way to a deployment with a ready replica."""
     roll = {"total": 1, "direction": "up", "paused": paused}
@@ -235,6 +243,10 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
     ),
     "post /v1/models/{model_id}/environments/{name}/cancel_promotion": lambda w: (
         _staging(w, candidate=w.deployment) + "/cancel_promotion",
+        None,
+    ),
+    "post /v1/models/{model_id}/environments/{name}/roll_back": lambda w: (
+        _served_before(w) + "/roll_back",
         None,
     ),
     "post /v1/models/{model_id}/environments/{name}/pause_promotion": lambda w: (

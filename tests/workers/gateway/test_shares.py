@@ -10,10 +10,10 @@ import pytest
 from controlplane.domain.wire.routes import FORMAT, RoutesDigest
 from workers.gateway.refusals import Refused
 from workers.gateway.routes_table import RoutesTable
-from workers.gateway.shares import Shares, Wish
+from workers.gateway.shares import CanaryWish, Shares
 from workers.gateway.snapshot import Model, Replica, Share, read_deployment
 
-NO_WISH = Wish()
+NO_WISH = CanaryWish()
 REPLICA = Replica(id="r", host="127.0.0.1", port=1, address="r@127.0.0.1:1")
 
 
@@ -33,7 +33,7 @@ def share_of(percent: int, *, by_header: bool = False) -> Share:
     return Share(candidate="candidate", percent=percent, by_header=by_header)
 
 
-def chosen(made: Model, times: int, wish: Wish = NO_WISH) -> list[str]:
+def chosen(made: Model, times: int, wish: CanaryWish = NO_WISH) -> list[str]:
     shares, share = Shares(), made.shares["production"]
     return [shares.choose(made, "production", share, wish) for _ in range(times)]
 
@@ -68,19 +68,19 @@ def test_a_client_chooses_by_a_header_where_the_environment_allows_it(
     says: bytes, gets: str
 ) -> None:
     open_to_all = model(share_of(50, by_header=True))
-    assert set(chosen(open_to_all, 10, Wish(header=says))) == {gets}
-    assert len(set(chosen(model(share_of(50)), 10, Wish(header=says)))) == 2
+    assert set(chosen(open_to_all, 10, CanaryWish(header=says))) == {gets}
+    assert len(set(chosen(model(share_of(50)), 10, CanaryWish(header=says)))) == 2
 
 
 def test_a_word_that_means_nothing_is_refused_by_name() -> None:
     with pytest.raises(Refused) as refused:
-        chosen(model(share_of(50, by_header=True)), 1, Wish(header=b"yes"))
+        chosen(model(share_of(50, by_header=True)), 1, CanaryWish(header=b"yes"))
     refusal = refused.value.refusal
     assert (refusal.status, "`yes`" in refusal.message) == (400, True)
 
 
 def test_a_request_that_looks_for_a_replica_again_stays_where_it_was_read_for() -> None:
-    wish = Wish(before="candidate")
+    wish = CanaryWish(before="candidate")
     assert set(chosen(model(share_of(10)), 10, wish)) == {"candidate"}
     assert "current" in chosen(model(share_of(10), without="candidate"), 10, wish)
 

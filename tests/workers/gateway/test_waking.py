@@ -16,7 +16,15 @@ from tests.workers.gateway.stage.control_plane import TOKEN, ControlPlane
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.gateway_thread import GatewayThread
 from tests.workers.gateway.stage.house import House
-from tests.workers.gateway.stage.routes import CHAT, FOREIGN_KEY, KEY, digest, key_row, routes
+from tests.workers.gateway.stage.routes import (
+    CHAT,
+    FOREIGN_KEY,
+    KEY,
+    deployment_row,
+    digest,
+    key_row,
+    routes,
+)
 from tests.workers.gateway.stage.scripts import answers
 from workers.gateway.control_plane import HttpControlPlane
 from workers.gateway.gateway import Gateway

@@ -19,8 +19,10 @@ from apps.deployments.environments.rolling.commands import (
 )
 from apps.deployments.environments.rolling.settings_form import settings_told
 from apps.deployments.environments.services import environment_configure
+from apps.deployments.environments.undo import say_move_undoable
 from apps.deployments.selectors import environment_get
 from apps.rest.errors import InvalidInput, NotFound
+from controlplane.domain.rolling.roll import Status
 
 _ACTIONS: Mapping[str, Callable[..., object]] = {
     "pause": promotion_pause,
@@ -70,5 +72,8 @@ def promotion(request: HttpRequest, model_id: str, name: str, action: str) -> Ht
         raise NotFound(f"There is no action `{action}` of a promotion.")
     found = environment_get(team=person(request).team, model_id=model_id, name=name)
     require_environment(actor_on(request), found.name)
-    act(environment=found)
+    candidate_id = found.candidate_id
+    if act(environment=found) is Status.CANCELED:
+        words = f"`{name}` stays where it is: the promotion is cancelled."
+        say_move_undoable(request, words, found, candidate_id)
     return redirect("deployments:model", model_id)

@@ -37,6 +37,7 @@ def test_every_change_of_it_is_refused_over_rest(cast: Cast, deployment: Deploym
         (f"{at}/retry", None),
         (f"{model}/deployments/{candidate.id}/promote", None),
         (f"{place}/promote", {"deployment_id": candidate.id}),
+        (f"{place}/roll_back", None),
         *((f"{place}/{each}_promotion", None) for each in PROMOTION_SIGNALS),
         (f"{place}/deactivate", None),
     ):

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('deployments', '0004_rolling'),
+        ('deployments', '0006_rolling'),
     ]
 
     operations = [

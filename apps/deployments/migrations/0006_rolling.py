@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('deployments', '0003_autoscaling_schedules'),
+        ('deployments', '0005_environment_switches'),
     ]
 
     operations = [

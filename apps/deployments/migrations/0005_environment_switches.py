@@ -32,7 +32,7 @@ DROP FUNCTION deployments_note_switch();
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('deployments', '0003_autoscaling_schedules'),
+        ('deployments', '0004_backpressure'),
     ]
 
     operations = [
