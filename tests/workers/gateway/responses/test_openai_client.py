@@ -89,8 +89,14 @@ def test_a_stream_tells_the_same_in_the_official_events(client):
     said = "".join(event.delta for event in events if event.type.endswith("text.delta"))
     last = events[-1].response
     assert said == last.output_text == whole.output_text
-    assert last.usage == whole.usage
+    assert _used(last) == _used(whole)
     assert {event.response.id for event in events if hasattr(event, "response")} == {last.id}
+
+
+def _used(response: Any) -> tuple[int, int, int]:
+    """What it used; how much of it the engine still had depends on who asked before."""
+    used = response.usage
+    return used.input_tokens, used.output_tokens, used.total_tokens
 
 
 def test_a_tool_is_called_and_answered_in_the_next_input(client):
