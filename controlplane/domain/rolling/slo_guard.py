@@ -19,11 +19,13 @@ from typing import Any, Self
 ALARM_CHANCE = 0.01
 METRICS = 3
 REQUESTS_NAMED = 10
+MOST_REQUESTS = 5_000
+"""Of one deployment at one share that are kept; what is asked after that decides nothing more."""
 SLOW_SHARE = 0.1
 """Beyond the 90th percentile."""
 _UPPER_DEVIATIONS = 1.645
 LIMITS = {
-    "min_requests": (20, 10_000),
+    "min_requests": (20, MOST_REQUESTS),
     "error_margin_percent": (0, 50),
     "slower_percent": (0, 1000),
 }

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from controlplane.domain.rolling.slo_guard import (
+    LIMITS,
+    MOST_REQUESTS,
     Asked,
     GuardSettings,
     Verdict,
@@ -82,3 +84,8 @@ def test_one_that_serves_alike_is_called_worse_in_less_than_one_of_a_hundred() -
             judged(candidate[: 50 * 2**look], current[: 50 * 2**look], look) for look in range(3)
         )
     assert called <= 1
+
+
+def test_the_most_requests_that_a_first_look_may_wait_for_are_kept() -> None:
+    _least, most = LIMITS["min_requests"]
+    assert GuardSettings(min_requests=most).requests_at(0) <= MOST_REQUESTS

@@ -9,10 +9,8 @@ from apps.deployments.environments.rolling.models import PromotionSample
 from apps.deployments.models import Environment
 from apps.telemetry.services.usage import UsageRecord
 from controlplane.clock import SYSTEM, Clock
-from controlplane.domain.rolling.slo_guard import Asked
+from controlplane.domain.rolling.slo_guard import MOST_REQUESTS, Asked
 
-MOST_SAMPLES = 5000
-"""Of one deployment at one share: what is asked of it after that decides nothing more."""
 SAMPLES_KEPT = timedelta(days=1)
 _SERVED, _BROKE = 2, 5
 
@@ -36,7 +34,7 @@ def samples_of(deployment_id: str, since: datetime) -> list[Asked]:
             first_token_seconds=each.first_token_seconds,
             inter_token_seconds=each.inter_token_seconds,
         )
-        for each in rows.order_by("at", "id")[:MOST_SAMPLES]
+        for each in rows.order_by("at", "id")[:MOST_REQUESTS]
     ]
 
 
@@ -65,7 +63,7 @@ def _watched(deployment_ids: Collection[str]) -> set[str]:
     if not found:
         return set()
     counted = PromotionSample.objects.filter(deployment_id__in=found).values_list("deployment_id")
-    full = {id for id, count in counted.annotate(Count("id")) if count >= MOST_SAMPLES}
+    full = {id for id, count in counted.annotate(Count("id")) if count >= MOST_REQUESTS}
     return found - full
 
 
