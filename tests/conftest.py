@@ -18,7 +18,7 @@ import pytest
 import pytest_django
 
 from controlplane.processes import ports
-from tests import migrated_postgres
+from tests import migrated_postgres, side_by_side
 from tests.embedded_postgres import (
     empty_database,
     leave_database,
@@ -27,7 +27,7 @@ from tests.embedded_postgres import (
     use_test_database,
 )
 from tests.needed_fixtures import needed_fixtures
-from tests.side_by_side import SideBySide, rank
+from tests.side_by_side import rank
 from tests.time_budget import TimeBudget, of_no_test
 from tests.waiting import DEADLINE_SECONDS
 from tests.web_server import Connections, wait_until_all_is_answered
@@ -94,17 +94,13 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(TimeBudget(), "time-budget")
+    config.pluginmanager.register(side_by_side)
     # The same tiny checkpoints come in every run: each is compared with its class once a machine.
     os.environ["MODEL_CLASS_CACHE"] = str(migrated_postgres.KEPT.parent / "model-classes")
     if getattr(config.option, "numprocesses", None):
         # Each process makes a data folder and servers of its own. One that inherited this name
         # would have its settings read, from our folder, before its own conftest runs.
         del os.environ["DJANGO_SETTINGS_MODULE"]
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SideBySide | None:
-    return SideBySide(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(trylast=True)

@@ -4,7 +4,12 @@ One process more than cores: many tests wait for another process or for a browse
 begins at the same time, and within a file, the order is random.
 """
 
+from typing import Any
+
+import pytest
 from xdist.scheduler import LoadScopeScheduling
+
+from tests.one_file_at_a_time import OneFileAtATime
 
 TOGETHER = (
     "tests/e2e/newcomer/",
@@ -36,12 +41,50 @@ FIRST = (
 their many processes, one after the other beside tests that compute."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if getattr(config, "workerinput", {}).get("one_file_at_a_time"):
+        config.pluginmanager.register(OneFileAtATime(place_of, rank))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["one_file_at_a_time"] = node.config.getvalue("dist") == "loadfile"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> "SideBySide | None":
+    return SideBySide(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 class SideBySide(LoadScopeScheduling):
-    """A file at a time to each process; a folder where its files belong together."""
+    """Two units at a time to each process: the one that it runs, and the next.
+
+    How many tests they have shows while they run; until then, as many as those before them.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        super().__init__(config, log)
+        self._tests_begun = 0
+        self._units_done = 0
+        config.pluginmanager.register(self)
+
+    def pytest_runtest_logstart(self) -> None:
+        self._tests_begun += 1
+
+    def mark_test_complete(self, *unit: Any, **told: Any) -> None:
+        super().mark_test_complete(*unit, **told)
+        self._units_done += 1
+        session: Any = self.config.pluginmanager.get_plugin("session")
+        session.testscollected = self._tests_begun * len(self.collection) // self._units_done
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.split("::")[0]
-        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+        return place_of(nodeid)
+
+
+def place_of(nodeid: str) -> str:
+    """Return what its process is given along with it: its file, or a folder."""
+    file = nodeid.split("::")[0]
+    return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
 
 def rank(nodeid: str) -> int:
