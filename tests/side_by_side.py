@@ -15,9 +15,11 @@ TOGETHER = (
     "tests/e2e/newcomer/",
     "tests/seeds/",
     "tests/workers/runtimes/container/",
+    "tests/workers/engine/",
     "tests/workers/runtimes/native/",
 )
-"""Folders whose files share one installation, one engine of Docker's, or one of our own."""
+"""Folders whose files share one installation, one engine of Docker's, one of our own, or what takes
+a process ten seconds to import: torch, Transformers, sentence-transformers and peft."""
 FIRST = (
     "tests/e2e/newcomer/",
     "tests/e2e/test_recovery",

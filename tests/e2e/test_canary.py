@@ -24,7 +24,10 @@ from tests.e2e.installation import eventually
 from tests.hub_server import HubServer
 from tests.tiny_checkpoint import make_tiny_checkpoint
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.long,  # tests/workers/tasks/test_build.py, build_steps/test_steps.py, secrets
+]
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
 """No two findings on one config advise against each other, whatever their severity."""
 
-from collections.abc import Iterator
+from functools import cache
 from itertools import combinations
 
+import pytest
 from hypothesis import Phase, given, settings
 
 from controlplane.domain.rules import ALL_RULES, Finding, Known
@@ -11,8 +12,11 @@ from controlplane.domain.rules.trials import State
 from tests.domain.cases import as_config_yaml, lines
 from tests.domain.rules.fix_search import shown, state_of
 from tests.domain.rules.test_fix_search import RUNTIMES, any_config, any_known
+from tests.examples import examples
+from tests.in_turn import each_in_turn
 
 CONFIGS = lines("truss_configs.jsonl")
+_MODELS = {"Llama": LLAMA_8B, "Qwen2": QWEN2_7B, "BERT": BERT}
 
 
 def undone(state: State) -> list[str]:
@@ -84,27 +88,48 @@ def _after(state: State, finding: Finding) -> State:
     return state.after(finding.fix.patch)
 
 
-def _cases() -> Iterator[tuple[str, State]]:
-    for rule in ALL_RULES:
-        for example in (rule.bad, rule.good):
-            yield rule.code, state_of(example.content, example.known)
-    for case in CONFIGS:
-        for model in (LLAMA_8B, QWEN2_7B, BERT):
-            known = Known(checkpoint=model, secret_names=frozenset(), devices=EVERY_KIND)
-            for runtime in RUNTIMES:
-                config = as_config_yaml(case["facts"]) | {"enginehouse": {"runtime": runtime}}
-                yield f"{case['id']} {runtime}", state_of(config, known)
+@cache
+def _of_rules() -> dict[str, State]:
+    return {
+        f"{rule.anchor} {name}": state_of(example.content, example.known)
+        for rule in ALL_RULES
+        for name, example in (("bad", rule.bad), ("good", rule.good))
+    }
 
 
-def test_no_fix_of_a_rule_or_a_public_config_is_taken_back_by_another() -> None:
-    assert {name: found for name, state in _cases() if (found := undone(state))} == {}
+@cache
+def _of_configs(runtime: str, model: str) -> dict[str, State]:
+    known = Known(checkpoint=_MODELS[model], secret_names=frozenset(), devices=EVERY_KIND)
+    chosen = {"enginehouse": {"runtime": runtime}}
+    return {case["id"]: state_of(as_config_yaml(case["facts"]) | chosen, known) for case in CONFIGS}
 
 
-def test_no_two_findings_of_a_rule_or_a_public_config_oppose_each_other() -> None:
-    assert {name: found for name, state in _cases() if (found := opposed(state))} == {}
+of_each_model_and_runtime = pytest.mark.parametrize(
+    ("runtime", "model"), each_in_turn(RUNTIMES, sorted(_MODELS))
+)
 
 
-@settings(max_examples=100, deadline=None, phases=[Phase.reuse, Phase.generate])
+def test_no_fix_of_a_rule_is_taken_back_by_another() -> None:
+    assert {name: found for name, state in _of_rules().items() if (found := undone(state))} == {}
+
+
+def test_no_two_findings_of_a_rule_oppose_each_other() -> None:
+    assert {name: found for name, state in _of_rules().items() if (found := opposed(state))} == {}
+
+
+@of_each_model_and_runtime
+def test_no_fix_of_a_public_config_is_taken_back_by_another(runtime: str, model: str) -> None:
+    states = _of_configs(runtime, model)
+    assert {name: found for name, state in states.items() if (found := undone(state))} == {}
+
+
+@of_each_model_and_runtime
+def test_no_two_findings_of_a_public_config_oppose_each_other(runtime: str, model: str) -> None:
+    states = _of_configs(runtime, model)
+    assert {name: found for name, state in states.items() if (found := opposed(state))} == {}
+
+
+@settings(examples(100), phases=[Phase.reuse, Phase.generate])
 @given(any_config, any_known)
 def test_findings_agree_whatever_is_changed(config: dict[str, object], known: Known) -> None:
     state = state_of(config, known)

@@ -84,7 +84,7 @@ def _check(config: dict[str, Any], known: Known, number: int) -> None:
         pressed_to_the_end(state, lambda fixable: fixable[number % len(fixable)])
 
 
-@examples(200)
+@examples(80)
 @given(any_config, any_known, st.integers(0, 100))
 def test_every_shown_fix_keeps_its_promise_and_pressing_comes_to_an_end(
     config: dict[str, Any], known: Known, number: int

@@ -195,6 +195,7 @@ def test_deactivation_drains_through_gateways_and_ends_the_engine(serving: Servi
     wait_for(lambda: not agent.folder(replica.id).path.exists(), what="its folder to go")
 
 
+@pytest.mark.long  # test_supervision.py
 def test_an_older_generation_is_ended_and_so_is_what_nobody_knows(serving: Serving) -> None:
     agent, deployment = serving
     replica = deployment.replicas.get()

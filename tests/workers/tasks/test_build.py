@@ -94,6 +94,7 @@ def test_a_retry_reuses_what_verifies_and_does_the_rest_again(
     assert steps(build)["fetch"] == "finished"
 
 
+@pytest.mark.long  # build_steps/test_remote_code.py
 def test_once_the_code_of_a_checkpoint_is_granted_a_retry_makes_every_step_again(
     make_build: MakeBuild, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,11 @@ from tests.bucket_server import BucketServer
 from tests.workers.tasks.building import MakeBuild, steps
 from workers.tasks.build import build_run
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.engine,
+    pytest.mark.long,  # tests/artifacts/bucket, artifacts/test_artifacts_in_bucket.py
+]
 
 
 @pytest.fixture

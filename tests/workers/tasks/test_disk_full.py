@@ -10,7 +10,11 @@ from tests.small_disks import small_disk
 from tests.workers.tasks.building import MakeBuild, steps
 from workers.tasks.build import build_run
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.engine,
+    pytest.mark.long,  # tests/artifacts/test_store.py, build_steps/test_disk_full.py
+]
 
 
 def run(build: Build) -> Build:

@@ -18,6 +18,7 @@ pytestmark = [
     pytest.mark.recovery,
     pytest.mark.engine,
     pytest.mark.process,
+    pytest.mark.long,  # tests/apps/leases, test_build.py and test_every_step.py
 ]
 WORKERS = 3
 

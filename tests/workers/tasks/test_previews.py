@@ -47,6 +47,7 @@ def fresh(preview: CalibrationPreview) -> CalibrationPreview:
     return preview
 
 
+@pytest.mark.long  # tests/apps/leases
 def test_a_worker_that_is_killed_leaves_the_preview_to_the_next(revision: Revision) -> None:
     team = revision.config.team
     set_upload(team=team, name="chats", file=io.BytesIO(chats()), file_name="chats.jsonl")

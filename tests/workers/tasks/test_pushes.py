@@ -122,6 +122,7 @@ def puts(hub: HubServer) -> list[str]:
     return [each.path for each in hub.requests if each.method == "PUT"]
 
 
+@pytest.mark.long  # tests/apps/leases, build_steps/pushing/test_hub.py
 def test_a_worker_that_is_killed_leaves_the_push_to_the_next_and_nothing_is_sent_twice(
     artifact: Artifact, hub: HubServer, pair: Pair
 ) -> None:

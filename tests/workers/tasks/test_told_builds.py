@@ -18,7 +18,11 @@ from workers.build_steps import inputs
 from workers.build_steps.versions import tool_versions
 from workers.tasks.build import build_run
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.engine,
+    pytest.mark.long,  # tests/apps/builds/test_reuse.py, build_steps/test_peaks.py
+]
 MIB = 1024**2
 SHORTER = "    max_num_tokens: 256\n"
 
