@@ -101,11 +101,23 @@ class Copy:
 class Followed:
     """What became of a copy in which all changes were made, one upon the other."""
 
+    copy: Copy
     changed: dict[str, set[str]]
     """By what each change was of."""
     changed_by_hand: dict[str, set[str]]
+
+    def tested(self, changes: Sequence[Change]) -> "Tested":
+        """Return how all tests ran in the copy that pages name for these changes."""
+        proofs = sorted({path for each in changes for path in _proofs(each)})
+        ran = self.copy.run(*_PYTEST, *proofs)
+        return Tested(f"{ran.stdout[-6000:]}\n{ran.stderr[-3000:]}", ran.returncode)
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One run of tests in the copy."""
+
     said: str
-    """By the one run of all tests that pages name."""
     status: int
 
     def failed(self, change: Change) -> list[str]:
@@ -117,7 +129,7 @@ class Followed:
 
 
 def follow(changes: Sequence[Change], to: Path) -> Followed:
-    """Return what came of all changes in one copy: each stands on those before, all are tested."""
+    """Return what came of all changes in one copy: each stands on those before."""
     copy = copy_tree(to)
     changed, changed_by_hand = {}, {}
     for change in changes:
@@ -129,13 +141,7 @@ def follow(changes: Sequence[Change], to: Path) -> Followed:
         changed[change.of] = copy.changed()
         if change.test_of_its_own:
             copy.write(*change.test_of_its_own)
-    ran = copy.run(*_PYTEST, *sorted({path for each in changes for path in _proofs(each)}))
-    return Followed(
-        changed=changed,
-        changed_by_hand=changed_by_hand,
-        said=f"{ran.stdout[-6000:]}\n{ran.stderr[-3000:]}",
-        status=ran.returncode,
-    )
+    return Followed(copy=copy, changed=changed, changed_by_hand=changed_by_hand)
 
 
 def copy_tree(to: Path) -> Copy:
