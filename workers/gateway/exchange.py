@@ -2,32 +2,23 @@
 
 import asyncio
 
-from controlplane.clock import SYSTEM, Clock
 from workers.gateway import refusals
 from workers.gateway.choice.chooser import Choice
-from workers.gateway.choice.prompts import Prompt
-from workers.gateway.containment import contained, contains
+from workers.gateway.containment import contains
 from workers.gateway.engine_head import engine_head
 from workers.gateway.event_stream import EndlessEvent
+from workers.gateway.exchange_end import EndingExchange
 from workers.gateway.headers import Header
-from workers.gateway.meter import Meter
+from workers.gateway.hold.hold import Hold
+from workers.gateway.hold.time_limits import lateness
 from workers.gateway.phase import Phase
-from workers.gateway.refusals import Refusal, Refused, no_replica, not_awake
+from workers.gateway.refusals import Refused, no_replica
 from workers.gateway.reply import Reply, status_of_leaving
-from workers.gateway.request import Admission, Request
-from workers.gateway.request_body import Prepared
-from workers.gateway.seams import Client, Ledger
-from workers.gateway.timeouts import lateness
-from workers.gateway.tracing import Trace
-from workers.gateway.turns.urgency import Urgency
 from workers.gateway.upstream import Upstream, UpstreamConnection
-from workers.gateway.usage_record import RecordState, usage_line
+from workers.gateway.usage import TokenCounts
+from workers.gateway.usage_record import RecordState
 
-_USUAL = 3
 RUNNING_RECORD_SECONDS = 1.0
-HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
-WAKING_STATUSES = frozenset({"SCALED_TO_ZERO", "WAKING_UP"})
-"""A request starts a replica, and waits for it."""
 
 
 @contains(
@@ -35,62 +26,8 @@ WAKING_STATUSES = frozenset({"SCALED_TO_ZERO", "WAKING_UP"})
     "client_has_room", "connected", "connect_failed", "answer_begins", "answer_ends",
     "answer_failed",
 )  # fmt: skip
-class Exchange:
-    __slots__ = (
-        "_client", "_client_is_full", "_clock", "_connection", "_connects", "_has_internal_error",
-        "_held_until", "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply",
-        "_tried", "_upstream", "_was_unheard", "admission", "deadline_at", "is_counted_by_key",
-        "reckoned_tokens", "request", "urgency",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        client: Client,
-        request: Request,
-        prepared: Prepared,
-        meter: Meter,
-        admission: Admission,
-        is_counted_by_key: bool,
-        clock: Clock = SYSTEM,
-    ) -> None:
-        self._clock = clock
-        self._ledger, self._client, self._meter, self._prepared = ledger, client, meter, prepared
-        self.request, self.admission = request, admission
-        self.is_counted_by_key = is_counted_by_key
-        self.deadline_at: float | None = None
-        self.reckoned_tokens, self.urgency = 0, Urgency(_USUAL)
-        self._phase = Phase.WAITING
-        self._reply: Reply | None = None
-        self._upstream: Upstream | None = None
-        self._connection: UpstreamConnection | None = None
-        self._connects: asyncio.Task[None] | None = None
-        self._tried: set[str] = set()
-        self._was_unheard = self._client_is_full = self._has_internal_error = False
-        self._held_until: float | None = None
-        self._last_moved_at = meter.started_at
-
-    @property
-    def is_async(self) -> bool:
-        return self._meter.is_async
-
-    @property
-    def request_bytes(self) -> int:
-        return self._meter.request_bytes
-
-    @property
-    def response_bytes(self) -> int:
-        return self._meter.response_bytes
-
-    @property
-    def prompt(self) -> Prompt | None:
-        """How its prompt begins, where there is a choice."""
-        return self._prepared.prompt
-
-    @property
-    def sizes(self) -> bool:
-        """Whether its deployment is sized by it."""
-        return self._meter.sizes
+class Exchange(EndingExchange):
+    __slots__ = ()
 
     def start(self) -> None:
         self._meter.opened()
@@ -114,9 +51,8 @@ class Exchange:
         if self._is_past_deadline(now):
             was_asked = self._phase is not Phase.WAITING
             self._give_up("deadline", refusals.deadline_passed(was_asked=was_asked))
-        elif self._is_held_too_long(now):
-            deployment = self.admission.deployment
-            self._refuse(not_awake(deployment) if self._is_waking else no_replica(deployment))
+        elif self._hold is not None and (refusal := self._hold.lateness(now)) is not None:
+            self._refuse(refusal)
         elif self._connection is not None and self._connection.is_dark:
             self._give_up("dark", refusals.ENGINE_FAILED)
         elif late := self._overdue(now):
@@ -127,16 +63,6 @@ class Exchange:
     def cut_off(self) -> None:
         """End it because the gateway stops."""
         self._give_up("shutdown", refusals.SHUTTING_DOWN)
-
-    def line(self, state: RecordState, now: float) -> bytes:
-        """Return this request's usage record."""
-        upstream, reply = self._upstream, self._reply
-        return usage_line(
-            state, self._meter, self.admission,
-            None if upstream is None else upstream.replica.id,
-            None if reply is None else reply.counts,
-            at=self._clock.time(), now=now,
-        )  # fmt: skip
 
     # What the client says.
 
@@ -230,18 +156,10 @@ class Exchange:
 
     # What a step of its own says.
 
-    def internal_error(self, error: Exception) -> None:
-        """End it with an error of ours; where even that fails, without a word."""
-        self._ledger.internal_error(self._meter.request_id, error)
-        if self._has_internal_error or self._phase is Phase.ENDED:
-            self._ledger.ended(self, None)
-            self._client.abort()
-        else:
-            self._has_internal_error = True
-            self._reply = self._reply if self._meter.has_sent else None
-            contained(Exchange._end_early)(self, refusals.GATEWAY_FAILED)
-
     # Steps.
+
+    def _forget(self, used: TokenCounts | None) -> None:
+        self._ledger.ended(self, used)
 
     def _is_held(self, reply: Reply, data: bytes) -> bool:
         """Leave an answer's last bytes to what ends it; return whether there is sense in them."""
@@ -252,11 +170,6 @@ class Exchange:
             self._leave_mad_engine()
             return False
         return True
-
-    def _send(self, data: bytes) -> None:
-        self._last_moved_at = self._clock.monotonic()
-        self._meter.response_bytes += len(data)
-        self._client.write(data)
 
     def _leave_mad_engine(self) -> None:
         if self._upstream is not None:
@@ -271,7 +184,7 @@ class Exchange:
         if (choice := self._another()) is None:
             self._go_without()
             return
-        self._held_until, self._upstream = None, choice.upstream
+        self._hold, self._upstream = None, choice.upstream
         self._ledger.placing.took(self, choice)
         self._meter.chosen(choice.reason)
         upstream = choice.upstream
@@ -313,46 +226,18 @@ class Exchange:
         except Refused as refused:
             self._refuse(refused.refusal)
         else:
-            if self.admission.deployment is known:
-                self._hold()
-            else:
+            if self.admission.deployment is not known:
                 self._dispatch()
-
-    def _hold(self) -> None:
-        """Wait for a turn, or for new routes when a replica just went or wakes; else say no."""
-        if self._ledger.placing.is_full(self, self._tried):
-            self._held_until = None
-            if (refusal := self._ledger.placing.wait_for_turn(self)) is not None:
+            elif (refusal := self._held().begin(self._tried)) is not None:
                 self._refuse(refusal)
-            return
-        deployment, is_waking = self.admission.deployment, self._is_waking
-        may_come = is_waking or deployment.status in HOLDING_STATUSES
-        if not may_come and not self._ledger.placing.may_come(deployment):
-            self._refuse(no_replica(deployment))
-        elif is_waking and (refusal := self._ledger.no_room_to_wait(self)) is not None:
-            self._refuse(refusal)
-        else:
-            self._held_until = self._hold_until(is_waking)
-            self._ledger.wait_for_routes(self)
 
-    @property
-    def _is_waking(self) -> bool:
-        return self.admission.deployment.status in WAKING_STATUSES
-
-    def _hold_until(self, is_waking: bool) -> float:
-        bounds = self._ledger.bounds
-        if is_waking:  # from when it came: however often routes change meanwhile
-            return self._meter.started_at + bounds.wake_seconds
-        return self._held_until or self._clock.monotonic() + bounds.hold_seconds
+    def _held(self) -> Hold:
+        if self._hold is None:
+            self._hold = Hold(self, self._ledger, self._clock)
+        return self._hold
 
     def _is_past_deadline(self, now: float) -> bool:
         return self.deadline_at is not None and now >= self.deadline_at
-
-    def _is_held_too_long(self, now: float) -> bool:
-        """Whether nobody came in time; a suspect that lived lately may be late for being busy."""
-        if self._held_until is None or now <= self._held_until:
-            return False
-        return not self._ledger.placing.may_come(self.admission.deployment)
 
     def _try_another(self, reason: str) -> None:
         self._meter.upstream_failed(reason)
@@ -383,65 +268,7 @@ class Exchange:
 
     def _overdue(self, now: float) -> str | None:
         bounds = self._ledger.bounds
-        is_connecting = self._connects is not None or self._held_until is not None
-        waits = self._phase is Phase.WAITING and is_connecting  # and not for its turn
+        hold, is_connecting = self._hold, self._connects is not None
+        may_come = is_connecting or (hold is not None and hold.waits_for_routes)
+        waits = self._phase is Phase.WAITING and may_come  # and not for its turn
         return lateness(bounds, self._meter, self._last_moved_at, waits=waits, now=now)
-
-    def _give_up(self, reason: str, refusal: Refusal) -> None:
-        self._meter.upstream_failed(reason)
-        self._end_early(refusal)
-
-    def _end_early(self, refusal: Refusal) -> None:
-        if self._reply is not None and not self._meter.has_sent and not self._reply.streams:
-            self._reply = None  # the whole truth can still be told
-        if self._reply is None:
-            self._refuse(refusal)
-        else:
-            self._break_off(self._reply, refusal)
-
-    def _break_off(self, reply: Reply, refusal: Refusal) -> None:
-        """End an answer that began: an error event in a stream, a cut connection elsewhere."""
-        last_words = b"" if self._client_is_full else reply.break_off(refusal)
-        if last_words:
-            self._send(last_words)
-        self._end(refusal.status)
-        if last_words:
-            # It ended as HTTP wants it, and the head said whether the connection stays.
-            self._client.answered(keep_alive=not (reply.closes or self._has_internal_error))
-        else:
-            self._client.abort()
-
-    def _refuse(self, refusal: Refusal) -> None:
-        self._end(refusal.status)
-        self._client.refuse(self.request, refusal, self._meter.request_id)
-
-    def _end(self, status: int) -> None:
-        now = self._clock.monotonic()
-        self._phase, self._held_until = Phase.ENDED, None
-        if self._connection is not None:
-            self._connection.drop()
-            self._connection = None
-        self._meter.closed(status, now)
-        if self._reply is not None and (used := self._reply.counts) is not None:
-            self._meter.used(used.prompt, used.completion)
-        line = self.line(RecordState.CLOSED, now)
-        if self._meter.trace is not None:
-            self._tell_trace(self._meter.trace, now)
-        self._leave_upstream()
-        self._ledger.ended(self, None if self._reply is None else self._reply.counts)
-        self._ledger.record(line)
-
-    def _tell_trace(self, trace: Trace, now: float) -> None:
-        upstream, reply = self._upstream, self._reply
-        self._ledger.trace_ended(
-            trace, self._meter, self.admission,
-            None if upstream is None else upstream.replica.id,
-            None if reply is None else reply.counts,
-            now,
-        )  # fmt: skip
-
-    def _leave_upstream(self) -> None:
-        if self._upstream is not None:
-            self._upstream.in_flight -= 1
-            self._upstream = None
-            self._ledger.placing.left(self.admission.deployment)

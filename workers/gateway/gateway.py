@@ -16,6 +16,7 @@ from workers.gateway.beginning import Beginning
 from workers.gateway.body_memory import BodyMemory
 from workers.gateway.choice.placing import Placing
 from workers.gateway.exchange import Exchange
+from workers.gateway.hold.waiting_room import WaitingRoom
 from workers.gateway.known_routes import KnownRoutes
 from workers.gateway.limits import KeyLimits, RetryBudget
 from workers.gateway.load import Load, LoadReport
@@ -31,7 +32,6 @@ from workers.gateway.suspects import Suspects
 from workers.gateway.tracing import Trace, Tracing
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
-from workers.gateway.waiting_room import WaitingRoom
 
 log = logging.getLogger(__name__)
 _LOCAL_PATHS = frozenset({"/health", "/metrics"})

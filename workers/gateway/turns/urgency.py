@@ -19,3 +19,6 @@ class Urgency(int):
     def band(self) -> int:
         """Return what it waits with: up to 3 all together, background by its own number."""
         return max(3, self)
+
+
+USUAL = Urgency(3)
