@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from workers.gateway.refusals import Refused, malformed
 
-_CONVERSATIONS = (
+_CONVERSATIONS = frozenset({
     "messages", "input", "documents", "queries", "query", "data_1", "data_2", "text_1", "text_2",
-)  # fmt: skip
+})  # fmt: skip
 """Fields of a body in which engines look for parts that are no text."""
 _PLACES = frozenset({
     "audio", "audio_url", "file", "file_url", "image", "image_url", "path", "uri", "url", "video",
@@ -30,13 +30,27 @@ MAY_HOLD_MEDIA = tuple(f'"{name}'.encode() for name in sorted(_PLACES))
 
 def require_media_within(data: Mapping[str, object]) -> None:
     """Return if a body brings all its media as `data:` URLs. Raises Refused."""
-    for field in _CONVERSATIONS:
-        value = data.get(field)
-        if isinstance(value, list | dict):
+    for field, value in data.items():
+        if field in _CONVERSATIONS and isinstance(value, list | dict) and not _is_words(value):
             names = _ALL - _BESIDE_WORDS if field == "documents" else _ALL
             for place, said in _named(value, field, names):
                 if said[: len(_WITHIN)].lower() != _WITHIN:
                     raise _refused(place, said)
+
+
+def _is_words(said: object) -> bool:
+    """Whether it is a conversation of roles and texts alone, as most are: there is no more in it.
+
+    Of each message of each request: a call more is a good part of the cost.
+    """
+    if type(said) is not list:
+        return False
+    for each in said:
+        if type(each) is not dict or len(each) != 2 or type(each.get("content")) is not str:
+            return False
+        if type(each.get("role")) is not str:
+            return False
+    return True
 
 
 def _named(value: object, place: str, names: frozenset[str] = _ALL) -> Iterator[tuple[str, str]]:

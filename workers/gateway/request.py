@@ -7,6 +7,7 @@ from workers.gateway.headers import Header
 from workers.gateway.refusals import Refusal
 from workers.gateway.routing import Action, Place, Target
 from workers.gateway.snapshot import Deployment, Key
+from workers.gateway.usage_fields import usage_fields
 
 if TYPE_CHECKING:
     from workers.gateway.async_calls import AsyncAsk
@@ -21,17 +22,19 @@ class Admission(NamedTuple):
     route: str
     """The engine's path, as it is sent and as the engine reads it."""
     environment: str | None
+    usage_fields: bytes
+    """What its usage records say of it."""
 
     @classmethod
     def of(cls, key: Key, target: Target, deployment: Deployment) -> "Admission":
         predicts, is_named = target.action is Action.PREDICT, target.place is Place.ENVIRONMENT
-        return cls(
-            key,
-            target,
-            deployment,
-            deployment.predict_route if predicts else target.route,
-            target.name if is_named else deployment.environment,
-        )
+        route = deployment.predict_route if predicts else target.route
+        environment = target.name if is_named else deployment.environment
+        fields = usage_fields(
+            deployment.model_id, deployment.id, environment, key.id, route,
+            route in deployment.extra_routes, key.traffic_mark,
+        )  # fmt: skip
+        return cls(key, target, deployment, route, environment, fields)
 
 
 @dataclass(slots=True)

@@ -18,8 +18,9 @@ BLOCK_LETTERS = 1024
 MOST_BLOCKS = 128
 _HEAD_LETTERS = 1024
 _compact = json.JSONEncoder(separators=(",", ":")).encode
-_BEFORE = ("system", "instructions", "tools", "functions")
+_IN_ORDER = ("system", "instructions", "tools", "functions")
 """What chat templates put before the first message."""
+_BEFORE = frozenset(_IN_ORDER)
 
 
 @dataclass(slots=True)
@@ -45,8 +46,10 @@ def prompt_of(data: Mapping[str, object], tenant: str) -> Prompt | None:
 
     Hashes are this process's own; only `home` means the same in another.
     """
-    before = [each for name in _BEFORE if name in data and (each := _text(data[name]))]
-    front = "\0".join((tenant, str(data.get("model")), *before))
+    before: Sequence[str] = ()
+    if not _BEFORE.isdisjoint(data):
+        before = [each for name in _IN_ORDER if name in data and (each := _text(data[name]))]
+    front = (tenant, str(data.get("model")), *before)
     messages = _messages(data)
     blocks, ends = _chain(hash(front), sum(map(len, before)), messages)
     if ends[-1] < LEAST_LETTERS:
@@ -101,7 +104,7 @@ def _text(value: object) -> str:
 
 def _head(tenant: str, before: Sequence[str], messages: Sequence[object]) -> str:
     """Return the beginnings of what stands first, up to the first words of a user."""
-    found = [tenant, *(each[:_HEAD_LETTERS] for each in before)]
+    found = [tenant, *[each[:_HEAD_LETTERS] for each in before]]
     for message in messages:
         role, text = _said(message)
         found.append(text[:_HEAD_LETTERS])
