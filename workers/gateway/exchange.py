@@ -121,7 +121,7 @@ class Exchange(EndingExchange):
                 meter.response_bytes += len(ready)
                 self._client.write(ready)
         except EndlessEvent:
-            self._leave_mad_engine()
+            self._engine_failed("endless_event")
         except Exception as error:
             self.internal_error(error)
 
@@ -130,14 +130,12 @@ class Exchange(EndingExchange):
         if (reply := self._reply) is None or not self._is_held(reply, data):
             return
         if reply.was_cut and self._prepared.ends_with_done:
-            if self._upstream is not None:
-                self._upstream.failed()
-            self._give_up("cut_stream", refusals.ENGINE_FAILED)
+            self._engine_failed("cut_stream")
             return
         if last := reply.end():
             self._send(last)
         if self._upstream is not None:
-            self._upstream.ended(reply.status)
+            self._upstream.health.ended(reply.status)
         self._end(reply.status)
         self._client.answered(keep_alive=not reply.closes)
 
@@ -150,9 +148,7 @@ class Exchange(EndingExchange):
             self._was_unheard, self._phase = True, Phase.WAITING
             self._connect()
         else:
-            if self._upstream is not None:
-                self._upstream.failed()
-            self._give_up(reason, refusals.ENGINE_FAILED)
+            self._engine_failed(reason)
 
     # What a step of its own says.
 
@@ -167,14 +163,14 @@ class Exchange(EndingExchange):
         try:
             reply.hold(data)
         except EndlessEvent:
-            self._leave_mad_engine()
+            self._engine_failed("endless_event")
             return False
         return True
 
-    def _leave_mad_engine(self) -> None:
+    def _engine_failed(self, reason: str) -> None:
         if self._upstream is not None:
-            self._upstream.failed()
-        self._give_up("endless_event", refusals.ENGINE_FAILED)
+            self._upstream.health.failed(reason)
+        self._give_up(reason, refusals.ENGINE_FAILED)
 
     def _dispatch(self) -> None:
         self._leave_upstream()
@@ -189,6 +185,8 @@ class Exchange(EndingExchange):
         self._meter.chosen(choice.reason)
         upstream = choice.upstream
         upstream.in_flight += 1
+        if not upstream.health.is_well:
+            upstream.health.on_trial()
         self._ledger.record(self.line(RecordState.OPEN, self._clock.monotonic()))
         if (connection := upstream.take_idle(self._clock.monotonic())) is None:
             self._connect()
@@ -242,7 +240,7 @@ class Exchange(EndingExchange):
     def _try_another(self, reason: str) -> None:
         self._meter.upstream_failed(reason)
         if self._upstream is not None:
-            self._upstream.failed()
+            self._upstream.health.failed(reason)
             self._tried.add(self._upstream.replica.address)
         if self._another() is None or self._ledger.retries.spend():
             self._dispatch_anew()

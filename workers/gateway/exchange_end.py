@@ -164,8 +164,10 @@ class EndingExchange:
         )  # fmt: skip
 
     def _leave_upstream(self) -> None:
-        if self._upstream is not None:
-            self._upstream.in_flight -= 1
+        if (upstream := self._upstream) is not None:
+            upstream.in_flight -= 1
+            if not upstream.health.is_well:
+                upstream.health.let_go()
             self._upstream = None
             self._ledger.placing.left(self.admission.deployment)
 

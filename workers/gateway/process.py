@@ -149,6 +149,7 @@ class Process:
         works: list[Work] = [
             self._every(RESTART_SECONDS, self._routes.run),
             self._every(RESTART_SECONDS, self._gateway.suspects.run),
+            self._every(RESTART_SECONDS, self._gateway.placing.probes.run),
             self._every(SWEEP_SECONDS, self._sweep),
             self._every(SWEEP_SECONDS, self._keep),
             self._every(self._settings.ship_seconds, self._ship),

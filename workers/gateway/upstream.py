@@ -15,19 +15,14 @@ from controlplane.keepalive import (
     probe_when_quiet,
     silent_seconds,
 )
+from workers.gateway.choice.health import Health
 from workers.gateway.framing import is_chunked_once
 from workers.gateway.headers import Header
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Replica
 
 _LARGE_BODY_BYTES = 64 * 1024
-_MOST_DOUBLINGS = 5
 _LEAST_SHARE = 0.1
-_FAILURES_UNTIL_TRIALS = 3
-ERRORS_IN_A_ROW = 5
-_FIRST_SERVER_ERROR = 500
-_FULL_STATUSES = frozenset({501, 503})
-"""Which say that it has no such route, or no room: nothing of its health."""
 _STATUSES = range(100, 600)
 
 
@@ -51,8 +46,8 @@ class Upstream:
     """One replica at run time: its idle connections and the requests on it."""
 
     __slots__ = (
-        "_clock", "_erring_until", "_errors", "_failures", "_idle", "_tls", "address", "authority",
-        "bounds", "ejected_until", "in_flight", "replica", "warms_from",
+        "_clock", "_idle", "_tls", "address", "authority", "bounds", "health", "in_flight",
+        "replica", "warms_from",
     )  # fmt: skip
 
     def __init__(
@@ -67,8 +62,8 @@ class Upstream:
         self.replica, self.address = replica, replica.address
         host = f"[{replica.host}]" if ":" in replica.host else replica.host
         self.authority = f"{host}:{replica.port}".encode()
-        self.in_flight = self._failures = self._errors = 0
-        self.ejected_until = self._erring_until = 0.0
+        self.in_flight = 0
+        self.health = Health(bounds.eject_seconds, clock)
         self.warms_from: float | None = None
         """Since when it is beside others that were there before, until it has its whole share."""
         self.bounds = bounds
@@ -78,10 +73,8 @@ class Upstream:
         """Return the connection used last, if the engine cannot have closed it meanwhile."""
         while self._idle:
             connection = self._idle.pop()
-            if (
-                connection.is_open
-                and now - connection.idle_since < self.bounds.upstream_idle_seconds
-            ):
+            idle_seconds = now - connection.idle_since
+            if connection.is_open and idle_seconds < self.bounds.upstream_idle_seconds:
                 return connection
             connection.close()
         return None
@@ -108,25 +101,6 @@ class Upstream:
         else:
             receiver.connected(protocol)
 
-    def failed(self) -> None:
-        """Prefer other replicas for a while, which doubles while this one fails on."""
-        seconds = self.bounds.eject_seconds * 2.0 ** min(self._failures, _MOST_DOUBLINGS)
-        self.ejected_until = self._clock.monotonic() + seconds
-        self._failures += 1
-
-    def ended(self, status: int) -> None:
-        """A whole answer came: it lives, and errors in a row say that it does not work."""
-        self._failures = 0
-        if status < _FIRST_SERVER_ERROR or status in _FULL_STATUSES:
-            self._errors = 0
-            return
-        self._errors += 1
-        if self._errors >= ERRORS_IN_A_ROW:
-            doublings = min(self._errors - ERRORS_IN_A_ROW, _MOST_DOUBLINGS)
-            self._erring_until = (
-                self._clock.monotonic() + self.bounds.eject_seconds * 2.0**doublings
-            )
-
     def load(self, now: float) -> float:
         """Return what is in flight, of one that warms up as if it were that much more."""
         if self.warms_from is None:
@@ -136,15 +110,6 @@ class Upstream:
             self.warms_from = None
             return self.in_flight
         return (self.in_flight + 1) / max(share, _LEAST_SHARE)
-
-    def is_broken(self, now: float) -> bool:
-        """Whether it failed just now; after a few times one request at a time tries it."""
-        is_tried = self._failures >= _FAILURES_UNTIL_TRIALS and self.in_flight > 0
-        return is_tried or self.ejected_until > now
-
-    def is_erring(self, now: float) -> bool:
-        """Whether it has answered with nothing but errors of its own."""
-        return self._erring_until > now
 
     def close_idle(self, older_than: float) -> None:
         keep = []

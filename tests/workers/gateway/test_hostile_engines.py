@@ -126,6 +126,11 @@ def test_numbers_of_thousands_of_digits_and_nesting_without_end_are_only_passed_
     assert gateway.inner.metrics.slips == 0
 
 
+def asked(engine) -> list[str]:
+    """Return by which methods the engine was asked: the probe's is GET."""
+    return [call.method for call in engine.calls]
+
+
 @pytest.mark.parametrize("script", [answers_half, Endless(HEAD, b"x: y\r\n" * 1000)])
 def test_an_engine_that_has_gone_mad_is_passed_over_for_a_while(house, http, script):
     mad, sane = house.engine(script), house.engine(answers)
@@ -135,10 +140,14 @@ def test_an_engine_that_has_gone_mad_is_passed_over_for_a_while(house, http, scr
     with suppress(httpx.RemoteProtocolError):  # an answer that began is cut
         assert http.post(gateway.url + CHAT, json={}).status_code == 502
     assert [http.post(gateway.url + CHAT, json={}).status_code for _ in range(3)] == [200] * 3
-    assert len(mad.calls) == 1
+    assert asked(mad) == ["POST"]
     gateway.advance(gateway.inner.bounds.eject_seconds)
+    assert http.post(gateway.url + CHAT, json={}).status_code == 200, "nobody has asked how it is"
+    assert gateway.probe_ejected() == 1
     with suppress(httpx.RemoteProtocolError):
         http.post(gateway.url + CHAT, json={})
+    assert asked(mad) == ["POST", "GET", "POST"]
     gateway.advance(gateway.inner.bounds.eject_seconds)
-    assert http.post(gateway.url + CHAT, json={}).status_code == 200, "it failed twice"
-    assert len(mad.calls) == 2
+    assert gateway.probe_ejected() == 0, "it failed twice: its rest is twice as long"
+    assert http.post(gateway.url + CHAT, json={}).status_code == 200
+    assert asked(mad) == ["POST", "GET", "POST"]

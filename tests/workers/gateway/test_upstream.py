@@ -66,18 +66,6 @@ def test_a_sweep_closes_the_old_ones_and_keeps_the_rest(
     assert upstream.take_idle(clock.monotonic()) is new
 
 
-def test_a_replica_that_fails_on_is_passed_over_for_twice_as_long_each_time(
-    upstream: Upstream, clock: ManualClock
-) -> None:
-    def passed_over_seconds() -> float:
-        upstream.failed()
-        return upstream.ejected_until - clock.monotonic()
-
-    assert [passed_over_seconds() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 32, 32]
-    upstream.ended(200)
-    assert passed_over_seconds() == 1
-
-
 def test_an_engine_that_does_not_take_a_connection_is_given_up(
     upstream: Upstream, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

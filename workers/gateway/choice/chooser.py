@@ -81,24 +81,31 @@ class Chooser:
         most_in_flight: int | None = None,
     ) -> Choice | None:
         """Return one that was not tried and has room, or None."""
-        found = [self._pool.of(each) for each in replicas if each.address not in tried]
-        if most_in_flight is not None:
-            found = [each for each in found if each.in_flight < most_in_flight]
+        found = self._found(replicas, tried, most_in_flight)
         if len(found) < 2:
             return Choice(found[0], Reason.ONLY) if found else None
-        now = self._clock.monotonic()
-        usable = _usable(found, now)
+        usable = _usable(found)
         if self._by is ReplicaChoice.RANDOM:
             return Choice(random.choice(usable), Reason.RANDOM)  # nosec B311 (spreads load)
-        return self._within_guard(usable, wish, now)
+        return self._within_guard(usable, wish, self._clock.monotonic())
 
     def took(self, choice: Choice, prompt: Prompt | None) -> None:
         """Remember where a prompt went."""
         if prompt is not None:
             self._index.remember(prompt, choice.upstream.address)
 
+    def _found(
+        self, replicas: Sequence[Replica], tried: set[str], most_in_flight: int | None
+    ) -> list[Upstream]:
+        found = [self._pool.of(each) for each in replicas]
+        if tried:
+            found = [each for each in found if each.address not in tried]
+        if most_in_flight is not None:
+            found = [each for each in found if each.in_flight < most_in_flight]
+        return found
+
     def _within_guard(self, usable: list[Upstream], wish: Wish, now: float) -> Choice:
-        least = min(usable, key=lambda each: each.load(now))
+        least = _least_loaded(usable, now)
         preferred = self._preferred(usable, wish, now) if len(usable) > 1 else None
         if preferred is None:
             return Choice(least, Reason.LEAST_LOADED)
@@ -114,17 +121,31 @@ class Chooser:
         by_address = {each.address: each for each in usable}
         known, share = self._index.longest(wish.prompt, by_address)
         if share >= LEAST_SHARE:
-            best = min((by_address[each] for each in known), key=lambda each: each.load(now))
+            best = _least_loaded([by_address[each] for each in known], now)
             return Choice(best, Reason.PREFIX)
         return Choice(highest(usable, wish.prompt.home), Reason.NEW_PREFIX)
 
 
-def _usable(found: list[Upstream], now: float) -> list[Upstream]:
+def _least_loaded(among: list[Upstream], now: float) -> Upstream:
+    """Return the first of those with the least to do."""
+    least, its_load = among[0], among[0].load(now)
+    for each in among[1:]:
+        # Hardly one of them warms up, and a call of each request's is saved.
+        load = each.in_flight if each.warms_from is None else each.load(now)
+        if load < its_load:
+            least, its_load = each, load
+    return least
+
+
+def _usable(found: list[Upstream]) -> list[Upstream]:
     """Return those that no failure has ejected, or all: the last one is never ejected.
 
     Where errors in answers alone would eject more than a share, the fault is not the replicas'.
     """
-    reachable = [each for each in found if not each.is_broken(now)] or found
-    sound = [each for each in reachable if not each.is_erring(now)]
+    sound = [each for each in found if each.health.is_well or each.health.may_try]
+    if len(sound) == len(found):
+        return found
+    reachable = [each for each in found if each.health.only_errs or each.health.may_try] or found
+    sound = [each for each in reachable if each.health.may_try]
     is_theirs = len(reachable) - len(sound) <= MOST_EJECTED * len(reachable)
     return sound if sound and is_theirs else reachable

@@ -7,6 +7,7 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.process_settings.gateway import SESSION_HEADER, ReplicaChoice
 from workers.gateway.choice.chooser import Choice, Chooser, Wish
 from workers.gateway.choice.pool import UpstreamPool
+from workers.gateway.choice.probes import Probes
 from workers.gateway.choice.rendezvous import number_of
 from workers.gateway.metrics import Metrics
 from workers.gateway.refusals import Refusal, deployment_full
@@ -36,6 +37,7 @@ class Placing:
         self._metrics, self._suspects = metrics, suspects
         self._session_header = session_header.encode()
         self.pool = UpstreamPool(bounds, clock=clock)
+        self.probes = Probes(self.pool, clock=clock)
         self._chooser = Chooser(self.pool, by=choice, clock=clock)
         self.turns = Turns(bounds, metrics, self._has_room)
 

@@ -18,6 +18,10 @@ class UpstreamPool:
         """Return the replica at run time."""
         return self._by_address.get(replica.address) or self._new(replica)
 
+    def all(self) -> Iterable[Upstream]:
+        """Return every replica that was asked for, or came beside others."""
+        return self._by_address.values()
+
     def keep_only(self, snapshot: Snapshot) -> None:
         """Drop replicas that are gone; what still runs on them runs to its end.
 

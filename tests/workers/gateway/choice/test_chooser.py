@@ -5,11 +5,12 @@ import pytest
 from controlplane.process_settings.gateway import ReplicaChoice
 from tests.manual_clock import ManualClock
 from workers.gateway.choice.chooser import GUARD_REQUESTS, Choice, Chooser, Reason, Wish
+from workers.gateway.choice.health import ERRORS_IN_A_ROW
 from workers.gateway.choice.pool import UpstreamPool
 from workers.gateway.choice.prompts import Prompt, prompt_of
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Replica
-from workers.gateway.upstream import ERRORS_IN_A_ROW, Upstream
+from workers.gateway.upstream import Upstream
 
 BOUNDS = Bounds()
 TRIO = [
@@ -112,46 +113,52 @@ def test_one_that_comes_beside_others_grows_to_its_share(stand: Stand) -> None:
     assert stand.choose().upstream is fresh
 
 
-def test_one_that_failed_is_passed_over_and_the_last_one_never(stand: Stand) -> None:
-    stand.trio[0].failed()
+def test_one_that_failed_is_passed_over_until_a_probe_and_the_last_one_never(stand: Stand) -> None:
+    stand.trio[0].health.failed("reset")
     assert "rep00" not in stand.chosen_ids(3)
     stand.clock.advance(BOUNDS.eject_seconds)
+    assert "rep00" not in stand.chosen_ids(3), "no client's request finds out how it is"
+    stand.trio[0].health.answered_probe()
     assert stand.choose().upstream is stand.trio[0]
     for each in stand.trio:
-        each.failed()
+        each.health.failed("reset")
     assert stand.choose() is not None
 
 
-def test_one_that_fails_on_is_tried_by_one_request_at_a_time_until_one_is_answered(
+def test_one_that_answered_a_probe_gets_one_request_at_a_time_until_one_is_answered(
     stand: Stand,
 ) -> None:
     broken = stand.trio[0]
-    for _ in range(3):
-        broken.failed()
-    stand.clock.advance(60)
+    broken.health.failed("reset")
+    stand.clock.advance(BOUNDS.eject_seconds)
+    broken.health.answered_probe()
     for each in stand.trio[1:]:
         each.in_flight = 5
     assert stand.choose().upstream is broken
-    broken.in_flight = 1
+    broken.health.on_trial()
     assert stand.choose().upstream is not broken
-    broken.ended(200)
+    broken.health.let_go()
+    assert stand.choose().upstream is broken, "its client left before there was an answer"
+    broken.health.on_trial()
+    broken.health.ended(200)
     assert stand.choose().upstream is broken
 
 
 def test_one_that_answers_nothing_but_errors_is_passed_over(stand: Stand) -> None:
     for _ in range(ERRORS_IN_A_ROW - 1):
-        stand.trio[0].ended(500)
+        stand.trio[0].health.ended(500)
     assert stand.choose().upstream is stand.trio[0], "a client can cause some"
-    stand.trio[0].ended(500)
+    stand.trio[0].health.ended(500)
     assert "rep00" not in stand.chosen_ids(3)
     stand.clock.advance(BOUNDS.eject_seconds)
+    stand.trio[0].health.answered_probe()
     assert stand.choose().upstream is stand.trio[0]
 
 
 def test_where_most_answer_errors_nobody_is_ejected_for_them(stand: Stand) -> None:
     for each in stand.trio[:2]:
         for _ in range(ERRORS_IN_A_ROW):
-            each.ended(500)
+            each.health.ended(500)
     assert stand.choose().upstream is stand.trio[0]
 
 

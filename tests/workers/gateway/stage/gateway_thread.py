@@ -56,6 +56,10 @@ class GatewayThread:
         """Ask once, as a process does each second."""
         self._loop.run(self.inner.suspects.ask())
 
+    def probe_ejected(self) -> int:
+        """Ask those that have rested, as a process does all the time; return how many."""
+        return self._loop.run(self._probe_ejected())
+
     def begin_to_ask_suspects(self) -> "Future[None]":
         return self._loop.start(self.inner.suspects.ask())
 
@@ -132,6 +136,12 @@ class GatewayThread:
             sock=self._listener,
             backlog=BACKLOG,
         )
+
+    async def _probe_ejected(self) -> int:
+        probes = self.inner.placing.probes
+        due = probes.due()
+        await asyncio.gather(*map(probes.ask, due))
+        return len(due)
 
     def _advance(self, seconds: float) -> None:
         # On the loop: so the clock moves between two steps of the gateway, never within one.
