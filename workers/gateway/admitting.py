@@ -1,6 +1,7 @@
 """What a request may ask, decided as soon as its head is here: key, scope, money, deployment."""
 
 from collections.abc import Callable
+from math import inf
 
 from controlplane.domain.wire.traffic_mark import MARK_HEADER
 from workers.gateway.async_calls import ASYNC_ACTIONS, READING, async_ask
@@ -15,7 +16,7 @@ from workers.gateway.authentication import (
 )
 from workers.gateway.known_routes import KnownRoutes
 from workers.gateway.request import Admission, Request
-from workers.gateway.routing import Target, parse_target, require_open, resolve
+from workers.gateway.routing import Place, Target, parse_target, require_open, resolve
 from workers.gateway.shares import CANARY_HEADER, CanaryWish, Shares
 from workers.gateway.snapshot import Key, Snapshot
 
@@ -32,6 +33,10 @@ class Admitting:
     def decide(self, request: Request) -> None:
         """Set what the request may do. Raises Refused."""
         snapshot, now = self._routes.required(), self._key_time()
+        known, edition = request.known, self._routes.edition
+        if known is not None and known.edition == edition and now < known.holds_until:
+            request.admission = known.admission
+            return
         key = authenticate(request.authorization, snapshot, now=now)
         target = parse_target(request.path)
         require_mark(key, request.named.get(_MARK_HEADER))
@@ -44,6 +49,7 @@ class Admitting:
             request.async_ask = async_ask(key, target, request, snapshot, self._shares, wish)
         else:
             request.admission = self._admitted(key, target, request.method, snapshot, wish)
+            _keep(request, request.admission, snapshot, edition)
 
     def again(self, admission: Admission, request: Request) -> Admission:
         """Return the same admission under today's routes. Raises Refused."""
@@ -64,6 +70,18 @@ class Admitting:
         deployment = resolve(target, key, snapshot, self._shares, wish)
         require_open(target, method, deployment)
         return Admission.of(key, target, deployment)
+
+
+def _keep(request: Request, admission: Admission, snapshot: Snapshot, edition: int) -> None:
+    """Have the next request with this head admitted as this one was, where nothing else counts."""
+    known, key = request.known, admission.key
+    is_spread = admission.target.place is Place.ENVIRONMENT and bool(
+        snapshot.models[admission.target.model_id].shares
+    )
+    if known is None or is_spread or key.spent_until is not None or _MARK_HEADER in request.named:
+        return
+    known.admission, known.edition = admission, edition
+    known.holds_until = inf if key.expires_at is None else key.expires_at
 
 
 def _reads_metrics(target: Target, request: Request) -> bool:

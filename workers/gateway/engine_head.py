@@ -1,10 +1,12 @@
 """What an engine receives for one request."""
 
-from workers.gateway.headers import request_head
+from workers.gateway.headers import lines_of_trace, lines_to_engines
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared
 from workers.gateway.responses.chat_request import CHAT_ROUTE
 from workers.gateway.tracing import Trace
+
+_WITHOUT_BODY = frozenset({b"GET", b"HEAD", b"OPTIONS", b"DELETE"})
 
 
 def engine_head(
@@ -16,17 +18,23 @@ def engine_head(
     id: bytes,
     trace: Trace | None,
 ) -> bytes:
-    """Return the head of the request that goes to the replica at `authority`."""
-    is_chat_instead = prepared.asked_response is not None
-    route = (CHAT_ROUTE if is_chat_instead else admission.route).encode("latin-1", "replace")
-    return request_head(
-        method=request.method,
-        route=route + b"?" + request.query if request.query else route,
-        authority=authority,
-        headers=request.headers,
-        named_by_connection=request.connection,
-        is_traced=b"traceparent" in request.named,
-        traceparent=None if trace is None else trace.traceparent,
-        body_bytes=len(prepared.body),
-        request_id=id,
-    )
+    """Return the head of the request that goes to the replica at `authority`.
+
+    Its body always has a length.
+    """
+    path = CHAT_ROUTE if prepared.asked_response is not None else admission.route
+    route = path.encode("latin-1", "replace")
+    if request.query:
+        route += b"?" + request.query
+    lines = request.known.to_engines if request.known is not None else _lines(request)
+    if trace is not None or b"traceparent" in request.named:
+        lines += lines_of_trace(request.headers, None if trace is None else trace.traceparent)
+    if prepared.body or request.method not in _WITHOUT_BODY:
+        lines += b"content-length: %d\r\n" % len(prepared.body)
+    return b"%b %b HTTP/1.1\r\nhost: %b\r\n%bx-request-id: %b\r\n\r\n" % (
+        request.method, route, authority, lines, id,
+    )  # fmt: skip
+
+
+def _lines(request: Request) -> bytes:
+    return lines_to_engines(request.headers, request.connection)

@@ -40,7 +40,7 @@ def _coding(request: Request) -> Refusal | None:
 
 
 def _repeated(request: Request) -> Refusal | None:
-    if len(request.named) == len(request.headers):
+    if len(request.named) + (request.content_length is not None) == len(request.headers):
         return None
     names = [name for name, _ in request.headers]
     repeated = [name for name, count in Counter(names).items() if count > 1 and name in _ONCE]

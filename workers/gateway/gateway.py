@@ -89,7 +89,7 @@ class Gateway:
 
     def apply(self, snapshot: Snapshot) -> None:
         """Serve by `snapshot` from now on; what runs goes on where it is."""
-        self.routes.snapshot = snapshot
+        self.routes.take(snapshot)
         self.metrics.snapshot_version = snapshot.version
         self.placing.pool.keep_only(snapshot)
         self.limits.keep_only(snapshot)

@@ -28,32 +28,18 @@ _TRACEPARENT = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _LONGEST_TRACESTATE_BYTES = 512
 
 
-def request_head(
-    *,
-    method: bytes,
-    route: bytes,
-    authority: bytes,
-    headers: Sequence[Header],
-    named_by_connection: bytes,
-    is_traced: bool,
-    traceparent: bytes | None,
-    body_bytes: int,
-    request_id: bytes,
-) -> bytes:
-    """Return the head that an engine receives; its body always has a length.
+def lines_to_engines(headers: Sequence[Header], named_by_connection: bytes) -> bytes:
+    """Return the lines of a client's head that an engine receives as they are."""
+    lines = _crossing(headers, _TO_ENGINES, named_by_connection)
+    return b"".join([line + b"\r\n" for line in lines])
+
+
+def lines_of_trace(headers: Sequence[Header], traceparent: bytes | None) -> bytes:
+    """Return the lines that carry a trace on.
 
     With a `traceparent` of the gateway's own, the engine's spans are below the gateway's.
     """
-    lines = [b"%b %b HTTP/1.1\r\nhost: %b" % (method, route, authority)]
-    lines += _crossing(headers, _TO_ENGINES, named_by_connection)
-    if is_traced:
-        lines += _trace(headers, traceparent)
-    elif traceparent is not None:
-        lines.append(b"traceparent: " + traceparent)
-    if body_bytes or method not in (b"GET", b"HEAD", b"OPTIONS", b"DELETE"):
-        lines.append(b"content-length: %d" % body_bytes)
-    lines.append(b"x-request-id: %b\r\n\r\n" % request_id)
-    return b"\r\n".join(lines)
+    return b"".join([line + b"\r\n" for line in _trace(headers, traceparent)])
 
 
 def response_head(

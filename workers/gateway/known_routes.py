@@ -25,8 +25,15 @@ class KnownRoutes:
 
     def __init__(self) -> None:
         self.snapshot: Snapshot | None = None
+        self.edition = 0
+        """Which one it is of those that were taken, whatever versions the control plane gave."""
         self.hold = True
         """Whether the control plane has confirmed the snapshot lately enough to serve by it."""
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Serve by it from now on."""
+        self.snapshot = snapshot
+        self.edition += 1
 
     def required(self) -> Snapshot:
         """Return the snapshot to serve by. Raises Refused."""

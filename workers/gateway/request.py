@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from workers.gateway.headers import Header
+from workers.gateway.known_head import KnownHead
 from workers.gateway.refusals import Refusal
 from workers.gateway.routing import Action, Place, Target
 from workers.gateway.snapshot import Deployment, Key
@@ -45,7 +46,9 @@ class Request:
     query: bytes = b""
     headers: list[Header] = field(default_factory=list)
     named: dict[bytes, bytes] = field(default_factory=dict)
-    """The headers by name: of one that is there twice, the last."""
+    """The headers by name, but for the body's length: of one that is there twice, the last."""
+    known: KnownHead | None = None
+    """What follows from the head, which another request on the connection may have had before."""
     http_10: bool = False
     keep_alive: bool = True
     authorization: bytes | None = None

@@ -7,6 +7,7 @@ import httptools
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway.framing import ambiguity, is_other_protocol
 from workers.gateway.headers import Header
+from workers.gateway.known_head import LONGEST_KEPT_BYTES, KnownHead
 from workers.gateway.refusals import Refusal, malformed, timed_out, too_large
 from workers.gateway.request import Request
 from workers.gateway.seams import Handler
@@ -27,8 +28,8 @@ class RequestReader:
     """
 
     __slots__ = (
-        "_bounds", "_clock", "_earlier", "_handler", "_head_bytes", "_head_is_read", "_parser",
-        "_raw", "_read_ends_another", "_sink", "_started_at", "_step_at", "_step_bytes",
+        "_bounds", "_clock", "_earlier", "_handler", "_head_bytes", "_head_is_read", "_known",
+        "_parser", "_raw", "_read_ends_another", "_sink", "_started_at", "_step_at", "_step_bytes",
         "_still_bytes", "_upgrades", "address", "broken", "is_between_requests", "request", "slip",
     )  # fmt: skip
 
@@ -43,6 +44,7 @@ class RequestReader:
         self._step_bytes = 0
         self._raw: bytes | memoryview = b""
         self._earlier = bytearray()
+        self._known: KnownHead | None = None
         self.address = ""
         self.broken: Refusal | None = None
         self.slip: Exception | None = None
@@ -116,12 +118,10 @@ class RequestReader:
 
     def on_url(self, url: bytes) -> None:
         self.request.url += url
-        self._head_bytes += len(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._head_is_read:
             return  # a trailer: what was decided by the head stands
-        self._head_bytes += len(name) + len(value)
         headers = self.request.headers
         if len(headers) > self._bounds.header_count:
             return  # it is refused, however many more there are
@@ -138,10 +138,10 @@ class RequestReader:
         self._upgrades = parser.should_upgrade()
         if self._upgrades:
             return  # it is read again without the offer
-        _read_headers(request)
+        _name_headers(request)
         self._check_head()
-        self._check_framing(request, version)
-        self._split_url(request)
+        if request.refusal is not None or not self._is_known(request, version):
+            self._read_anew(request, version)
         if request.refusal is None:
             self._check_declared_length(request)
         if request.refusal is None:
@@ -173,6 +173,19 @@ class RequestReader:
 
     # Steps.
 
+    def _is_known(self, request: Request, version: str) -> bool:
+        return self._known is not None and self._known.tells(request, version)
+
+    def _read_anew(self, request: Request, version: str) -> None:
+        _read_headers(request)
+        self._check_framing(request, version)
+        self._split_url(request)
+        self._known = None
+        if request.refusal is None:
+            request.known = KnownHead(request, version)
+            if request.known.size_bytes <= LONGEST_KEPT_BYTES:
+                self._known = request.known
+
     def _check_unseen(self, data: bytes | memoryview) -> None:
         """Bound what the parser keeps to itself: an unfinished header, chunk line or trailer."""
         limit = self._bounds.head_bytes
@@ -195,6 +208,10 @@ class RequestReader:
 
     def _check_head(self) -> None:
         bounds = self._bounds
+        if self._head_is_read and (self._head_bytes or len(self._raw) > bounds.head_bytes):
+            # Of more than one read, or one larger than a head may be: else it has room in it.
+            headers = self.request.headers
+            self._head_bytes += len(self.request.url) + sum(len(n) + len(v) for n, v in headers)
         if self._head_bytes > bounds.head_bytes or len(self.request.headers) > bounds.header_count:
             words = f"The head holds more than {bounds.head_bytes} bytes or {bounds.header_count}"
             self.broken = too_large(f"{words} headers.", status=431)
@@ -240,14 +257,18 @@ class RequestReader:
         return rest
 
 
-def _read_headers(request: Request) -> None:
+def _name_headers(request: Request) -> None:
     named = request.named = dict(request.headers)
+    if (length := named.pop(b"content-length", None)) is not None:
+        request.content_length = int(length)
+
+
+def _read_headers(request: Request) -> None:
+    named = request.named
     request.authorization = named.get(b"authorization")
     request.connection = named.get(b"connection", b"")
     request.chunked = b"transfer-encoding" in named
     request.expects_continue = named.get(b"expect", b"").lower() == b"100-continue"
-    if (length := named.get(b"content-length")) is not None:
-        request.content_length = int(length)
 
 
 def _line(header: Header) -> bytes:
