@@ -20,10 +20,12 @@ KEY = "bench000.0123456789abcdef0123456789abcdef"
 
 
 @contextmanager
-def child(*arguments: str, port: int, environment: dict[str, str] | None = None) -> Iterator[int]:
+def child(
+    *arguments: str, port: int, environment: dict[str, str] | None = None, tree: Path = ROOT
+) -> Iterator[int]:
     """Yield the pid of a Python process once it accepts connections on `port`."""
     process = subprocess.Popen(
-        [sys.executable, *arguments], cwd=ROOT, env=os.environ | (environment or {})
+        [sys.executable, *arguments], cwd=tree, env=os.environ | (environment or {})
     )
     try:
         wait_for(port, process)
