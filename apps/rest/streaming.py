@@ -23,23 +23,28 @@ def download_answer(
     file_name: str,
     size_bytes: int | None = None,
 ) -> StreamingHttpResponse:
-    """Return the download; under ASGI each piece is made in the request's own thread.
-
-    What fails before the first piece is raised here, while an error can still be answered. No
-    database connection is held between two pieces, so `chunks` may not read on in one query.
-    With `size_bytes` the receiver notices when it was cut short.
-    """
-    free_connection()
-    begun = chain([first] if (first := next(chunks, None)) is not None else [], chunks)
-    # Given a plain iterator, Django would gather all of it in memory under ASGI.
-    answer = StreamingHttpResponse(
-        _paced(begun) if isinstance(request, ASGIRequest) else begun, content_type=content_type
-    )
+    """Return the download, streamed; with `size_bytes` its receiver notices when it was cut."""
+    answer = streamed_answer(request, chunks, content_type=content_type)
     answer["Content-Disposition"] = f'attachment; filename="{file_name}"'
     answer["Cache-Control"] = "no-store"
     if size_bytes is not None:
         answer["Content-Length"] = str(size_bytes)
     return answer
+
+
+def streamed_answer(
+    request: HttpRequest, chunks: Iterator[bytes], *, content_type: str
+) -> StreamingHttpResponse:
+    """Return the answer; under ASGI each piece is made in the request's own thread.
+
+    What fails before the first piece is raised here, while an error can still be answered. No
+    database connection is held between two pieces, so `chunks` may not read on in one query.
+    """
+    free_connection()
+    begun = chain([first] if (first := next(chunks, None)) is not None else [], chunks)
+    # Given a plain iterator, Django would gather all of it in memory under ASGI.
+    paced = _paced(begun) if isinstance(request, ASGIRequest) else begun
+    return StreamingHttpResponse(paced, content_type=content_type)
 
 
 async def _paced(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import BasePermission
@@ -12,9 +12,10 @@ from rest_framework.views import APIView
 from apps.accounts.models import ApiKeyType
 from apps.accounts.permissions import Action, actor_of, allowed
 from apps.accounts.rest_views import TeamView
-from apps.deployments.metrics.page import metrics_page
+from apps.deployments.metrics.page import metrics_parts
 from apps.deployments.metrics.targets import scrape_targets
 from apps.rest.errors import NotAllowed
+from apps.rest.streaming import streamed_answer
 from controlplane.domain.wire.exposition import form_for
 
 
@@ -49,10 +50,11 @@ class MetricsView(TeamView):
     content_negotiation_class = AnyAnswer
 
     @extend_schema(exclude=True)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> StreamingHttpResponse:
         """Return the metrics of the team's deployments, as text or OpenMetrics."""
         form = form_for(request.headers.get("Accept", ""))
-        return HttpResponse(metrics_page(team=self.team, form=form), content_type=str(form))
+        parts = metrics_parts(team=self.team, form=form)
+        return streamed_answer(request._request, parts, content_type=str(form))
 
 
 class TargetsView(TeamView):

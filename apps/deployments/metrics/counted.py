@@ -1,7 +1,7 @@
 """What was counted ever since: requests, times, sizes and tokens, from running sums of series."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from apps.accounts.models import Team
 from apps.deployments.metrics.shown import Shown
@@ -49,6 +49,8 @@ _OF_REPLICAS = (
      "Time that replicas held whole GPUs; a shared one counts by its part."),
 )  # fmt: skip
 
+_Labelled = Sequence[tuple[str, Total]]
+
 
 def add_counted(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
     """Add every metric that only grows."""
@@ -59,15 +61,22 @@ def add_counted(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
     ]
     labelled = [(_by_status(shown[each.deployment_id], each), each) for each in totals]
     name = "baseten_inference_requests_total"
-    requests = [sample(name, labels, each.sum_of(Source.GATEWAY, "requests") or 0)
-                for labels, each in labelled]  # fmt: skip
-    page.add(name, "counter", "Requests that ended.", requests)
+    page.add(name, "counter", "Requests that ended.", _requests(name, labelled))
     for name, tally, words in _BY_STATUS:
-        lines = [_histogram(name, TALLIES[tally], labels, each) for labels, each in labelled]
-        page.add(name, "histogram", words, lines)
+        page.add(name, "histogram", words, _histograms(name, TALLIES[tally], labelled))
     _add_tokens(page, shown, totals)
     for source, metrics in ((Source.ENGINE, _OF_ENGINES), (Source.CONTROL_PLANE, _OF_REPLICAS)):
         _add_counters(page, source, metrics, shown, list(totals_of(source, team_id=team.id)))
+
+
+def _requests(name: str, labelled: _Labelled) -> Iterator[str]:
+    for labels, each in labelled:
+        yield sample(name, labels, each.sum_of(Source.GATEWAY, "requests") or 0)
+
+
+def _histograms(name: str, tally: Tally, labelled: _Labelled) -> Iterator[str]:
+    for labels, each in labelled:
+        yield _histogram(name, tally, labels, each)
 
 
 def _by_status(deployment: Shown, total: Total) -> str:
@@ -101,9 +110,14 @@ def _add_tokens(page: Page, shown: Mapping[str, Shown], totals: Sequence[Total])
         lines = [sample(name, labels, _sum(of_place, series)) for labels, of_place in labelled]
         page.add(name, "counter", words, lines)
     for name, series, words in _OF_TOKENS:
-        tally = TALLIES[series]
-        lines = [_together(name, tally, labels, of_place) for labels, of_place in labelled]
-        page.add(name, "histogram", words, lines)
+        page.add(name, "histogram", words, _together_of(name, TALLIES[series], labelled))
+
+
+def _together_of(
+    name: str, tally: Tally, labelled: Sequence[tuple[str, Sequence[Total]]]
+) -> Iterator[str]:
+    for labels, of_place in labelled:
+        yield _together(name, tally, labels, of_place)
 
 
 def _sum(totals: Iterable[Total], series: str) -> float:

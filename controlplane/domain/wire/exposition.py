@@ -4,14 +4,15 @@ A page may have a line for each of thousands, and 0.2 ms a deployment: prometheu
 0.56 ms for two of its ten histograms. Formats: prometheus.io/docs/instrumenting/exposition_formats.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
-_LABELS = "\0"
+_HEAD = "\0"
 _TOTAL = "_total"
+_PART_LETTERS = 512 * 1024
 
 
 class Form(StrEnum):
@@ -27,11 +28,11 @@ def form_for(accept: str) -> Form:
 
 
 class Page:
-    """Add one metric after another; take the bytes."""
+    """Add one metric after another; take the bytes, whole or in parts."""
 
     def __init__(self, form: Form = Form.TEXT) -> None:
         self._is_open = form is Form.OPEN_METRICS
-        self._parts: list[str] = []
+        self._metrics: list[Iterable[str]] = []
 
     @property
     def shows_exemplars(self) -> bool:
@@ -39,14 +40,29 @@ class Page:
         return self._is_open
 
     def add(self, name: str, kind: str, words: str, lines: Iterable[str]) -> None:
-        """Add one metric with its samples; a counter's name ends in `_total`."""
+        """Add one metric with its samples, which may be written only when they are taken.
+
+        A counter's name ends in `_total`.
+        """
         named = name.removesuffix(_TOTAL) if self._is_open and kind == "counter" else name
-        self._parts.append(f"# HELP {named} {words}\n# TYPE {named} {kind}\n")
-        self._parts += lines
+        self._metrics.append((f"# HELP {named} {words}\n# TYPE {named} {kind}\n",))
+        self._metrics.append(lines)
 
     def content(self) -> bytes:
-        """Return the whole page."""
-        return "".join([*self._parts, "# EOF\n" if self._is_open else ""]).encode()
+        """Return the whole page; it can be taken once."""
+        return b"".join(self.parts())
+
+    def parts(self) -> Iterator[bytes]:
+        """Give the page in parts of some size, so that a large one never is in memory whole."""
+        part: list[str] = []
+        letters = 0
+        for line in chain.from_iterable(self._metrics):
+            part.append(line)
+            letters += len(line)
+            if letters >= _PART_LETTERS:
+                yield "".join(part).encode()
+                part, letters = [], 0
+        yield "".join([*part, "# EOF\n" if self._is_open else ""]).encode()
 
 
 def labels_text(names: Sequence[str], values: Iterable[str]) -> str:
@@ -80,7 +96,10 @@ def histogram(
     count = sofar[-1]
     for bucket, text in (exemplars or {}).items():
         sofar[bucket] = f"{sofar[bucket]} # {text}"
-    return (_template(name, tuple(bounds)) % (*sofar, count, total)).replace(_LABELS, labels)
+    head = f'{name}_bucket{{{labels},le="' if labels else f'{name}_bucket{{le="'
+    lines = (_template(tuple(bounds)) % tuple(sofar)).replace(_HEAD, head)
+    named = f"{{{labels}}}" if labels else ""
+    return f"{lines}{name}_count{named} {count}\n{name}_sum{named} {total}\n"
 
 
 def exemplar(request_id: str, value: float, at: float | None = None) -> str:
@@ -90,7 +109,6 @@ def exemplar(request_id: str, value: float, at: float | None = None) -> str:
 
 
 @lru_cache(maxsize=64)
-def _template(name: str, bounds: tuple[float, ...]) -> str:
+def _template(bounds: tuple[float, ...]) -> str:
     edges = [*(str(float(bound)) for bound in bounds), "+Inf"]
-    buckets = (f'{name}_bucket{{{_LABELS},le="{edge}"}} %s\n' for edge in edges)
-    return f"{''.join(buckets)}{name}_count{{{_LABELS}}} %s\n{name}_sum{{{_LABELS}}} %s\n"
+    return "".join(f'{_HEAD}{edge}"}} %s\n' for edge in edges)

@@ -106,7 +106,7 @@ def test_openmetrics_names_a_request_of_each_bucket(client: Client) -> None:
     headers = {"Authorization": f"Api-Key {key}", "Accept": accepted}
     answer = client.get("/metrics", headers=headers)
     assert answer["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
-    families = list(openmetrics_families(answer.content.decode()))
+    families = list(openmetrics_families(answer.getvalue().decode()))
     assert len(families) == len({each.name for each in families}) > 20
     (first,) = (each for each in families if each.name == "baseten_time_to_first_byte_seconds")
     named = {each.labels["le"]: each.exemplar for each in first.samples if each.exemplar}
@@ -177,7 +177,7 @@ def test_an_outsider_sees_nothing_of_it(client: Client) -> None:
 
 def test_the_page_says_which_requests_have_a_time_to_first_byte(client: Client) -> None:
     key = make_api_key(type=EXPORT)
-    text = client.get("/metrics", headers={"Authorization": f"Api-Key {key}"}).content.decode()
+    text = client.get("/metrics", headers={"Authorization": f"Api-Key {key}"}).getvalue().decode()
     name = "baseten_time_to_first_byte_seconds"
     assert f"# HELP {name} From request to first byte, of streamed requests only." in text
 
@@ -194,7 +194,7 @@ def _samples(client: Client, key: str) -> dict[Any, float]:
     assert answer.status_code == 200
     return {
         (sample.name, _key(sample.labels)): sample.value
-        for family in text_string_to_metric_families(answer.content.decode())
+        for family in text_string_to_metric_families(answer.getvalue().decode())
         for sample in family.samples
     }
 
