@@ -15,14 +15,19 @@ class Room:
         self._free_bytes: int | None = None
         self._device: int | None = None
         self._looking: threading.Thread | None = None
+        self._beginning = threading.Lock()
 
     def look(self) -> tuple[int | None, int | None]:
         """Return the disk and what is free on it, as last known; None where nothing is."""
-        if self._looking is None or not self._looking.is_alive():
-            self._looking = threading.Thread(target=self._look, name="room", daemon=True)
-            self._looking.start()
-        self._looking.join(ANSWER_SECONDS)
+        self._begun().join(ANSWER_SECONDS)
         return self._device, self._free_bytes
+
+    def _begun(self) -> threading.Thread:
+        with self._beginning:  # nobody joins what another thread has yet to start
+            if self._looking is None or not self._looking.is_alive():
+                self._looking = threading.Thread(target=self._look, name="room", daemon=True)
+                self._looking.start()
+            return self._looking
 
     def _look(self) -> None:
         try:

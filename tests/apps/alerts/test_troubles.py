@@ -1,7 +1,9 @@
 """What is wrong with shared machines stands on the overview, and beside readiness."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import psycopg
@@ -23,6 +25,7 @@ from tests.factories import make_cast, make_node
 from tests.factories_serving import make_gateway
 from tests.manual_clock import ManualClock
 from tests.small_disks import small_disk
+from tests.waiting import DEADLINE_SECONDS
 
 pytestmark = pytest.mark.django_db
 
@@ -90,6 +93,30 @@ def test_a_store_of_objects_has_no_disk(settings: Any) -> None:
 
 def test_a_folder_that_is_away_is_no_trouble_of_room(tmp_path: Path) -> None:
     assert Room(tmp_path / "gone").look() == (None, None)
+
+
+def test_nobody_waits_for_a_look_that_another_has_yet_to_begin(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    room, start, is_first = Room(tmp_path), Thread.start, [True]
+    other_begins, pass_on = Event(), Event()
+
+    def slow(thread: Thread) -> None:
+        if thread.name != "room":
+            start(thread)
+        elif is_first and is_first.pop():
+            start(thread)
+            thread.join()
+            other_begins.wait(0.2)  # it cannot, while this one does
+        else:
+            other_begins.set()
+            pass_on.wait(0.2)
+            start(thread)
+
+    monkeypatch.setattr(Thread, "start", slow)
+    with ThreadPoolExecutor(2) as people:
+        looks = [people.submit(room.look) for _ in range(2)]
+        assert all(None not in each.result(DEADLINE_SECONDS) for each in looks)
 
 
 def full() -> OperationalError:
