@@ -8,11 +8,12 @@ from controlplane.process_settings.common import (
     HOSTS,
     EnrolledSettings,
     MeasuredSettings,
+    TracedSettings,
 )
 from controlplane.process_settings.kinds import HttpUrl
 
 
-class AgentVariables(EnrolledSettings, MeasuredSettings):
+class AgentVariables(EnrolledSettings, MeasuredSettings, TracedSettings):
     """What one agent knows before it has spoken to anyone."""
 
     group = HOSTS

@@ -37,11 +37,12 @@ class TracedSettings(CommonSettings):
     """Of what tells a collector what took how long."""
 
     group = LOGS
-    read_by = "gateway, workers"
+    read_by = "gateway, workers, agent"
 
     traces_url: HttpUrl | None = variable("TRACES_URL", None, shown="no traces")
     """A collector of OpenTelemetry that takes OTLP over HTTP, such as `http://collector:4318`:
-    requests and steps of builds are told to it. Needs `enginehouse[traces]`."""
+    requests, what engines do with them and steps of builds are told to it. Needs
+    `enginehouse[traces]`."""
 
 
 class MeasuredSettings(CommonSettings):

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from controlplane.domain.wire.otlp import traces_endpoint
 from controlplane.process_settings.wrong import WrongSetting
 from controlplane.traces.spans import Span
 from controlplane.version import product_version
@@ -35,9 +36,7 @@ class Exporter:
                 "TRACES_URL is set, and OpenTelemetry is not installed here. Install "
                 "`enginehouse[traces]`, or leave TRACES_URL out."
             ) from None
-        self._exporter = OTLPSpanExporter(
-            endpoint=f"{url.rstrip('/')}/v1/traces", timeout=_ANSWER_SECONDS
-        )
+        self._exporter = OTLPSpanExporter(endpoint=traces_endpoint(url), timeout=_ANSWER_SECONDS)
         named = {"service.name": service, "service.instance.id": instance}
         self._resource = Resource({**named, "service.version": product_version()})
         self._waiting: deque[Span] = deque()

@@ -109,6 +109,7 @@ def _rendered(
         # for float32.
         computes_bfloat16=bool(wanted.get("computes_bfloat16", False)),
         runs_remote_code=_runs_remote_code(wanted),
+        traces_url=os.environ.get("TRACES_URL"),
         **place,
     )
     return RUNTIMES[str(wanted["runtime"])].render(

@@ -19,7 +19,7 @@ _PASSED_ON = (
     "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH",
     "LD_LIBRARY_PATH", "CUDA_HOME", "XDG_CACHE_HOME", gates.VARIABLE,
     "ARTIFACT_URL", "CUDA_DEVICE_ORDER", *variables_of(RUNTIMES.values()),
-    "ENGINE_CACHE_DIR", "ENGINE_CONTAINER_WRITABLE",
+    "TRACES_URL", "ENGINE_CACHE_DIR", "ENGINE_CONTAINER_WRITABLE",
     "DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
 )  # fmt: skip
 """All that engines see of the agent's environment: none of it is secret."""

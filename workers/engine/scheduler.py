@@ -150,9 +150,7 @@ class Scheduler:
         row = self._rows.reserve(sequence.content, capacity, others)
         if row is None:
             return False
-        sequence.row = row
-        if not sequence.completion_tokens:
-            sequence.cached_tokens = row.length
+        sequence.take_row(row)
         self._metrics.prefix_hits.inc(row.length)
         return True
 

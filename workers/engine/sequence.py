@@ -39,14 +39,15 @@ class Sequence:
         self.row = Row(first_slot=0, capacity=0)  # none until the scheduler admits it
         self.tokens = list(generation.prompt)
         self.arrived_at = self.last_token_at = clock.monotonic()
+        self.admitted_at: float | None = None
         self.turn = 0.0
         """Where the scheduler puts it among those who wait."""
         self.passed = 0
         """How many that came later were given a row before it."""
         self.is_cancelled = False
         self.cached_tokens = 0
-        self._clock = clock
-        self._drafter = drafter
+        self._clock, self._drafter = clock, drafter
+        self.is_drafted = drafter is not None
         self._rope_border = rope_border
         ends = () if generation.sampling.ignore_eos else end_tokens
         self._end_tokens = frozenset(ends) | generation.sampling.stop_tokens
@@ -56,11 +57,6 @@ class Sequence:
         self._sampler = Sampler(generation.sampling)
         self._detokenizer = Detokenizer(decode)
         self._stops = StopStrings(generation.sampling.stop)
-
-    @property
-    def is_drafted(self) -> bool:
-        """Whether anything drafts for it."""
-        return self._drafter is not None
 
     @property
     def reserved_tokens(self) -> int:
@@ -89,6 +85,12 @@ class Sequence:
     def completion_tokens(self) -> int:
         """Tokens generated so far, the end token included."""
         return len(self.tokens) - len(self.generation.prompt)
+
+    def take_row(self, row: Row) -> None:
+        """Begin in this row, or begin anew after it gave way."""
+        self.row = row
+        if not self.completion_tokens:
+            self.cached_tokens, self.admitted_at = row.length, self._clock.monotonic()
 
     def cancel(self) -> None:
         """Give the row back at the next step; nothing more is reported. Any thread may ask."""
@@ -147,8 +149,7 @@ class Sequence:
         self.last_token_at = self._clock.monotonic()
         if token in self._end_tokens:
             return self._finish(FinishReason.STOP, "")
-        if self.generation.sampling.top_logprobs is not None:
-            how_many = self.generation.sampling.top_logprobs
+        if (how_many := self.generation.sampling.top_logprobs) is not None:
             self._untold_scores += score_tokens(logits[None], [token], how_many)
         text = self._stops.push(self._detokenizer.push(token))
         reason = self._reason_to_end()

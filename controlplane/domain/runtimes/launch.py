@@ -23,11 +23,13 @@ class Start:
     computes_bfloat16: bool = False
     """Of a CPU: whether it does so by itself. An engine that was leased as much is told."""
     runs_remote_code: bool = False
+    traces_url: str | None = None
+    """Of a collector that takes OTLP over HTTP: engines that can tell it of their work."""
 
     def shared(self) -> dict[str, Any]:
         """Return what the command of every runtime is written from."""
         names = ("model_dir", "host", "port", "python", "threads", "memory_bytes",
-                 "runs_remote_code")  # fmt: skip
+                 "runs_remote_code", "traces_url")  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
 

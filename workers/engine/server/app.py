@@ -14,11 +14,12 @@ from workers.engine.server.errors import error_handlers
 from workers.engine.server.fields import ChatFields, CompletionFields
 from workers.engine.server.prepare import prepare
 from workers.engine.server.shapes import ChatShape, Shape
+from workers.engine.server.spans import Traces
 from workers.engine.server.status import status_routes
 
 
-def create_app(engine: Engine) -> Starlette:
-    """Give back the application around a started engine."""
+def create_app(engine: Engine, traces: Traces | None = None) -> Starlette:
+    """Give back the application around a started engine; `traces` tells of requests."""
 
     async def chat(request: Request) -> Response:
         return await answer(request, await read_body(ChatFields, request), ChatShape)
@@ -29,7 +30,10 @@ def create_app(engine: Engine) -> Starlette:
     async def answer(
         request: Request, fields: ChatFields | CompletionFields, kind: type[Shape]
     ) -> Response:
-        choices = Choices(engine, await run_in_threadpool(prepare, engine, fields))
+        prepared = await run_in_threadpool(prepare, engine, fields)
+        told = request.headers.get("traceparent")
+        spans = None if traces is None else traces.begin(told, request.url.path)
+        choices = Choices(engine, prepared, spans)
         shape = kind(
             model=fields.model or engine.settings.served_model_name,
             token_bytes=engine.grammars.token_bytes,

@@ -12,6 +12,7 @@ from workers.engine.server.answer_check import AnswerCheck
 from workers.engine.server.delta import Delta
 from workers.engine.server.errors import EngineFailed
 from workers.engine.server.prepare import Prepared
+from workers.engine.server.spans import RequestSpans
 from workers.engine.server.tools.reader import ChatReader
 
 CALLED_TOOLS = "tool_calls"
@@ -55,13 +56,16 @@ class Choice:
 class Choices:
     """Every choice of a request; leaving them gives all rows back."""
 
-    def __init__(self, engine: Engine, prepared: Prepared) -> None:
+    def __init__(
+        self, engine: Engine, prepared: Prepared, spans: RequestSpans | None = None
+    ) -> None:
         self.tells_scores = prepared.tells_scores
         self.all = [
             Choice(index=index, reader=prepared.make_reader(), check=prepared.check)
             for index in range(len(prepared.choices))
         ]
         self._prepared = prepared
+        self._spans = spans
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[tuple[Choice, Progress]] = asyncio.Queue()
         self._sequences: list[Sequence] = []
@@ -105,6 +109,10 @@ class Choices:
         """Give the rows back; no effect on answers that have ended."""
         for sequence in self._sequences:
             sequence.cancel()
+        if self._spans is not None:
+            self._spans.ended(self._sequences)
 
     def _report(self, choice: Choice, piece: Progress) -> None:
+        if self._spans is not None:
+            self._spans.piece(choice.index, piece)
         self._loop.call_soon_threadsafe(self._queue.put_nowait, (choice, piece))

@@ -124,8 +124,9 @@ def _imported(*, pools: bool) -> tuple[Any, ServeHttp]:
         return PoolingEngine, partial(_serve_front, create_handler)
     from workers.engine.engine import Engine
     from workers.engine.server.app import create_app
+    from workers.runtimes.native.tracing import traces_of
 
-    return Engine, partial(_serve_app, create_app)
+    return Engine, partial(_serve_app, partial(create_app, traces=traces_of(os.environ)))
 
 
 def _serve_front(

@@ -46,6 +46,7 @@ def render(
     memory_bytes: int,
     computes_bfloat16: bool = False,
     runs_remote_code: bool = False,
+    traces_url: str | None = None,
 ) -> Launch:
     """Return the launch of an engine that keeps within `memory_bytes` of the host or its GPU.
 
@@ -69,6 +70,7 @@ def render(
             "HF_HUB_OFFLINE": "1",
             "TRANSFORMERS_OFFLINE": "1",
             "OMP_NUM_THREADS": str(threads),
+            **({"TRACES_URL": traces_url} if traces_url else {}),
         },
         files={},
     )

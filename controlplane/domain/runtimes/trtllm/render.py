@@ -57,12 +57,14 @@ def render(
     exported: ExistingQuantization | None = None,
     adapter_dirs: Mapping[str, str] | None = None,
     runs_remote_code: bool = False,
+    traces_url: str | None = None,
 ) -> Launch:
     """Return the launch of TensorRT-LLM on the artifact in `model_dir`.
 
     It takes its memory by the config's share of what is free, so `memory_bytes` does not show.
     `runs_remote_code` only where an admin granted the artifact's own Python. Raises ValueError for
-    a version that is not known here.
+    a version that is not known here. Nothing is said of `traces_url`: where the packages that
+    tracing needs are not installed, which its own do not bring along, it would not start.
     """
     if version not in VERSIONS:
         raise ValueError(f"TensorRT-LLM {version} is not known here; {', '.join(VERSIONS)} are.")

@@ -28,8 +28,14 @@ from controlplane.domain.runtimes.vllm.parse import (
 from controlplane.domain.runtimes.vllm.pooling_mode import say_pooling_mode
 from controlplane.domain.runtimes.vllm.reasons import REASONS, SEQUENCE_REASON
 from controlplane.domain.spec import Spec
+from controlplane.domain.wire.otlp import traces_endpoint
 
 MODULE = "vllm.entrypoints.cli.main"
+_TRACED = {
+    "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
+    "OTEL_SERVICE_NAME": "enginehouse-engine",
+}
+"""vLLM would speak gRPC."""
 _NO_MEDIA_HOST = "none.invalid"
 """A name that no host ever has (RFC 6761). Without a list vLLM fetches what any request names, from
 within the network that it serves in; an empty list counts as none."""
@@ -67,6 +73,7 @@ def render(
     exported: ExistingQuantization | None = None,
     adapter_dirs: Mapping[str, str] | None = None,
     runs_remote_code: bool = False,
+    traces_url: str | None = None,
 ) -> Launch:
     """Return the launch of vLLM on the artifact in `model_dir`.
 
@@ -102,6 +109,7 @@ def render(
     line.words += ["--trust-remote-code"] * runs_remote_code
     for field in ("enginehouse.runtime", "model_metadata.enginehouse.runtime"):
         line.say(field)
+    line.words += ["--otlp-traces-endpoint", traces_endpoint(traces_url)] if traces_url else []
     return Launch(
         argv=(python, "-m", MODULE, "serve", *line.words),
         environment={
@@ -109,6 +117,7 @@ def render(
             "TRANSFORMERS_OFFLINE": "1",
             "VLLM_NO_USAGE_STATS": "1",
             "OMP_NUM_THREADS": str(threads),
+            **(_TRACED if traces_url else {}),
         },
         files={},
         changed=tuple(line.changed),

@@ -7,6 +7,7 @@ import pytest
 
 from tests.gates import Gates
 from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.webhook_receiver import WebhookReceiver
 from tests.workers.runtimes.native.server import EngineServer
 
 
@@ -23,13 +24,22 @@ def gates() -> Iterator[Gates]:
 
 
 @pytest.fixture(scope="session")
+def collector() -> Iterator[WebhookReceiver]:
+    """The collector of OpenTelemetry that `server` is told of."""
+    with WebhookReceiver(statuses=[200]) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
 def server(
-    tiny_folder: Path, gates: Gates, tmp_path_factory: pytest.TempPathFactory
+    tiny_folder: Path,
+    gates: Gates,
+    collector: WebhookReceiver,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[EngineServer]:
     """An engine of four rows."""
     log = tmp_path_factory.mktemp("log") / "engine.log"
     options = ("--max-batch-size", "4")
-    with EngineServer(
-        tiny_folder, log=log, options=options, environment=gates.environment
-    ) as server:
+    environment = {**gates.environment, "TRACES_URL": collector.url("")}
+    with EngineServer(tiny_folder, log=log, options=options, environment=environment) as server:
         yield server
