@@ -84,7 +84,9 @@ class RequestSpans:
     def _of_row(self, index: int, row: Row, told: _Told, now: float, epoch: float) -> list[Span]:
         ended = now if told.ended_at is None else told.ended_at
         admitted = ended if row.admitted_at is None else row.admitted_at
-        parts = [("queue", row.arrived_at, admitted, {})]
+        parts: list[tuple[str, float, float, dict[str, int]]] = [
+            ("queue", row.arrived_at, admitted, {})
+        ]
         if row.admitted_at is not None:
             read = {"gen_ai.usage.input_tokens": len(row.generation.prompt),
                     "enginehouse.cached_tokens": row.cached_tokens}  # fmt: skip
