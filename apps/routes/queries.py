@@ -71,7 +71,9 @@ _KEYS = """
         key.environments, key.requests_per_minute, key.tokens_per_minute, key.parallel_requests,
         extract(epoch FROM key.spent_until)::float8 AS spent_until,
         extract(epoch FROM key.expires_at)::float8 AS expires_at,
-        key.traffic_mark
+        key.traffic_mark,
+        CASE WHEN key.monthly_spend IS NOT NULL
+            THEN coalesce(key.live_spend, jsonb_build_object()) END AS spend
     FROM accounts_apikey AS key LEFT JOIN accounts_user AS owner ON owner.id = key.owner_id
     WHERE {of_these}
         AND key.revoked_at IS NULL

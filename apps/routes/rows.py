@@ -210,9 +210,11 @@ _LIMITS = ("requests_per_minute", "tokens_per_minute", "parallel_requests", "spe
 
 def _keys(found: Iterable[Mapping[str, Any]]) -> _Rows:
     for row in found:
-        told = _without(row, "secret_sha256", "type", *_LIMITS)
+        told = _without(row, "secret_sha256", "type", *_LIMITS, "spend")
         told["scope"] = _SCOPES[ApiKeyType(row["type"])]
         if not row["traffic_mark"]:
             del told["traffic_mark"]
         told["limits"] = {name: row[name] for name in _LIMITS}
+        if row["spend"] is not None:
+            told["limits"]["spend"] = row["spend"]
         yield row["secret_sha256"], told

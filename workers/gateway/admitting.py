@@ -19,6 +19,7 @@ from workers.gateway.request import Admission, Request
 from workers.gateway.routing import Place, Target, parse_target, require_open, resolve
 from workers.gateway.shares import CANARY_HEADER, CanaryWish, Shares
 from workers.gateway.snapshot import Key, Snapshot
+from workers.gateway.spend.counts import SpendCounts
 
 _MARK_HEADER = MARK_HEADER.encode()
 
@@ -26,8 +27,10 @@ _MARK_HEADER = MARK_HEADER.encode()
 class Admitting:
     """Decides by today's routes; `key_time` tells when keys end, in seconds since the epoch."""
 
-    def __init__(self, routes: KnownRoutes, key_time: Callable[[], float]) -> None:
-        self._routes, self._key_time = routes, key_time
+    def __init__(
+        self, routes: KnownRoutes, spend: SpendCounts, key_time: Callable[[], float]
+    ) -> None:
+        self._routes, self._spend, self._key_time = routes, spend, key_time
         self._shares = Shares()
 
     def decide(self, request: Request) -> None:
@@ -44,6 +47,7 @@ class Admitting:
         require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
         if target.action not in READING:
             require_money(key, now=now)
+            self._spend.require_money(key, now)
         wish = CanaryWish(request.named.get(CANARY_HEADER, b""))
         if target.action in ASYNC_ACTIONS:
             request.async_ask = async_ask(key, target, request, snapshot, self._shares, wish)

@@ -28,6 +28,7 @@ from workers.gateway.routing import may_see
 from workers.gateway.seams import Begun, Client, ClientSide
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Key, Snapshot
+from workers.gateway.spend.counts import SpendCounts
 from workers.gateway.suspects import Suspects
 from workers.gateway.tracing import Trace, Tracing
 from workers.gateway.usage import TokenCounts
@@ -62,6 +63,8 @@ class Gateway:
         self.exchanges: set[Exchange] = set()
         self.clients: set[ClientSide] = set()
         self.limits = KeyLimits()
+        self.spend = SpendCounts()
+        self._key_time = key_time or clock.time
         self.suspects = Suspects(self.try_again, clock=clock)
         self.load = Load(self.metrics, clock=clock)
         self._waiting = WaitingRoom(bounds)
@@ -73,7 +76,7 @@ class Gateway:
             session_header=session_header,
             clock=clock,
         )
-        self._admitting = Admitting(self.routes, key_time or clock.time)
+        self._admitting = Admitting(self.routes, self.spend, self._key_time)
         self._beginning = Beginning(self, clock=clock)
         self.body_memory = BodyMemory(bounds.buffered_bytes)
         self._id_prefix = os.urandom(10).hex().encode()
@@ -93,6 +96,7 @@ class Gateway:
         self.metrics.snapshot_version = snapshot.version
         self.placing.pool.keep_only(snapshot)
         self.limits.keep_only(snapshot)
+        self.spend.apply(snapshot)
         self.suspects.keep_only(snapshot)
         self.try_again()
 
@@ -110,6 +114,7 @@ class Gateway:
             client.tick(now)
         self.placing.turns.call_all()
         self.placing.pool.sweep(now)
+        self.spend.forget(self._key_time())
 
     def drain(self) -> None:
         self.is_draining = True
@@ -217,9 +222,13 @@ class Gateway:
         self._waiting.discard(exchange)
         self.placing.ended(exchange, used)
         self.release(exchange.request)
+        if not (exchange.is_counted_by_key or self.spend.is_limited):
+            return
+        admission, tokens = exchange.admission, 0 if used is None else used.prompt + used.completion
+        if self.spend.is_limited:
+            self.spend.used(admission.key, admission.deployment.id, tokens, self._key_time())
         if exchange.is_counted_by_key:
-            tokens = 0 if used is None else used.prompt + used.completion
-            self.limits.leave(exchange.admission.key, tokens=tokens)
+            self.limits.leave(admission.key, tokens=tokens)
 
     def _metrics_answer(self, request: Request, id: bytes) -> bytes:
         closes = not request.keep_alive

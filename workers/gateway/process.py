@@ -32,6 +32,7 @@ from workers.gateway.routes_sync import RoutesSync
 from workers.gateway.settings import Settings
 from workers.gateway.shared_limits import SharedLimits
 from workers.gateway.shipping import Shipper
+from workers.gateway.spend.shared import SharedSpend
 from workers.gateway.storage import Storage
 from workers.gateway.tracing import Tracing
 
@@ -101,12 +102,13 @@ class Process:
         self._load_reports = LoadReports(
             self._control_plane, self._membership, self._gateway, clock=clock
         )
-        self._gateway.limits.processes = settings.processes
+        self._gateway.limits.processes = self._gateway.spend.processes = settings.processes
         self._shared_limits: SharedLimits | None = None
         if settings.broker_url:
             self._shared_limits = SharedLimits(
                 settings.broker_url, self._gateway.limits, clock=clock
             )
+            self._shared_spend = SharedSpend(settings.broker_url, self._gateway.spend, clock=clock)
         self._stopping = asyncio.Event()
 
     def stop_at_signals(self) -> None:
@@ -159,6 +161,7 @@ class Process:
             works.append(self._every(RESTART_SECONDS, self._listen))
         if self._shared_limits is not None:
             works.append(self._every(RESTART_SECONDS, self._shared_limits.run))
+            works.append(self._every(SWEEP_SECONDS, self._count_spend))
         return works
 
     async def _every(self, seconds: float, step: Callable[[], Work]) -> None:
@@ -189,6 +192,10 @@ class Process:
         await self._recorder.keep(self._gateway.running_lines)
         await asyncio.to_thread(self._confirmation.keep)
 
+    async def _count_spend(self) -> None:
+        self._gateway.spend.processes = self._gateway.limits.processes
+        await self._shared_spend.exchange()
+
     async def _ship(self) -> None:
         await self._ship_once(self._journal.segment)
 
@@ -218,6 +225,8 @@ class Process:
             log.warning("the last usage records stay in the journal until the next start")
         await self._control_plane.close()
         if self._shared_limits is not None:
+            await self._shared_spend.exchange()
+            await self._shared_spend.close()
             await self._shared_limits.leave()
         if self._spans is not None:
             await asyncio.to_thread(self._spans.close)

@@ -10,6 +10,7 @@ from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.client_routes import ANY, HOSTED
 from controlplane.domain.wire.identity import Identity
 from controlplane.domain.wire.routes import FORMAT
+from workers.gateway.spend.measured import Spend, read_spend
 
 NESTED_FORMATS = frozenset({0, 1})
 """Of control planes of earlier releases, which send everything in one nested value."""
@@ -121,6 +122,8 @@ class Key:
     """Until when the money of this month is used up."""
     traffic_mark: str = ""
     """What its requests must be marked as, and no others may."""
+    spend: Spend | None = None
+    """What was measured of its month, where something limits it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -276,6 +279,7 @@ def read_key(row: Mapping[str, Any]) -> Key:
         tokens_per_minute=limits.get("tokens_per_minute"),
         spent_until=limits.get("spent_until"),
         traffic_mark=row.get("traffic_mark") or "",
+        spend=read_spend(limits.get("spend")),
     )
 
 

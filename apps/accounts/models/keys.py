@@ -36,6 +36,8 @@ class ApiKey(models.Model):
     monthly_spend = models.DecimalField(max_digits=12, decimal_places=2, null=True)
     spent_until = models.DateTimeField(null=True)
     """Until when gateways answer 402, since the month's spend is used up."""
+    live_spend = models.JSONField(null=True)
+    """From what gateways count its spend on, as it was measured last."""
     traffic_mark = models.CharField(max_length=16, blank=True, default="", db_default="")
     """What its requests are marked as: `benchmark`, `async`, or nothing for traffic that counts."""
     created_at = StampField(auto_now_add=True)

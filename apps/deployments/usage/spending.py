@@ -23,7 +23,7 @@ from apps.telemetry.models import DeviceHour, UsageMinute
 
 _SECONDS_PER_HOUR = Decimal(3600)
 _SUMMED = ("requests", "extra_route_requests", "prompt_tokens", "completion_tokens")
-_Hour = tuple[datetime, str]
+Hour = tuple[datetime, str]
 
 
 class Grouping(StrEnum):
@@ -48,7 +48,7 @@ class UsageLine:
 
 
 @dataclass(kw_only=True)
-class _Called:
+class Called:
     """What one key asked of one deployment within one hour."""
 
     key_id: str
@@ -65,7 +65,7 @@ class _Called:
 
 
 @dataclass(kw_only=True)
-class _Cost:
+class HourCost:
     model_id: str
     team_id: str
     money: Decimal = field(default=Decimal(0))
@@ -78,7 +78,7 @@ def usage_lines(
     begin = datetime.combine(since, time(), UTC)
     end = datetime.combine(until + timedelta(days=1), time(), UTC)
     lines: dict[tuple[date, str], UsageLine] = {}
-    called, costs = _called(begin, end, team_id), _costs(begin, end, team_id)
+    called, costs = called_by_hour(begin, end, team_id), costs_by_hour(begin, end, team_id)
     for place in sorted({*called, *costs}):
         _add_hour(lines, group_by, place[0].date(), called.get(place, []), costs.get(place))
     names = _names(group_by, {id for _, id in lines})
@@ -113,8 +113,8 @@ def _add_hour(
     lines: dict[tuple[date, str], UsageLine],
     group_by: Grouping,
     day: date,
-    called: Sequence[_Called],
-    cost: _Cost | None,
+    called: Sequence[Called],
+    cost: HourCost | None,
 ) -> None:
     for each in called:
         line = _line(lines, day, _group(group_by, each.key_id, each))
@@ -124,7 +124,7 @@ def _add_hour(
         line.completion_tokens += each.completion_tokens
     if cost is None:
         return
-    for key_id, money in _shared(cost.money, called).items():
+    for key_id, money in shares_of(cost.money, called).items():
         _line(lines, day, _group(group_by, key_id, cost)).money += money
 
 
@@ -132,13 +132,13 @@ def _line(lines: dict[tuple[date, str], UsageLine], day: date, id: str) -> Usage
     return lines.setdefault((day, id), UsageLine(day=day, id=id))
 
 
-def _group(group_by: Grouping, key_id: str, owner: _Called | _Cost) -> str:
+def _group(group_by: Grouping, key_id: str, owner: Called | HourCost) -> str:
     if group_by is Grouping.KEY:
         return key_id
     return owner.team_id if group_by is Grouping.TEAM else owner.model_id
 
 
-def _shared(money: Decimal, called: Sequence[_Called]) -> dict[str, Decimal]:
+def shares_of(money: Decimal, called: Sequence[Called]) -> dict[str, Decimal]:
     """Return each key's part; the last one takes what division leaves, so that nothing is lost."""
     weights = {each.key_id: each.tokens for each in called}
     if not any(weights.values()):
@@ -152,7 +152,7 @@ def _shared(money: Decimal, called: Sequence[_Called]) -> dict[str, Decimal]:
     return parts
 
 
-def _called(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, list[_Called]]:
+def called_by_hour(begin: datetime, end: datetime, team_id: str | None) -> dict[Hour, list[Called]]:
     teams = dict(ApiKey.objects.values_list("id", "team_id"))
     # A benchmark is nobody's spend: what it took falls to those who called beside it, or to nobody.
     minutes = UsageMinute.objects.filter(minute__gte=begin, minute__lt=end, traffic_mark="")
@@ -164,9 +164,9 @@ def _called(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, 
         .annotate(*map(Sum, _SUMMED))
         .order_by("hour", "deployment_id", "key_id")
     )
-    found: dict[_Hour, list[_Called]] = defaultdict(list)
+    found: dict[Hour, list[Called]] = defaultdict(list)
     for hour, deployment_id, model_id, key_id, *sums in rows:
-        called = _Called(
+        called = Called(
             key_id=key_id,
             model_id=model_id,
             team_id=teams.get(key_id, ""),
@@ -176,15 +176,15 @@ def _called(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, 
     return found
 
 
-def _costs(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, _Cost]:
+def costs_by_hour(begin: datetime, end: datetime, team_id: str | None) -> dict[Hour, HourCost]:
     prices = _prices()
     hours = DeviceHour.objects.filter(hour__gte=begin, hour__lt=end)
     if team_id is not None:
         hours = hours.filter(team_id=team_id)
-    found: dict[_Hour, _Cost] = {}
+    found: dict[Hour, HourCost] = {}
     for row in hours:
         cost = found.setdefault(
-            (row.hour, row.deployment_id), _Cost(model_id=row.model_id, team_id=row.team_id)
+            (row.hour, row.deployment_id), HourCost(model_id=row.model_id, team_id=row.team_id)
         )
         price = _price_at(prices.get(row.kind, []), row.hour)
         cost.money += _cost(row.seconds, price)

@@ -148,6 +148,24 @@ def test_a_key_that_has_spent_its_money_is_402_until_the_month_ends(house, http)
     assert http.post(gateway.url + CHAT, json={}).status_code == 200
 
 
+def test_a_key_near_its_limit_is_stopped_by_what_gateways_count_themselves(house, http):
+    engine = house.engine(answers)
+    snapshot, now = routes(engine.port), house.clock.time()
+    (deployment_id,) = next(iter(snapshot["models"].values()))["deployments"]
+    hour = {"hour": int(now) // 3600 * 3600, "deployment_id": deployment_id, "money": 4.0,
+            "tokens": 100, "key_tokens": 0, "key_money": 0.0}  # fmt: skip
+    spend = {"left": 0.1, "measured_at": now, "hours": [hour]}
+    snapshot["keys"][digest(KEY)] = key_row("keyaaaaa", limits={"spend": spend})
+    house.publish_snapshot(snapshot)
+    gateway = house.gateway()
+
+    first, second = (http.post(gateway.url + CHAT, json={}) for _ in range(2))
+
+    assert (first.status_code, second.status_code) == (200, 402)
+    assert second.headers["retry-after"] == "60"
+    assert second.json()["error_code"] == "spend_limit_reached"
+
+
 def test_an_engine_that_does_not_begin_in_time_is_given_up(serve, http, background):
     gateway, engine = serve(Call.wait_for_hang_up)
     asked = background.submit(http.post, gateway.url + CHAT, json={})

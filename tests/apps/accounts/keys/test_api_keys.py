@@ -266,6 +266,7 @@ def test_limits_reach_gateways_and_the_list(cast: Cast) -> None:
         "tokens_per_minute": 1000,
         "parallel_requests": 2,
         "spent_until": None,
+        "spend": {},
     }
     listed = client.get("/v1/api_keys")[1]["keys"]
     key = next(key for key in listed if key["type"] == "WORKSPACE_INVOKE")

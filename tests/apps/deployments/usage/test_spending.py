@@ -12,6 +12,7 @@ from apps.deployments.usage.device_time import device_time_record
 from apps.deployments.usage.spend_limits import spend_limits_apply
 from apps.deployments.usage.spending import Grouping, usage_lines
 from apps.fleet.models import DeviceLease, DevicePrice
+from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.models import DeviceHour, UsageMinute
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
@@ -113,6 +114,37 @@ def test_a_key_that_spent_its_money_is_stopped_until_the_month_ends(cast: Cast) 
     assert spend_limits_apply(now=datetime(2026, 4, 1, 1, tzinfo=UTC)) == 1
     key.refresh_from_db()
     assert key.spent_until is None
+
+
+def test_of_a_key_near_its_limit_gateways_learn_what_is_left_beside_the_open_hours(
+    cast: Cast,
+) -> None:
+    deployment = make_deployment(model=make_model(team=cast.team))
+    near, far = _key(cast, monthly_spend=Decimal(2)), _key(cast, monthly_spend=Decimal(500))
+    unlimited = _key(cast)
+    _price("3", HOUR - timedelta(hours=5))
+    _used(deployment, near, tokens=1)
+    _used(deployment, unlimited, tokens=2)
+    _held(deployment, seconds=1800)
+    later, now = HOUR + timedelta(hours=1), HOUR + timedelta(hours=1, minutes=10)
+    DeviceHour.objects.create(
+        hour=later, deployment_id=deployment.id, model_id=deployment.model_id,
+        team_id=cast.team.id, kind="H100", seconds=600,
+    )  # fmt: skip
+    UsageMinute.objects.update(minute=HOUR + timedelta(minutes=59))
+    spend_limits_apply(now=now)
+    told = {row["id"]: row["limits"].get("spend") for row in routes_snapshot()["keys"].values()}
+    assert told[unlimited.id] is None
+    assert told[far.id] == {}
+    first, second = told[near.id]["hours"]
+    assert (told[near.id]["left"], told[near.id]["measured_at"]) == (2.0, now.timestamp())
+    assert (first["hour"], first["deployment_id"]) == (int(HOUR.timestamp()), deployment.id)
+    assert (first["money"], first["tokens"], first["key_tokens"]) == (1.5, 3, 1)
+    assert first["key_money"] == pytest.approx(0.5)
+    assert (second["money"], second["tokens"], second["key_money"]) == (0.5, 0, 0)
+    version = routes_version_current()
+    assert spend_limits_apply(now=now) == 0
+    assert routes_version_current() == version, "what did not change is told to nobody"
 
 
 def test_only_an_organisation_admin_sets_prices_and_the_trail_tells(cast: Cast) -> None:
