@@ -19,10 +19,11 @@ from apps.deployments.models import Deployment
 from apps.rest.errors import Conflict, InvalidInput
 from apps.ui import tones
 from apps.ui.fragments import live_answer
-from apps.ui.listing import page_in
+from apps.ui.listing import asked_in, page_in, sorted_rows
 from controlplane.domain.lifecycle import BENCHMARK_TERMINAL, DeploymentState
 
 _MOST_OFFERED = 200
+_SORTS = {"run": "name", "state": "state", "shape": "shape", "started": "created_at"}
 
 
 @page
@@ -97,8 +98,10 @@ def export(request: HttpRequest, benchmark_id: str) -> HttpResponseBase:
 
 
 def _list(request: HttpRequest, form: BenchmarkForm, *, status: int = 200) -> HttpResponse:
-    shown = page_in(request, benchmark_list(team=person(request).team))
-    context = {"form": form, "benchmarks": shown, "page": shown}
+    asked = asked_in(request, sorts=_SORTS)
+    found = benchmark_list(team=person(request).team)
+    shown = page_in(request, sorted_rows(found, asked.sort, _SORTS))
+    context = {"form": form, "benchmarks": shown, "page": shown, "asked": asked}
     return render(request, "benchmarks/list.html", context, status=status)
 
 

@@ -1,14 +1,29 @@
 """Reads of builds and artifacts, always within one team."""
 
-from django.db.models import Prefetch, Q, QuerySet
+from collections.abc import Mapping
+
+from django.db.models import F, Prefetch, Q, QuerySet
+from django.db.models.expressions import Combinable
 from django.db.models.fields.json import KT
+from django.db.models.functions import Coalesce
 
 from apps.accounts.models import Team, User
 from apps.builds.models import Artifact, Build, BuildStep, StoreCheck
 from apps.builds.services.progress import step_log_owner
+from apps.leases.database_clock import ClockTimestamp
 from apps.rest.errors import NotFound
 from controlplane.domain.lifecycle import BUILD_TERMINAL
 
+BUILD_SORTS: Mapping[str, str | Combinable] = {
+    "number": "number",
+    "config": "revision__config__name",
+    "state": "state",
+    "runtime": "runtime",
+    "duration": Coalesce("finished_at", ClockTimestamp()) - F("started_at"),
+    "by": "created_by__email",
+    "queued": "created_at",
+}
+"""What the columns of their page sort by."""
 _STEPS = Prefetch("steps", queryset=BuildStep.objects.order_by("position"))
 
 

@@ -7,14 +7,14 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.pages import page, person, say_error
 from apps.builds.presentation import BuildRow, build_context
-from apps.builds.selectors import build_numbered, build_search
+from apps.builds.selectors import BUILD_SORTS, build_numbered, build_search
 from apps.builds.services.requests import build_cancel, build_create, build_promote, build_retry
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get
 from apps.configs.views import editor_answer, say_saved
 from apps.rest.errors import ApiError
 from apps.ui.fragments import live_answer
-from apps.ui.listing import asked_in, page_in
+from apps.ui.listing import asked_in, page_in, sorted_rows
 from controlplane.domain.lifecycle import BuildState
 
 
@@ -22,9 +22,9 @@ from controlplane.domain.lifecycle import BuildState
 @require_GET
 def builds(request: HttpRequest) -> HttpResponse:
     """Show the team's builds, newest first."""
-    asked = asked_in(request, states=[each.value for each in BuildState])
+    asked = asked_in(request, states=[each.value for each in BuildState], sorts=BUILD_SORTS)
     found = build_search(team=person(request).team, words=asked.words, state=asked.state)
-    shown = page_in(request, found)
+    shown = page_in(request, sorted_rows(found, asked.sort, BUILD_SORTS))
     rows = [BuildRow(build=build) for build in shown]
     return live_answer(
         request,

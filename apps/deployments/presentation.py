@@ -1,6 +1,6 @@
 """What the pages of models and deployments show, in words, computed from their rows."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -88,11 +88,29 @@ class ReplicaView:
     def waiting(self) -> float | None:
         return self._metric("requests_waiting")
 
+    @property
+    def age_seconds(self) -> float:
+        """How long it has been there, or was."""
+        return ((self.replica.finished_at or clock.now()) - self.replica.ordered_at).total_seconds()
+
     def _metric(self, name: str) -> float | None:
         metrics = self.replica.metrics or {}
         is_live = self.replica.state in (ReplicaState.READY, ReplicaState.DRAINING)
         value = metrics.get(name, metrics.get(f"engine_{name}")) if is_live else None
         return float(value) if value is not None else None
+
+
+REPLICA_SORTS: Mapping[str, Callable[[ReplicaView], Any]] = {
+    "state": lambda view: view.replica.state,
+    "node": lambda view: view.replica.node.name,
+    "gpu": lambda view: view.devices or None,
+    "memory": lambda view: view.replica.memory_bytes,
+    "kv": lambda view: view.kv_used,
+    "running": lambda view: view.running,
+    "queued": lambda view: view.waiting,
+    "age": lambda view: view.age_seconds,
+}
+"""What the columns of a deployment's replicas sort by."""
 
 
 @dataclass(frozen=True, kw_only=True)

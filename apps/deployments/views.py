@@ -26,6 +26,7 @@ from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.models import Deployment
 from apps.deployments.planned_and_actual import comparison_of
 from apps.deployments.presentation import (
+    REPLICA_SORTS,
     actions_of,
     deactivation_words,
     endpoint_of,
@@ -55,7 +56,7 @@ from apps.deployments.snippets import snippets_of
 from apps.rest.errors import Conflict, NotFound
 from apps.telemetry.traffic import traffic_by_deployment
 from apps.ui.fragments import live_answer
-from apps.ui.listing import asked_in, page_in
+from apps.ui.listing import asked_in, page_in, sorted_items
 from apps.ui.tones import title
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 
@@ -94,15 +95,17 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
     waiting = waiting_of(found, every, failed)
     plan = found.build.revision.plan if found.build else None
     comparison_replica, comparison = comparison_of(plan, running)
+    asked = asked_in(request, sorts=REPLICA_SORTS, keeps=["call"], anchor="replicas-title")
     context = {
         "deployment": found,
+        "asked": asked,
         "confirmed_seconds": CONFIRMED_SECONDS,
         "places": places_of(found),
         "endpoint": endpoint_of(found),
         "address": addresses_of(found)[0].place,
         "traffic": (traffic := traffic_by_deployment(deployment_ids=[found.id])[found.id]),
         "deactivation": deactivation_words(found, traffic),
-        "replicas": replica_views(replicas),
+        "replicas": sorted_items(replica_views(replicas), asked.sort, REPLICA_SORTS),
         "ready": sum(replica.state == ReplicaState.READY for replica in running),
         "comparison": comparison,
         "comparison_replica": comparison_replica,

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -22,9 +21,16 @@ from apps.fleet.services.placing import node_cordon, node_drain, node_uncordon, 
 from apps.rest.errors import InvalidInput, NotFound
 from apps.ui import formats
 from apps.ui.fragments import live_answer
-from apps.ui.listing import page_in
+from apps.ui.listing import asked_in, page_in, sorted_rows
 
 NODES_SHOWN = 50
+SORTS = {
+    "name": "name",
+    "pool": "pool",
+    "memory": "host_memory_bytes",
+    "heartbeat": "last_heartbeat_at",
+}
+_SORT_WORDS = {"name": "Name", "pool": "Pool", "memory": "Memory", "heartbeat": "Last heartbeat"}
 FEW_NODES = 3
 """So many are shown unfolded; more are a line each."""
 
@@ -86,7 +92,9 @@ def _free_words(many: int) -> str:
 def nodes(request: HttpRequest) -> HttpResponse:
     """Show every node; machines belong to the installation, not to a team."""
     label = request.GET.get("label", "").replace("\0", "")[:200]
-    shown = page_in(request, labelled(node_list(), label), NODES_SHOWN)
+    asked = asked_in(request, sorts=SORTS, keeps=["label"])
+    found = sorted_rows(labelled(node_list(), label), asked.sort, SORTS, otherwise="name")
+    shown = page_in(request, found, NODES_SHOWN)
     actor = actor_on(request)
     may_assign = allowed(actor, Action.ASSIGN_DEVICES)
     context = {
@@ -94,7 +102,8 @@ def nodes(request: HttpRequest) -> HttpResponse:
         "are_few": len(shown) <= FEW_NODES,
         "page": shown,
         "label": label,
-        "query": urlencode({"label": label}) if label else "",
+        "asked": asked,
+        "sorts": _SORT_WORDS.items(),
         "pools": pool_views(actor),
         "teams": team_list(actor) if may_assign else (),
         "may_assign": may_assign,

@@ -14,6 +14,14 @@ from apps.secrets.selectors import secret_get, secret_list, secret_of_id
 from apps.secrets.services.trials import secret_test_request
 from apps.secrets.services.values import secret_delete, secret_expire, secret_set
 from apps.ui.fragments import live_answer
+from apps.ui.listing import asked_in, page_in, sorted_rows
+
+_SORTS = {
+    "name": "name",
+    "set": "updated_at",
+    "used": "last_used_at",
+    "expires": "expires_at",
+}
 
 
 @page
@@ -27,7 +35,11 @@ def secrets(request: HttpRequest) -> HttpResponse:
         stored = secret_set(team=team, user=person(request), **form.cleaned_data)
         messages.success(request, f"`{stored.name}` is {'stored' if is_new else 'replaced'}.")
         return redirect("secrets:list")
-    context = {"form": form, "rows": secret_rows(team, list(secret_list(team=team)))}
+    asked = asked_in(request, sorts=_SORTS)
+    found = secret_list(team=team).filter(name__icontains=normal_name(asked.words))
+    shown = page_in(request, sorted_rows(found, asked.sort, _SORTS))
+    rows = secret_rows(team, list(shown))
+    context = {"form": form, "rows": rows, "page": shown, "asked": asked}
     return render(request, "secrets/page.html", context, status=400 if form.errors else 200)
 
 

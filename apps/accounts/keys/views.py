@@ -13,7 +13,14 @@ from apps.accounts.pages import actor_on, page, person, words_of
 from apps.accounts.permissions import Action, require
 from apps.accounts.selectors import api_key_list
 from apps.rest.errors import Conflict, InvalidInput, NotFound
+from apps.ui.listing import asked_in, sorted_rows
 
+_SORTS = {
+    "name": "name",
+    "prefix": "prefix",
+    "created": "created_at",
+    "used": "last_used_at",
+}
 _OWNED = {
     ApiKeyType.PERSONAL: "do what {} may",
     ApiKeyType.WORKSPACE_INVOKE: "try a model as {}",
@@ -79,8 +86,10 @@ def key_name(key: ApiKey) -> str:
 def _keys(
     request: HttpRequest, form: ApiKeyForm, *, made: str | None = None, status: int = 200
 ) -> HttpResponse:
-    rows = [_row(key) for key in api_key_list(actor_on(request))]
-    context = {"form": form, "made": made, "keys": rows}
+    asked = asked_in(request, sorts=_SORTS)
+    found = sorted_rows(api_key_list(actor_on(request)), asked.sort, _SORTS)
+    rows = [_row(key) for key in found]
+    context = {"form": form, "made": made, "keys": rows, "asked": asked}
     return render(request, "accounts/keys.html", context, status=status)
 
 

@@ -1,6 +1,6 @@
 """What the pages of calibration data show, in words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,15 @@ class SetRow:
     def rows_words(self) -> str:
         """How many rows are of use and which are not."""
         return rows_words(self.last)
+
+
+SET_SORTS: Mapping[str, Callable[[SetRow], Any]] = {
+    "name": lambda row: row.set.name,
+    "rows": lambda row: row.last.rows,
+    "size": lambda row: row.last.size_bytes,
+    "uploaded": lambda row: row.last.created_at,
+}
+"""What the columns of their page sort by."""
 
 
 def set_rows(

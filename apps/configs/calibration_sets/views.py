@@ -11,7 +11,7 @@ from apps.accounts.models import Team
 from apps.accounts.pages import page, person
 from apps.configs.calibration_sets.forms import UploadForm
 from apps.configs.calibration_sets.models import CalibrationSet
-from apps.configs.calibration_sets.presentation import preview_context, set_rows
+from apps.configs.calibration_sets.presentation import SET_SORTS, preview_context, set_rows
 from apps.configs.calibration_sets.selectors import (
     named_data,
     preview_get,
@@ -28,6 +28,7 @@ from apps.configs.selectors import config_get, config_list, revision_wanted
 from apps.rest.errors import ApiError, Conflict
 from apps.rest.numbers import whole_number
 from apps.ui.fragments import live_answer
+from apps.ui.listing import asked_in, sorted_items
 from controlplane.domain.facts.calibration_sets import PREFIX
 
 _SHOWN_PREVIEWS = 5
@@ -42,7 +43,9 @@ def sets(request: HttpRequest) -> HttpResponse:
         return answer
     team = person(request).team
     found = list(set_list(team=team).order_by("name"))
-    context = {"form": form, "rows": set_rows(found, _naming(team, found))}
+    asked = asked_in(request, sorts=SET_SORTS)
+    rows = sorted_items(set_rows(found, _naming(team, found)), asked.sort, SET_SORTS)
+    context = {"form": form, "rows": rows, "asked": asked}
     status = 400 if form.errors else 200
     return render(request, "calibration_sets/list.html", context, status=status)
 

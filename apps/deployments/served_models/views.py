@@ -14,7 +14,9 @@ from apps.deployments.selectors import deployment_list, environment_list, model_
 from apps.deployments.snippets import snippets_of
 from apps.telemetry.traffic import traffic_by_deployment, traffic_of_model
 from apps.ui.fragments import live_answer
-from apps.ui.listing import page_in
+from apps.ui.listing import asked_in, page_in, sorted_rows
+
+_SORTS = {"name": "name", "state": "state", "replicas": "wanted_replicas", "created": "created_at"}
 
 
 @page
@@ -24,7 +26,8 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
     team = person(request).team
     found = model_get(team=team, model_id=model_id)
     deployments = deployment_list(team=team, model_id=model_id)
-    shown = page_in(request, deployments)
+    asked = asked_in(request, sorts=_SORTS, anchor="deployments-title")
+    shown = page_in(request, sorted_rows(deployments, asked.sort, _SORTS))
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
     rows = [DeploymentRow(deployment=each, traffic=traffic[each.id]) for each in shown]
     environments = list(environment_list(team=team, model_id=model_id))
@@ -42,6 +45,7 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
         "traffic": traffic_of_model(model_id=model_id),
         "rows": rows,
         "page": shown,
+        "asked": asked,
         "called": called,
         "addresses": [called],
         "snippets": snippets_of(called) if called else None,

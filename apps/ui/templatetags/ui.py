@@ -1,7 +1,7 @@
 """Tags and filters of every page: states, times, sizes, copy buttons, memory bars."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from apps.ui import formats, tones
 from apps.ui.listing import Asked, sorted_query
+from apps.ui.refusals import refusal_of
 from apps.ui.undo import undo_of
 from controlplane import clock
 from controlplane.domain.rules import ALL_RULES
@@ -23,6 +24,7 @@ register.filter("duration", formats.duration)
 register.filter("percent", formats.percent)
 register.filter("first_sentence", formats.first_sentence)
 register.filter("undo", undo_of)
+register.filter("refusal", refusal_of)
 
 _LITERAL = re.compile(r"`([^`]+)`")
 _PAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[\w./-]+)")
@@ -110,11 +112,25 @@ def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @register.inclusion_tag("ui/_sorted_head.html")
-def sorted_head(asked: Asked, column: str, words: str, kind: str = "") -> dict[str, str]:
+def sorted_head(asked: Asked, column: str, words: str, kind: str = "") -> dict[str, Any]:
     """Show the head of a column that sorts its list, and which way it does."""
     way = {column: "ascending", f"-{column}": "descending"}.get(asked.sort, "")
-    query = sorted_query(asked, column)
-    return {"way": way, "query": query, "words": words, "kind": kind}
+    address = f"?{sorted_query(asked, column)}{asked.anchor and f'#{asked.anchor}'}"
+    # Who sorts from the keyboard goes on from that head; an anchor has a place to go on from.
+    takes_focus = bool(way) and not asked.anchor
+    return {
+        "way": way,
+        "address": address,
+        "words": words,
+        "kind": kind,
+        "takes_focus": takes_focus,
+    }
+
+
+@register.inclusion_tag("ui/_sorted_by.html")
+def sorted_by(asked: Asked, columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Show what a list without heads is sorted by, and what else it may be."""
+    return {"choices": [sorted_head(asked, column, words) for column, words in columns]}
 
 
 @register.inclusion_tag("ui/_trend.html")

@@ -2,12 +2,15 @@
 
 import pytest
 from django.http import QueryDict
-from django.test import Client
+from django.test import Client, RequestFactory
 
+from apps.secrets.services.values import secret_set
 from apps.ui import listing
+from apps.ui.templatetags.ui import sorted_head
 from controlplane.domain.lifecycle import BuildState, DeploymentState
 from tests.apps.pages import signed_in
 from tests.factories import (
+    make_api_key,
     make_artifact,
     make_build,
     make_cast,
@@ -37,6 +40,8 @@ def client() -> Client:
         model = make_model(team=cast.team, name=name)
         state = DeploymentState.INACTIVE if blocks else DeploymentState.ACTIVE
         make_deployment(model=model, build=build, name=f"first-{name}", state=state)
+        secret_set(team=cast.team, name=name, value="hidden", user=cast.owner)
+        make_api_key(team=cast.team, name=name)
     return signed_in(cast.owner)
 
 
@@ -56,7 +61,14 @@ def test_words_leave_what_is_called_so_and_are_still_in_the_field(
 
 @pytest.mark.parametrize(
     ("path", "column"),
-    [("/configs/", "name"), ("/models/", "name"), ("/artifacts/", "published")],
+    [
+        ("/configs/", "name"),
+        ("/models/", "name"),
+        ("/artifacts/", "published"),
+        ("/builds/", "config"),
+        ("/secrets/", "name"),
+        ("/keys/", "name"),
+    ],
 )
 def test_a_list_is_sorted_both_ways_and_its_head_says_which(
     client: Client, path: str, column: str
@@ -108,3 +120,20 @@ def test_a_number_that_no_build_can_have_finds_nothing(client: Client) -> None:
 def test_the_filters_are_written_as_an_address_reads_them() -> None:
     asked = listing.Asked(words="a&b c", state="failed", states=("failed",))
     assert QueryDict(asked.query).dict() == {"q": "a&b c", "state": "failed"}
+
+
+def test_what_else_is_asked_of_a_page_stays_in_the_links_of_its_list() -> None:
+    request = RequestFactory().get("/", {"label": "zone=b", "sort": "-pool", "other": "gone"})
+    asked = listing.asked_in(request, sorts={"pool"}, keeps=["label"], anchor="nodes")
+    assert QueryDict(listing.sorted_query(asked, "pool")).dict() == {
+        "label": "zone=b",
+        "sort": "pool",
+    }
+    assert sorted_head(asked, "pool", "Pool")["address"].endswith("sort=pool#nodes")
+
+
+def test_items_without_a_value_come_last_whichever_way_they_are_sorted() -> None:
+    columns = {"load": lambda item: item}
+    assert listing.sorted_items([3, None, 1], "load", columns) == [1, 3, None]
+    assert listing.sorted_items([3, None, 1], "-load", columns) == [3, 1, None]
+    assert listing.sorted_items([3, None, 1], "nonsense", columns) == [3, None, 1]
