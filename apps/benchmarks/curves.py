@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from apps.benchmarks.results import Measured
+from apps.ui import formats
 
 WIDTH, HEIGHT = 560, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84, 28, 20, 40
@@ -125,4 +126,4 @@ def _round_up(values: Iterable[float]) -> float:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds * 1000:.3g}\u2009ms" if seconds < 1 else f"{seconds:.3g}\u2009s"
+    return formats.duration(seconds)

@@ -3,7 +3,8 @@
 import re
 from datetime import UTC, datetime
 
-THIN_SPACE = "\u2009"
+THIN_SPACE = "\u202f"
+"""One at which no line breaks: a number and its unit stay together."""
 ABSENT = "–"
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -40,7 +41,7 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return ABSENT
     if seconds < 1:
-        return f"{seconds * 1000:.0f}{THIN_SPACE}ms"
+        return f"{_milliseconds(seconds * 1000)}{THIN_SPACE}ms"
     if seconds < 10:
         return f"{seconds:.1f}{THIN_SPACE}s"
     whole = round(seconds)
@@ -50,6 +51,11 @@ def duration(seconds: float | None) -> str:
         if amount or parts:
             parts.append(f"{amount}{THIN_SPACE}{unit}" if amount else "")
     return " ".join(part for part in parts[:2] if part)
+
+
+def _milliseconds(amount: float) -> str:
+    tenths = round(amount, 1)
+    return f"{amount:.0f}" if amount >= 10 or tenths == round(amount) else f"{tenths:.1f}"
 
 
 def percent(share: float | None) -> str:

@@ -1,5 +1,7 @@
 // Draws one chart: its lines in one hue, the first whole, others dashed; zero is in sight, what was
 // not measured is a gap, a point between two gaps is a dot, and what happened is an upright line.
+import { duration, percent, rate } from "./numbers.js";
+
 const charts = new Map();
 const colour = (name) => {
   const probe = Object.assign(document.createElement("i"), { className: `colour-${name}` });
@@ -10,9 +12,9 @@ const colour = (name) => {
 };
 
 const WORDS = {
-  "": (value) => value.toFixed(2),
-  "%": (value) => `${value.toFixed(0)}\u2009%`,
-  s: (value) => (value < 1 ? `${(value * 1000).toFixed(value < 0.01 ? 1 : 0)}\u2009ms` : `${value.toFixed(2)}\u2009s`),
+  "": rate,
+  "%": (value) => percent(value / 100),
+  s: duration,
 };
 const DASHES = [[], [6, 4], [2, 3]];
 const BORDERS = ["solid", "dashed", "dotted"];
@@ -81,7 +83,7 @@ export const draw = (box, data, lines) => {
       { label: "Time", value: clock },
       ...labels.map((label, index) => ({ label, stroke: line, width: 2, dash: DASHES[index], points: { size: 5, fill: line, filter: () => alone(lines[index]), show: alone(lines[index]).length > 0 }, value: (u, value) => (value === null ? "–" : WORDS[unit](value)) })),
     ],
-    axes: [{ ...axis, ...days }, { ...axis, size: 56, ...(unit && { values: (u, marks) => marks.map((mark) => (unit === "s" ? WORDS.s(mark) : `${mark}\u2009${unit}`)) }) }],
+    axes: [{ ...axis, ...days }, { ...axis, size: 56, ...(unit && { values: (u, marks) => marks.map((mark) => WORDS[unit](mark)) }) }],
   }, [data.times, ...lines], box));
   box.setAttribute("role", "img");
   box.setAttribute("aria-label", `${box.dataset.title}, ${data.window}. ${labels.map((label, index) => spoken(label, lines[index], unit)).join(". ")}.`);

@@ -36,7 +36,7 @@ def test_each_chart_is_in_its_unit_and_one_without_a_value_says_when_there_is_on
     page.locator("#chart-first-token .u-over").hover()
     legend = page.locator("#chart-first-token .u-legend")
     expect(legend).to_contain_text("p90")
-    expect(legend).to_contain_text("\u2009ms")
+    expect(legend).to_contain_text("\u202fms")
 
 
 @pytest.mark.usefixtures("measured")
@@ -49,7 +49,7 @@ def test_charts_say_their_range_source_and_gaps_and_another_range_stays_while_th
     for name in ("kv-used", "accepted"):
         expect(page.locator(f"#chart-{name} canvas")).to_be_visible()
     page.locator("#chart-kv-used .u-over").hover()
-    expect(page.locator("#chart-kv-used .u-legend")).to_contain_text("\u2009%")
+    expect(page.locator("#chart-kv-used .u-legend")).to_contain_text("\u202f%")
     expect(page.locator("[data-measured]")).to_contain_text("last hour, by 10 s, updated")
     expect(page.locator("#events")).to_contain_text("Node workbench restarted.")
     expect(page.locator("[data-headline=requests_total]")).to_contain_text("in all")

@@ -1,7 +1,7 @@
 // Measures one answer in this browser, and says of each number over what it was measured.
-const THIN = "\u2009";
-const seconds = (value) => (value < 1000 ? `${Math.round(value)}${THIN}ms` : `${(value / 1000).toFixed(2)}${THIN}s`);
-const count = (value) => value.toLocaleString("en").replaceAll(",", THIN);
+import { duration, number, rate } from "../numbers.js";
+
+const seconds = (value) => duration(value / 1000);
 const ENDS = {
   stop: "stop",
   length: "length (max tokens)",
@@ -36,10 +36,10 @@ export class Measure {
     const { prompt_tokens: read, completion_tokens: written } = this.usage ?? {};
     const span = this.#last - this.#first;
     if (written > 1 && span > 0) {
-      rows.push(["Speed", `${((written - 1) * 1000 / span).toFixed(1)} tokens/s`, `${count(written - 1)} tokens after the first, over ${seconds(span)}`]);
+      rows.push(["Speed", `${rate((written - 1) * 1000 / span)} tokens/s`, `${number(written - 1)} tokens after the first, over ${seconds(span)}`]);
     }
     rows.push(this.usage
-      ? ["Tokens", `${count(read)} in, ${count(written)} out`, "counted by the engine"]
+      ? ["Tokens", `${number(read)} in, ${number(written)} out`, "counted by the engine"]
       : ["Tokens", "not known", "the count comes with an answer's end"]);
     if (this.finish) rows.push(["Finish reason", ENDS[this.finish] ?? this.finish, this.finish === "stopped" ? "the engine was told at once" : `finish reason ${this.finish}`]);
     return rows;

@@ -49,7 +49,7 @@ def test_a_host_without_room_is_named_with_what_that_costs(monkeypatch: pytest.M
     make_gateway(name="gw", disk_free_bytes=3 * 1024 * 1024)
     words = [each.sentence for each in troubles()]
     assert words == [
-        "The disk of gateway `gw` has 3.0\u2009MiB left. Without any it serves on, usage waits in "
+        "The disk of gateway `gw` has 3.0\u202fMiB left. Without any it serves on, usage waits in "
         "its memory, and promotions wait. Free space on it.",
         "The disk of node `gpu-1` has nothing left. Without any, what runs there goes on, and "
         "nothing new starts. Free space on it.",

@@ -104,7 +104,7 @@ def test_a_cell_says_how_many_requests_how_fast_and_what_a_million_tokens_cost()
     assert row.plan is not None
     assert row.plan.speed is not None
     assert present[0].requests == f"{row.plan.full_length_requests} requests"
-    assert re.fullmatch(r"[\d\u2009]+\u2013[\d\u2009]+ tokens/s", present[0].speed)
+    assert re.fullmatch(r"[\d\u202f]+\u2013[\d\u202f]+ tokens/s", present[0].speed)
     assert present[0].price == f"${row.usd_per_million_tokens:.2f}"
     assert [cell.precision for cell in h100.cells if cell.is_present] == ["fp8"]
     assert matrix.sequence_tokens == 8192

@@ -60,7 +60,7 @@ def test_the_context_of_a_model_stands_beside_the_length_that_its_counts_are_of(
     CheckpointRecord.objects.filter(team=cast.team, repo="maker/llama").update(
         state="ready", facts=LLAMA_8B.model_dump(mode="json"), fetched_at=clock.now()
     )
-    page = client.get(MODEL).content.decode().replace("\u2009", ",")
+    page = client.get(MODEL).content.decode().replace("\u202f", ",")
     assert "up to 131,072 tokens; 32,768 proposed" in page
     assert ">131,072 tokens<" not in page
 

@@ -57,7 +57,7 @@ def test_many_nodes_are_a_line_each_but_for_those_where_somebody_else_is() -> No
     make_device(node=node, used_bytes=0, **gpu)
     browser = signed_in(make_cast().owner)
     page = browser.get("/nodes/").content.decode()
-    assert "<summary>2 × H100, 1 free; 40.0\u2009GiB of 160\u2009GiB used</summary>" in page
+    assert "<summary>2 × H100, 1 free; 40.0\u202fGiB of 160\u202fGiB used</summary>" in page
     assert page.count("<summary>no GPU is there</summary>") == FEW_NODES
     assert "<details open>" not in page
     node.devices.update(used_by=[stranger], is_clean=False)

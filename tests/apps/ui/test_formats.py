@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
     [(None, "–"), (0, "0 B"), (1023, "1023 B".replace("1023", "1 023")), (269_030_016, "257 MiB")],
 )
 def test_sizes_are_written_in_binary_units(value: float | None, written: str) -> None:
-    assert formats.size(value).replace("\u2009", " ") == written
+    assert formats.size(value).replace("\u202f", " ") == written
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_sizes_are_written_in_binary_units(value: float | None, written: str) ->
     [(0.214, "214 ms"), (3.44, "3.4 s"), (59.7, "1 min"), (273_600, "3 d 4 h"), (None, "–")],
 )
 def test_durations_are_written_in_two_units(seconds: float | None, written: str) -> None:
-    assert formats.duration(seconds).replace("\u2009", " ") == written
+    assert formats.duration(seconds).replace("\u202f", " ") == written
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_durations_are_written_in_two_units(seconds: float | None, written: str)
 )
 def test_moments_are_written_by_their_distance(ago: float, written: str) -> None:
     moment = NOW - timedelta(seconds=ago)
-    assert formats.relative_time(moment, NOW).replace("\u2009", " ") == written
+    assert formats.relative_time(moment, NOW).replace("\u202f", " ") == written
 
 
 def test_every_state_of_the_lifecycle_has_a_tone() -> None:

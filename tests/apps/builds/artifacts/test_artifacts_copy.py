@@ -26,10 +26,10 @@ def test_a_store_is_copied_and_what_cannot_be_is_said_without_a_secret(
         said = io.StringIO()
         call_command("artifacts_copy", old, f"{bucket.url}/", stdout=said)
         assert digest in said.getvalue()
-        assert "1 copied (4\u2009B), 0 were there." in said.getvalue()
+        assert "1 copied (4\u202fB), 0 were there." in said.getvalue()
         assert bucket.open().verify(digest)
         call_command("artifacts_copy", old, bucket.url, "--verify", stdout=said)
-        assert "0 copied (0\u2009B), 1 were there." in said.getvalue()
+        assert "0 copied (0\u202fB), 1 were there." in said.getvalue()
         with pytest.raises(CommandError, match="is both FROM and TO"):
             call_command("artifacts_copy", old, f"{old}/")
         server.is_skewed = True

@@ -65,14 +65,14 @@ def test_the_page_shows_what_differs_and_the_list_leads_there(
         "2.14.0",
         "Smoke test.seconds",
         "tokens_per_second",
-        "×\u20090.5",
+        "×\u202f0.5",
     ):
         assert said in page, said
     assert "trt_llm.build.max_seq_len" not in page
     assert ">same<" not in page
     (verdict,) = re.findall(r'<p class="lead">([^<]+)</p>', page)
     assert verdict.startswith("Both builds succeeded; Quantization unset \u2192 fp8; ")
-    assert verdict.endswith("it holds 100\u2009% more tokens.")
+    assert verdict.endswith("it holds 100\u202f% more tokens.")
     assert left.artifact is not None
     assert ("smaller" in verdict) == (left.artifact.size_bytes > 250_000)
     turned = owner.get(f"/builds/compare/?build={right.number}&build={left.number}")

@@ -176,7 +176,7 @@ def test_a_builds_page_shows_what_was_planned_beside_what_was_measured(cast: "Ca
     build = make_told_build(artifact=make_passported(team=cast.team))
     words = signed_in(cast.owner).get(f"/builds/{build.number}/").content.decode()
     assert "Planned and measured" in words
-    assert "×\u20090.80" in words
+    assert "×\u202f0.80" in words
     assert "resident memory of all processes of the step" in words
     assert "torch version" in words
     assert "2.12.0" in words

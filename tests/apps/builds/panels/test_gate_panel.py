@@ -65,7 +65,7 @@ def page_of(gate: dict[str, Any], **passport: Any) -> str:
 def test_the_gate_shows_its_figures_beside_the_limit_and_the_worst_samples_as_text() -> None:
     page = page_of(GATE | {"compute_dtype": "bfloat16"})
     assert "emulation of the exported files, computed in bfloat16" in page
-    for shown in ("20.19", "20.96", "+3.8\u2009%", "+6.0\u2009%", "0.0123 nats", "97\u2009%"):
+    for shown in ("20.19", "20.96", "+3.8\u202f%", "+6.0\u202f%", "0.0123 nats", "97\u202f%"):
         assert shown in page, shown
     assert "8 held-out samples of enginehouse/general" in page
     assert "perplexity × 1.234" in page
@@ -77,9 +77,9 @@ def test_drift_and_choice_have_limits_of_their_own() -> None:
     limits = GATE["limits"] | {"max_logit_drift_nats": 0.15, "min_same_choice": 0.75}
     device = GatePanel(result=GATE | {"limits": limits})
     assert [each.limit for each in device.figures] == [
-        "+6.0\u2009%",
+        "+6.0\u202f%",
         "0.1500 nats",
-        "at least 75\u2009%",
+        "at least 75\u202f%",
     ]
 
 
@@ -147,8 +147,8 @@ def test_tasks_are_shown_beside_perplexity_and_named_in_the_passport() -> None:
     ("change", "measured", "limit"),
     [
         ({}, "-0.0100", "-0.0200"),
-        ({"max_loss": None, "max_loss_share": 0.05}, "-0.0100 (-1.4\u2009%)", "-5.0\u2009%"),
-        ({"max_loss_share": 0.05}, "-0.0100 (-1.4\u2009%)", "-0.0200 and -5.0\u2009%"),
+        ({"max_loss": None, "max_loss_share": 0.05}, "-0.0100 (-1.4\u202f%)", "-5.0\u202f%"),
+        ({"max_loss_share": 0.05}, "-0.0100 (-1.4\u202f%)", "-0.0200 and -5.0\u202f%"),
         ({"higher_is_better": False}, "-0.0100", "+0.0200"),
     ],
 )
@@ -171,10 +171,10 @@ def test_the_passport_tells_what_was_calibrated_on_what() -> None:
     assert "enginehouse/general (train)" in page
     assert CALIBRATION["revision"] in page
     assert (
-        "62 of 1\u2009024, 1 empty, 2 too short skipped, 8 held out, up to 256 tokens, seed 42"
+        "62 of 1\u202f024, 1 empty, 2 too short skipped, 8 held out, up to 256 tokens, seed 42"
         in page
     )
-    assert gate_words(GATE) == "passed: perplexity +3.8\u2009%, limit +6.0\u2009%"
+    assert gate_words(GATE) == "passed: perplexity +3.8\u202f%, limit +6.0\u202f%"
     assert "<dt>Quality gate</dt>" not in page, "which has a GPU of its own"
 
 
@@ -219,7 +219,7 @@ def test_the_first_answer_tells_what_is_emulated_and_how_an_encoder_answered() -
     build.steps.filter(name="smoke_test").delete()
     build.steps.create(name="smoke_test", position=10, state="finished", result=result)
     page = signed_in(cast.owner).get(f"/builds/{build.number}/").content.decode()
-    assert "answered after 250\u2009ms" in page
+    assert "answered after 250\u202fms" in page
     assert "Vectors of 384 numbers." in page
     assert "Emulated on this machine: FP8 weights of 36 layers" in page
     assert "tokens/s" not in page

@@ -66,7 +66,7 @@ def test_what_is_replaced_is_named_with_what_differs(cast: Cast) -> None:
     build = longer(cast)
     said = effect(cast, build.number, model_name="chat", environment="production")
     assert f">{old.name}</a> in <b>production</b>" in said
-    assert "4096" in said or "4\u2009096" in said
+    assert "4096" in said or "4\u202f096" in said
     assert "points at nothing yet" in effect(
         cast, build.number, model_name="chat", environment="staging"
     )

@@ -65,8 +65,8 @@ def test_figures_are_of_the_range_and_not_of_the_time_before_the_deployment(
     told = drawn(deployment, "15m")["headlines"]
     # Two steps were counted since it was made: the requests' own, and one of a live gateway.
     assert (told["requests"], told["requests_total"]) == ("0.15", "3 in all")
-    assert (told["errors"], told["errors_total"]) == ("33\u2009%", "1 answered 5xx")
-    milliseconds, unit = told["first_token"].split("\u2009")
+    assert (told["errors"], told["errors_total"]) == ("33\u202f%", "1 answered 5xx")
+    milliseconds, unit = told["first_token"].split("\u202f")
     assert (float(milliseconds), unit) == (pytest.approx(500, rel=0.01), "ms")
     assert told["basis"].startswith("Measured by the gateway, last 15 minutes;")
     later = deployment_charts(
