@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, cast
 
-from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -16,6 +15,7 @@ from apps.accounts.permissions import Action, Actor, require
 from apps.accounts.teams.elsewhere import team_elsewhere
 from apps.rest.errors import ApiError, NotAllowed, NotFound, Unauthenticated
 from apps.ui.fragments import asks_for_part
+from apps.ui.refusals import say_refused
 
 P = ParamSpec("P")
 _WORDS = "text/plain; charset=utf-8"
@@ -101,8 +101,8 @@ def actor_on(request: HttpRequest) -> Actor:
 
 
 def say_error(request: HttpRequest, error: ApiError) -> None:
-    """Put a refusal on the next page."""
-    messages.error(request, words_of(error))
+    """Put a refusal on the next page, with the form that it is about."""
+    say_refused(request, words_of(error), fields=error.fields)
 
 
 def words_of(error: ApiError) -> str:

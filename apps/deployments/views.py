@@ -158,7 +158,7 @@ def deactivate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
     """Stop the deployment whose name was typed."""
     found = _changeable(request, model_id, deployment_id)
     if request.POST.get("name", "").strip() != found.name:
-        raise Conflict(f"Type `{found.name}` to deactivate the deployment.")
+        raise Conflict(f"Type `{found.name}` to deactivate the deployment.", fields=["name"])
     deployment_deactivate(deployment=found)
     return redirect("deployments:deployment", model_id, deployment_id)
 

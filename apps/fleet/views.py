@@ -126,7 +126,10 @@ def label(request: HttpRequest, node_id: str) -> HttpResponse:
     """Set or remove one label of a node."""
     node, name = _node(node_id), request.POST.get("name", "").strip()
     value = None if "remove" in request.POST else request.POST.get("value", "").strip()
-    node_label(node=node, changes={name: value})
+    try:
+        node_label(node=node, changes={name: value})
+    except InvalidInput as error:
+        raise InvalidInput(error.message, hint=error.hint, fields=["name", "value"]) from error
     return redirect("node_page", node.id)
 
 

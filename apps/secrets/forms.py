@@ -42,7 +42,14 @@ class SecretForm(forms.Form):
     name = forms.CharField(
         max_length=253,
         widget=forms.TextInput(
-            attrs={"placeholder": "hf_access_token", "spellcheck": "false", "autocomplete": "off"}
+            attrs={
+                "placeholder": "hf_access_token",
+                "spellcheck": "false",
+                "autocomplete": "off",
+                # Refused before it is sent: an answer would come back without the value.
+                "pattern": "[\\-._a-zA-Z0-9]{1,253}",
+                "title": "1 to 253 letters, digits, -, _ and .",
+            }
         ),
     )
     value = forms.CharField(

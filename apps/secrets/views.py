@@ -89,7 +89,7 @@ def delete(request: HttpRequest, secret_id: str) -> HttpResponse:
     team = person(request).team
     typed = normal_name(request.POST.get("name", "").strip())
     if not secret_list(team=team).filter(id=secret_id, name=typed).exists():
-        raise Conflict("The typed name is not the secret's. Nothing was deleted.")
+        raise Conflict("The typed name is not the secret's. Nothing was deleted.", fields=["name"])
     secret_delete(team=team, name=typed)
     messages.success(request, f"`{typed}` is deleted.")
     return redirect("secrets:list")

@@ -72,7 +72,7 @@ def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
     is_own = key.owner_id == person(request).id
     require(actor_on(request), Action.OWN_KEYS if is_own else Action.TEAM_KEYS)
     if request.POST.get("name", "").strip() != key_name(key):
-        raise Conflict(f"Type `{key_name(key)}` to revoke the key.")
+        raise Conflict(f"Type `{key_name(key)}` to revoke the key.", fields=["name"])
     api_key_revoke(api_key=key)
     messages.success(request, f"The key `{key_name(key)}` is revoked.")
     return redirect("accounts:keys")

@@ -69,7 +69,7 @@ def end_two_steps(request: HttpRequest) -> HttpResponse:
     """Turn the second step off for who types the password."""
     user = _myself(request)
     if not user.check_password(request.POST.get("password", "")):
-        raise Conflict("This password is not right.")
+        raise Conflict("This password is not right.", fields=["password"])
     two_steps_end(user=user)
     messages.success(request, "Signing in asks for the password only.")
     return redirect("accounts:account")

@@ -145,4 +145,4 @@ def _member(request: HttpRequest, user_id: str) -> User:
 
 def _refuse_unless_typed(request: HttpRequest, email: str) -> None:
     if request.POST.get("name", "").strip() != email:
-        raise Conflict(f"Type `{email}` to confirm.")
+        raise Conflict(f"Type `{email}` to confirm.", fields=["name"])

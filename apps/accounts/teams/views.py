@@ -71,7 +71,7 @@ def delete(request: HttpRequest, team_id: str) -> HttpResponse:
     """Delete an empty team whose name was typed."""
     team = _team(request, team_id)
     if request.POST.get("name", "").strip() != team.name:
-        raise Conflict(f"Type `{team.name}` to delete the team.")
+        raise Conflict(f"Type `{team.name}` to delete the team.", fields=["name"])
     team_delete(team=team)
     messages.success(request, f"The team `{team.name}` is deleted.")
     return redirect("accounts:teams")

@@ -52,7 +52,9 @@ def delete(request: HttpRequest, artifact_id: str) -> HttpResponse:
     """Delete the artifact whose identifier was typed."""
     found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
     if request.POST.get("name", "").strip() != found.id:
-        raise Conflict("The typed identifier is not the artifact's. Nothing was deleted.")
+        raise Conflict(
+            "The typed identifier is not the artifact's. Nothing was deleted.", fields=["name"]
+        )
     artifact_delete(artifact=found)
     messages.success(request, f"Artifact `{artifact_id}` is deleted; its files go within a day.")
     return redirect("artifacts:list")

@@ -75,7 +75,7 @@ def delete(request: HttpRequest, set_id: str) -> HttpResponse:
     """Delete the set whose name was typed."""
     found = set_get(team=person(request).team, set_id=set_id)
     if request.POST.get("name", "").strip() != found.name:
-        raise Conflict("The typed name is not the set's. Nothing was deleted.")
+        raise Conflict("The typed name is not the set's. Nothing was deleted.", fields=["name"])
     set_delete(found=found)
     messages.success(request, f"`{PREFIX}{found.name}` is deleted.")
     return redirect("calibration_sets:list")

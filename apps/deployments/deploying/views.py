@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.models import Team
-from apps.accounts.pages import actor_on, page, person
+from apps.accounts.pages import actor_on, page, person, words_of
 from apps.builds.models import Build
 from apps.builds.selectors import build_numbered
 from apps.deployments.deploying.effect import default_environment, effect_of
@@ -34,7 +34,7 @@ def deploy(request: HttpRequest, number: int) -> HttpResponse:
             made = _deploy(request, number, **form.cleaned_data)
             return redirect("deployments:deployment", made.model_id, made.id)
         except ApiError as error:
-            form.add_error(None, f"{error.message} {error.hint or ''}".strip())
+            form.add_error(_wrong_field(team, form, error), words_of(error))
     names = model_list(team=team).values_list("name", flat=True)
     context = {"build": build, "form": form, "model_names": names, **_effect(team, build, form)}
     status = 400 if form.errors else 200
@@ -49,6 +49,14 @@ def deploy_effect(request: HttpRequest, number: int) -> HttpResponse:
     build = build_numbered(team, number)
     context = {"build": build, **_effect(team, build, DeployForm(request.GET))}
     return part_answer(request, "deployments/_effect.html", context)
+
+
+def _wrong_field(team: Team, form: DeployForm, error: ApiError) -> str | None:
+    """Return which field a refused name is of: a model that is there needs none."""
+    if "name" not in error.fields:
+        return None
+    is_known = model_list(team=team, name=form.cleaned_data["model_name"]).exists()
+    return "environment" if is_known else "model_name"
 
 
 def _suggested(team: Team, build: Build) -> dict[str, str]:

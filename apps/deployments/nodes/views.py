@@ -54,7 +54,7 @@ def remove(request: HttpRequest, node_id: str) -> HttpResponse:
     """Remove the node whose name was typed."""
     found = _node(node_id)
     if request.POST.get("name", "").strip() != found.name:
-        raise Conflict("The typed name is not the node's. Nothing was removed.")
+        raise Conflict("The typed name is not the node's. Nothing was removed.", fields=["name"])
     held = node_remove(node=found).lines
     ended = f" It held: {'; '.join(held)}." if held else " It held nothing."
     messages.success(request, f"`{found.name}` is removed.{ended}")

@@ -41,7 +41,8 @@ def revoke(request: HttpRequest, grant_id: str) -> HttpResponse:
     """Revoke a grant, for a reason."""
     form = RevokeForm(request.POST)
     if not form.is_valid():
-        raise InvalidInput("Say why this code may run no more, in at most 1,000 characters.")
+        words = "Say why this code may run no more, in at most 1,000 characters."
+        raise InvalidInput(words, fields=["reason"])
     grant = remote_code_revoke(
         grant=grant_get(grant_id=grant_id),
         reason=form.cleaned_data["reason"],

@@ -82,7 +82,8 @@ def set_price(request: HttpRequest) -> HttpResponse:
     """Say what an hour of a kind of GPU costs from now on."""
     form = PriceForm(request.POST)
     if not form.is_valid():
-        raise InvalidInput("A price has a kind of GPU and an amount of 0 or more.")
+        words = "A price has a kind of GPU and an amount of 0 or more."
+        raise InvalidInput(words, fields=list(form.errors))
     price = price_set(**form.cleaned_data, user=person(request))
     messages.success(request, f"An hour of `{price.kind}` costs {price.per_hour:f} from now on.")
     return redirect("usage")
