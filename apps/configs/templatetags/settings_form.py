@@ -6,7 +6,7 @@ from typing import Any
 from django import template
 from django.template.loader import render_to_string
 
-from apps.configs.editor import FieldView
+from apps.configs.form_controls import FieldView
 from apps.configs.form_fields import Field
 
 register = template.Library()
