@@ -46,6 +46,20 @@ _WITHOUT_LANGUAGE_HEAD = (
     "Model", "ForSequenceClassification", "ForTokenClassification", "ForTextEncoding",
     "ForQuestionAnswering", "ForReward",
 )  # fmt: skip
+_WRAPPERS_BY_NAME = frozenset(
+    {
+        "Alpamayo2Super", "Cheers", "DiffusionGemmaForBlockDiffusion", "H2OVLChatModel",
+        "HfMoondream", "InternVLChatModel", "Llama_Nemotron_Nano_VL", "MiDashengLMModel",
+        "MiniCPMO", "MiniCPMV", "MossAudioModel", "NVLM_D", "NemotronH_Nano_Omni_Reasoning_V3",
+        "NemotronH_Nano_VL_V2", "NemotronH_Omni_Reasoning_V3", "NemotronH_Super_Omni_Reasoning_V3",
+        "OpenVLAForActionPrediction", "Ovis", "Ovis2_5", "Phi4ForCausalLMV", "Qwen2_5OmniModel",
+        "SkyworkR1VChatModel", "UltravoxModel",
+    }
+)  # fmt: skip
+"""Generators that hear or see, whose class names end as those of embedders do, or as none.
+Source: `_MULTIMODAL_MODELS` of vLLM's `models/registry.py`, 0.25.1 to 0.33.0, 2026-11-30."""
+_TEXT_BY_NAME = frozenset({"AquilaModel", "ChatGLMModel", "GritLM"})
+"""Generators of text with such names. Source: `_TEXT_GENERATION_MODELS` of the same."""
 _MULTI_VECTOR = ("HF_ColBERT", "ColBERT", "ColModernVBert", "ColPali", "ColQwen", "ColIdefics")
 """Source: the classes of transformers 5.24 for retrieval and of the ColBERT library, 2026-11-30."""
 SPEECH_MODEL_TYPES = frozenset(
@@ -91,9 +105,9 @@ def role_of(
         return Role.TOKEN_CLASSIFICATION
     if pooling is not None:
         return Role.RERANKING if pooling.ranks else Role.EMBEDDING
-    if has_vision or name.endswith("ForConditionalGeneration"):
+    if has_vision or name.endswith("ForConditionalGeneration") or name in _WRAPPERS_BY_NAME:
         return Role.MULTIMODAL
-    if name.endswith(("ForCausalLM", "LMHeadModel")):
+    if name.endswith(("ForCausalLM", "LMHeadModel")) or name in _TEXT_BY_NAME:
         return Role.CAUSAL
     if name.endswith(("Model", "ForMaskedLM")) or (model_type or "") in BIDIRECTIONAL_MODEL_TYPES:
         return Role.EMBEDDING
@@ -102,7 +116,9 @@ def role_of(
 
 def has_language_head(architecture: str | None) -> bool:
     """Return whether a class of this name scores words: embedders and classifiers do not."""
-    return not (architecture or "").endswith(_WITHOUT_LANGUAGE_HEAD)
+    name = architecture or ""
+    named_otherwise = name in _WRAPPERS_BY_NAME or name in _TEXT_BY_NAME
+    return named_otherwise or not name.endswith(_WITHOUT_LANGUAGE_HEAD)
 
 
 def is_bidirectional(architecture: str | None, model_type: str | None) -> bool:

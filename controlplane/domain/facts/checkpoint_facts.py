@@ -65,6 +65,8 @@ class CheckpointFacts(BaseModel):
     has_vision: bool = False
     vision_heads: int | None = None
     """Attention heads of the vision tower."""
+    audio_heads: int | None = None
+    """Attention heads of the part that hears."""
     is_encoder_decoder: bool = False
     """True where it reads with an encoder and writes with a decoder."""
     remote_code: bool = False

@@ -27,7 +27,7 @@ from controlplane.domain.facts.pooling import read_pooling
 from controlplane.domain.facts.rope import Rope
 from controlplane.domain.facts.shape import Shape, read_shape
 from controlplane.domain.facts.sound_tokens import count_sound_tokens
-from controlplane.domain.facts.vision_count import has_vision, vision_heads
+from controlplane.domain.facts.vision_count import audio_heads, has_vision, vision_heads
 
 __all__ = ["CheckpointFacts", "ExistingQuantization", "read"]
 
@@ -111,6 +111,7 @@ def _identity(config: Config, shape: Shape) -> dict[str, Any]:
         "attention_bias": numbers.flag(config, "attention_bias"),
         "has_vision": has_vision(config),
         "vision_heads": vision_heads(config),
+        "audio_heads": audio_heads(config),
         "is_encoder_decoder": bool(numbers.flag(config, "is_encoder_decoder")),
         "remote_code": isinstance(config.get("auto_map"), Mapping),
         "labels": _labels(config, shape),

@@ -6,6 +6,8 @@ checked 2026-11-30. A class that only AutoDeploy has is not in it: `trtllm-serve
 the PyTorch backend.
 """
 
+from controlplane.domain.facts.known_architectures import is_known_generator
+
 _CAUSAL = (
     "Afmoe Apertus Cohere2 DeciLM DeepseekV3 DeepseekV32 DeepseekV4 Exaone4 ExaoneMoE ExaoneMoe "
     "Gemma3 Gemma4 Gemma4Assistant Glm4Moe GlmMoeDsa GptOss HCXVision HunYuanDenseV1 HunYuanMoEV1 "
@@ -26,3 +28,10 @@ TRTLLM_CLASSES = frozenset(
         "NemotronH_Nano_Omni_Reasoning_V3",
     }
 )  # fmt: skip
+
+
+def lacks_class(architecture: str | None) -> bool:
+    """Return whether a known generator is none of TensorRT-LLM's PyTorch backend."""
+    if architecture is None or not is_known_generator(architecture):
+        return False
+    return architecture not in TRTLLM_CLASSES

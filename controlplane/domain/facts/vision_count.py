@@ -11,6 +11,9 @@ from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.config_numbers import Config
 
 _BLOCKS = ("vision_config", "visual", "vit_config")
+_AUDIO_BLOCKS = ("audio_config", "audio_encoder_config")
+_WRAPPER = "thinker_config"
+"""Holds towers and text model both, where a further model speaks the answers."""
 _GATED = frozenset({"pixtral", "qwen2_5_vl", "gemma4_vision", "gemma4"})
 _LAYERS = ("depth", "num_hidden_layers", "vt_num_hidden_layers", "num_layers", "layers")
 _HIDDEN = ("embed_dim", "hidden_size", "vt_hidden_size", "width")
@@ -20,19 +23,33 @@ _WIDTH = ("intermediate_size", "vt_intermediate_size")
 def has_vision(config: Config) -> bool:
     """Return whether the file describes a vision tower."""
     blocks = (*_BLOCKS, "vision_tower", "mm_vision_tower")
-    return any(config.get(name) for name in blocks)
+    return any(each.get(name) for name in blocks for each in _holders(config))
 
 
 def vision_heads(config: Config) -> int | None:
     """Return the attention heads of the tower, None where the file does not say."""
-    tower = next((config[name] for name in _BLOCKS if isinstance(config.get(name), Mapping)), None)
-    return _first(tower, ("num_heads", "num_attention_heads")) if tower else None
+    return _first(_tower(config, _BLOCKS), ("num_heads", "num_attention_heads"))
+
+
+def audio_heads(config: Config) -> int | None:
+    """Return the attention heads of the part that hears, None where the file does not say."""
+    return _first(_tower(config, _AUDIO_BLOCKS), ("encoder_attention_heads",))
+
+
+def _tower(config: Config, names: tuple[str, ...]) -> Config:
+    found = (each.get(name) for each in _holders(config) for name in names)
+    return next((block for block in found if isinstance(block, Mapping)), {})
+
+
+def _holders(config: Config) -> tuple[Config, ...]:
+    inner = config.get(_WRAPPER)
+    return (config, inner) if isinstance(inner, Mapping) else (config,)
 
 
 def count_vision(config: Config, text_hidden: int) -> int:
     """Return the parameters of the tower and its projector; 0 where it gives no sizes."""
-    tower = next((config[name] for name in _BLOCKS if isinstance(config.get(name), Mapping)), None)
-    if tower is None:
+    tower = _tower(config, _BLOCKS)
+    if not tower:
         return 0
     layers, hidden = _first(tower, _LAYERS), _first(tower, _HIDDEN)
     if not layers or not hidden:

@@ -41,6 +41,26 @@ _BACKENDS: Mapping[str, Backend] = {
 }
 
 
+_SPARSE_LATENT_ON = (9, 10, 12)
+"""Major compute capabilities with a kernel for latent attention that picks its tokens.
+Source: `supports_compute_capability` of `v1/attention/backends/mla/*sparse*.py` and of
+`models/deepseek_v4/`, 0.25.1 to 0.33.0, 2026-11-30."""
+_PICKS_TOKENS = frozenset(
+    {
+        "DeepseekV32ForCausalLM", "DeepseekV4ForCausalLM", "DeepseekV4ForConditionalGeneration",
+        "DeepseekV41ForCausalLM", "Glm5NextForCausalLM", "GlmMoeDsaForCausalLM",
+    }
+)  # fmt: skip
+
+
+def lacks_sparse_latent(architecture: str | None, gpu: Gpu) -> bool:
+    """Return whether the class picks the tokens that it attends to, and the GPU has no kernel."""
+    capability = gpu.compute_capability
+    if architecture not in _PICKS_TOKENS or capability is None:
+        return False
+    return capability[0] not in _SPARSE_LATENT_ON
+
+
 def unsuited(
     name: str, gpu: Gpu, version: str, *, model_type: str | None, is_mla: bool | None
 ) -> Iterator[str]:

@@ -126,5 +126,17 @@ def serves_adapters(architecture: str, version: str) -> bool:
     return since is None or _number(version) >= _number(since)
 
 
+_HEARS_DIVIDED = "qwen3_omni"
+"""The part that hears is divided by whole heads, and kept whole from `HEARS_WHOLE_SINCE` on.
+Source: `models/qwen3_omni_moe_thinker.py` of 0.25.1 to 0.33.0, 2026-11-30."""
+HEARS_WHOLE_SINCE = "0.29"
+
+
+def divides_hearing(model_type: str, version: str) -> bool:
+    """Return whether this vLLM divides the heads of the part that hears over the ranks."""
+    is_older = _number(version) < _number(HEARS_WHOLE_SINCE)
+    return model_type.startswith(_HEARS_DIVIDED) and is_older
+
+
 def _number(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))

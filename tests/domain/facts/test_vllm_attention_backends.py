@@ -3,7 +3,7 @@
 import pytest
 
 from controlplane.domain.facts.gpus import GPUS
-from controlplane.domain.facts.vllm_attention_backends import unsuited
+from controlplane.domain.facts.vllm_attention_backends import lacks_sparse_latent, unsuited
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,20 @@ def test_a_backend_is_judged_by_gpu_version_and_attention(
 ) -> None:
     found = list(unsuited(name, GPUS[kind], version, model_type=model_type, is_mla=is_mla))
     assert len(found) == faults
+
+
+@pytest.mark.parametrize(
+    ("architecture", "kind", "lacks"),
+    [
+        ("GlmMoeDsaForCausalLM", "A100", True),
+        ("DeepseekV4ForCausalLM", "L4", True),
+        ("DeepseekV32ForCausalLM", "H100", False),
+        ("GlmMoeDsaForCausalLM", "RTX_PRO_6000", False),
+        ("DeepseekV3ForCausalLM", "A100", False),
+        (None, "A100", False),
+    ],
+)
+def test_attention_that_picks_its_tokens_wants_a_kernel(
+    architecture: str | None, kind: str, lacks: bool
+) -> None:
+    assert lacks_sparse_latent(architecture, GPUS[kind]) is lacks

@@ -4,10 +4,12 @@ from controlplane.domain.rules.hardware import (
     kind_and_number,
     stored_precision,
     suitability,
+    trtllm_kernels,
 )
 
 RULES = (
     *kind_and_number.RULES,
     *stored_precision.RULES,
     *suitability.RULES,
+    *trtllm_kernels.RULES,
 )

@@ -3,6 +3,7 @@
 from controlplane.domain.rules.parallelism import (
     attention_heads,
     degrees,
+    divided_contexts,
     quantized_shares,
     share_of_a_rank,
     stages_and_experts,
@@ -14,6 +15,7 @@ from controlplane.domain.rules.parallelism import (
 RULES = (
     *attention_heads.RULES,
     *degrees.RULES,
+    *divided_contexts.RULES,
     *quantized_shares.RULES,
     *share_of_a_rank.RULES,
     *stages_and_experts.RULES,

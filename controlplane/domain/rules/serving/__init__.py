@@ -18,6 +18,7 @@ from controlplane.domain.rules.serving import (
     trtllm_arguments,
     trtllm_classes,
     vllm_arguments,
+    vllm_encoders,
     vllm_kernels,
 )
 
@@ -39,5 +40,6 @@ RULES = (
     *trtllm_arguments.RULES,
     *trtllm_classes.RULES,
     *vllm_arguments.RULES,
+    *vllm_encoders.RULES,
     *vllm_kernels.RULES,
 )

@@ -8,7 +8,7 @@ from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trtllm, on_vllm
 from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity
-from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS
+from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument
 from controlplane.domain.rules.speculation.lookahead import RECOMMENDED, SPECULATOR
 from controlplane.domain.runtimes.asked import asked_features
 from controlplane.domain.runtimes.capability import Feature, Support
@@ -19,6 +19,7 @@ _ADAPTERS = "trt_llm.build.lora_adapters"
 _STAGES = "trt_llm.build.pipeline_parallel_count"
 _BUDGET = "trt_llm.build.quantization_config.effective_bits"
 _REPO = "trt_llm.build.checkpoint_repository.repo"
+_CACHE_TYPE = f"{ARGUMENTS}.kv_cache_config.dtype"
 _PLACES = {
     Feature.LOOKAHEAD: SPECULATOR,
     Feature.ADAPTERS: _ADAPTERS,
@@ -66,7 +67,13 @@ def _is_said(c: Context, feature: Feature) -> bool:
 def _place(c: Context, feature: Feature) -> str:
     if feature is Feature.PIPELINE_PARALLEL and c.spec.is_v2:
         return f"{ARGUMENTS}.pipeline_parallel_size"
+    if feature is Feature.FP8_KV_CACHE and not c.spec.quantization_type.quantizes_kv_cache:
+        return _CACHE_TYPE if c.spec.is_v2 and _names_cache_type(c) else _REPO
     return _PLACES.get(feature, c.spec.tensor_parallel_path)
+
+
+def _names_cache_type(c: Context) -> bool:
+    return argument(c, "kv_cache_config", "dtype") is not None
 
 
 def _refusals(c: Context) -> str:
@@ -95,7 +102,7 @@ REFUSED = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=lambda c: tuple(_place(c, each) for each in _refused(c)) or (_ADAPTERS,),
-    may_mark=tuple(sorted({*_PLACES.values()})),
+    may_mark=tuple(sorted({*_PLACES.values(), _CACHE_TYPE})),
     when=lambda c: bool(_refused(c)),
     message=lambda c: f"{c.engine.title} cannot serve this on `{c.gpu.kind}`: {_refusals(c)}.",
     fix=Fix(label=_what_goes, patch=_without_it, safe=False),

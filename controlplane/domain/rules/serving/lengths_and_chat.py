@@ -215,7 +215,7 @@ ENCODER_AS_DECODER = Rule(
     when=lambda c: (
         c.checkpoint.role
         in (Role.SEQUENCE_CLASSIFICATION, Role.TOKEN_CLASSIFICATION, Role.RERANKING)
-        or (c.checkpoint.role is Role.EMBEDDING and c.checkpoint.architecture != "AquilaModel")
+        or c.checkpoint.role is Role.EMBEDDING
     ),
     message=lambda c: (
         f"`{c.checkpoint.architecture}` does not generate text, and `base_model` is "

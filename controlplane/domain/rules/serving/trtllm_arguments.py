@@ -8,6 +8,8 @@ from controlplane.domain.rules.examples import on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity
 from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument, v2_example
 
+_BACKEND = "backend"
+_COMPILED = ("tensorrt", "trt")
 _GUIDED = "guided_decoding_backend"
 _LIBRARIES = ("xgrammar", "llguidance")
 _DRAFTS = "speculative_config"
@@ -20,7 +22,17 @@ Fault = tuple[str, str]
 
 
 def _faults(c: Context) -> list[Fault]:
-    return [*_of_grammar(c), *_of_schedule(c), *_of_sampler(c)]
+    return [*_of_backend(c), *_of_grammar(c), *_of_schedule(c), *_of_sampler(c)]
+
+
+def _of_backend(c: Context) -> Iterator[Fault]:
+    named = argument(c, _BACKEND)
+    if str(named).lower() in _COMPILED:
+        yield (
+            _BACKEND,
+            f"`{_BACKEND}: {named}` compiles an engine, which has none of the newer classes and "
+            "is no longer made; this program starts the PyTorch backend",
+        )
 
 
 def _of_grammar(c: Context) -> Iterator[Fault]:

@@ -1,8 +1,7 @@
 """EH669: generators that the PyTorch backend of TensorRT-LLM has no class of."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.known_architectures import is_known_generator
-from controlplane.domain.facts.trtllm_classes import TRTLLM_CLASSES
+from controlplane.domain.facts.trtllm_classes import lacks_class
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_trtllm
 from controlplane.domain.rules.other_runtimes import other_engines
@@ -13,8 +12,7 @@ _H100 = {"resources.accelerator": "H100"}
 
 def has_no_class(c: Context) -> bool:
     """Return whether a known generator is none of TensorRT-LLM's PyTorch backend."""
-    named = c.checkpoint.architecture
-    return named is not None and is_known_generator(named) and named not in TRTLLM_CLASSES
+    return lacks_class(c.checkpoint.architecture)
 
 
 NO_CLASS = Rule(

@@ -1,18 +1,21 @@
 """EH685 on: kernels of vLLM that are named, and a GPU or a model that they do not suit."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.vllm_attention_backends import unsuited
+from controlplane.domain.facts.vllm_attention_backends import lacks_sparse_latent, unsuited
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_vllm
 from controlplane.domain.rules.named_arguments import argument_paths, named_arguments
-from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity
+from controlplane.domain.rules.other_runtimes import other_engines
+from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity, at
 
+_ACCELERATOR = "resources.accelerator"
 _FIELD = "enginehouse.vllm_args"
 _BACKEND = "attention-backend"
 _ROUNDING = "enable-mamba-cache-stochastic-rounding"
 _STATES = "mamba-ssm-cache-dtype"
 _MAMBA_BACKEND = "mamba-backend"
-_H100: Config = {"resources.accelerator": "H100"}
+_H100: Config = {_ACCELERATOR: "H100"}
+_GLM_5 = facts(architectures=["GlmMoeDsaForCausalLM"], model_type="glm_moe_dsa")
 _GPT_OSS = facts(architectures=["GptOssForCausalLM"], model_type="gpt_oss")
 
 
@@ -94,4 +97,25 @@ ROUNDED_STATES = Rule(
     ),
 )
 
-RULES = (UNSUITED_BACKEND, ROUNDED_STATES)
+NO_SPARSE_LATENT = Rule(
+    code="EH688",
+    name="sparse-attention-that-the-gpu-lacks",
+    severity=Severity.ERROR,
+    about_runtime=True,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=at(_ACCELERATOR, "trt_llm.build.checkpoint_repository.repo"),
+    concerns=lambda c: c.gpu.has_capability(7, 5),
+    when=lambda c: lacks_sparse_latent(c.checkpoint.architecture, c.gpu),
+    message=lambda c: (
+        f"`{c.checkpoint.architecture}` picks the tokens that it attends to, and vLLM {c.version} "
+        "has kernels for that on compute capability 9, 10 and 12: it finds no attention backend "
+        f"on `{c.gpu.kind}`, which has {c.gpu.capability_text}."
+    ),
+    otherwise=other_engines,
+    source=sources.vllm("v1/attention/backends/mla, sparse backends", checked="2026-11-30"),
+    bad=on_vllm(Example(config={_ACCELERATOR: "A100"}, checkpoint=_GLM_5)),
+    good=on_vllm(Example(config=_H100, checkpoint=_GLM_5)),
+)
+
+RULES = (UNSUITED_BACKEND, ROUNDED_STATES, NO_SPARSE_LATENT)

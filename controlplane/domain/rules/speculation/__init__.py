@@ -1,6 +1,7 @@
 """EH4: lookahead decoding, and drafts of the v2 stack."""
 
 from controlplane.domain.rules.speculation import (
+    drafts_of_classes,
     lookahead,
     lookahead_exclusions,
     lookahead_sizes,
@@ -9,6 +10,7 @@ from controlplane.domain.rules.speculation import (
 )
 
 RULES = (
+    *drafts_of_classes.RULES,
     *lookahead.RULES,
     *lookahead_exclusions.RULES,
     *lookahead_sizes.RULES,

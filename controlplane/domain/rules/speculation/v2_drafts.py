@@ -34,7 +34,7 @@ def _asked(c: Context) -> str:
     return str(_speculation(c).get("decoding_type", ""))
 
 
-def _kind(c: Context) -> str | None:
+def kind(c: Context) -> str | None:
     """Return the decoding type by its own spelling; letters' case does not count."""
     return _BY_LOWER.get(_asked(c).lower())
 
@@ -55,7 +55,7 @@ UNKNOWN_TYPE = Rule(
     runtimes=TRTLLM,
     fields=at(_KIND),
     concerns=lambda c: bool(_speculation(c)),
-    when=lambda c: _kind(c) is None,
+    when=lambda c: kind(c) is None,
     message=lambda c: (
         f"`decoding_type` is `{_asked(c)}`; TensorRT-LLM knows "
         + ", ".join(f"`{name}`" for name in DECODING_TYPES if name not in OF_THE_REMOVED_BACKEND)
@@ -77,9 +77,9 @@ REMOVED_TYPE = Rule(
     severity=Severity.ERROR,
     runtimes=TRTLLM,
     fields=at(_KIND),
-    when=lambda c: _kind(c) in OF_THE_REMOVED_BACKEND,
+    when=lambda c: kind(c) in OF_THE_REMOVED_BACKEND,
     message=lambda c: (
-        f"`{_kind(c)}` worked in compiled engines only, which TensorRT-LLM no longer builds; "
+        f"`{kind(c)}` worked in compiled engines only, which TensorRT-LLM no longer builds; "
         "n-gram drafts take its place."
     ),
     fix=Fix(label="Draft by n-grams", patch=lambda _: {_SPECULATION: dict(_NGRAM)}, safe=False),
@@ -95,10 +95,10 @@ NO_DRAFT_MODEL = Rule(
     runtimes=TRTLLM,
     fields=at(_SPECULATION),
     when=lambda c: (
-        _kind(c) in _NEED_A_MODEL and not any(_speculation(c).get(name) for name in _MODEL_NAMES)
+        kind(c) in _NEED_A_MODEL and not any(_speculation(c).get(name) for name in _MODEL_NAMES)
     ),
     message=lambda c: (
-        f"`{_kind(c)}` drafts with a model of its own, and `speculative_model_dir` names none."
+        f"`{kind(c)}` drafts with a model of its own, and `speculative_model_dir` names none."
     ),
     fix=Fix(label="Do without drafts", patch=lambda _: {_SPECULATION: None}, safe=True),
     source=_SOURCE,
@@ -113,12 +113,12 @@ NO_LENGTH = Rule(
     runtimes=TRTLLM,
     fields=at(f"{_SPECULATION}.max_draft_len"),
     when=lambda c: (
-        _kind(c) in _NEED_A_LENGTH
+        kind(c) in _NEED_A_LENGTH
         and isinstance(given := _speculation(c).get("max_draft_len"), int)
         and given < 1
     ),
     message=lambda c: (
-        f"`max_draft_len` is {_speculation(c).get('max_draft_len')}; `{_kind(c)}` drafts one token "
+        f"`max_draft_len` is {_speculation(c).get('max_draft_len')}; `{kind(c)}` drafts one token "
         "or more."
     ),
     fix=Fix(label="Draft 4", patch=lambda _: {f"{_SPECULATION}.max_draft_len": 4}, safe=True),
@@ -134,7 +134,7 @@ NO_PREDICTION_LAYERS = Rule(
     runtimes=TRTLLM,
     needs=("checkpoint",),
     fields=at(_KIND),
-    concerns=lambda c: _kind(c) == "MTP" and argument(c, "model_path") is None,
+    concerns=lambda c: kind(c) == "MTP" and argument(c, "model_path") is None,
     when=lambda c: not c.checkpoint.draft_layers,
     message=lambda c: (
         f"`MTP` drafts with prediction layers of the checkpoint, and the config.json of "
@@ -157,10 +157,10 @@ OVERLAP = Rule(
     severity=Severity.HINT,
     runtimes=TRTLLM,
     fields=at(f"{ARGUMENTS}.disable_overlap_scheduler", _KIND),
-    concerns=lambda c: _kind(c) in _WITHOUT_OVERLAP,
+    concerns=lambda c: kind(c) in _WITHOUT_OVERLAP,
     when=lambda c: argument(c, "disable_overlap_scheduler") is not True,
     message=lambda c: (
-        f"`{_kind(c)}` runs without the overlap scheduler: the engine turns it off at start with a "
+        f"`{kind(c)}` runs without the overlap scheduler: the engine turns it off at start with a "
         "warning. Write it down, so that the file says what happens."
     ),
     fix=Fix(
@@ -203,7 +203,7 @@ SHARED_POOL = Rule(
     severity=Severity.WARNING,
     runtimes=TRTLLM,
     fields=at(f"{_SPECULATION}.is_public_pool"),
-    concerns=lambda c: _kind(c) == "NGram",
+    concerns=lambda c: kind(c) == "NGram",
     when=lambda c: _speculation(c).get("is_public_pool") is True,
     message=lambda _: (
         "`is_public_pool` keeps the n-grams of all requests in one pool that is never pruned: "
