@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
+from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.gpus import Gpu
 from controlplane.domain.facts.quantization import (
     FP8,
@@ -12,6 +13,8 @@ from controlplane.domain.facts.quantization import (
     PRECISIONS,
     Number,
 )
+
+_MXFP4_CAPABILITY = (8, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +59,17 @@ def stored_refusal(checkpoint: CheckpointFacts, gpu: Gpu, support: PrecisionSupp
     existing = checkpoint.existing_quantization
     if existing is None:
         return None
+    if _is_older_than_mxfp4(existing, gpu):
+        return f"MXFP4 needs compute capability 8.0; {gpu.kind} has {gpu.capability_text}"
     if existing.is_fp4:
         return _of_device(NVFP4, gpu, support, existing.algorithm or "FP4")
     if not existing.is_fp8 or is_expanded_as_stored(checkpoint, gpu, support):
         return None
     return _of_device(FP8, gpu, support, existing.algorithm or "FP8")
+
+
+def _is_older_than_mxfp4(existing: ExistingQuantization, gpu: Gpu) -> bool:
+    return existing.method.lower() == "mxfp4" and not gpu.has_capability(*_MXFP4_CAPABILITY)
 
 
 def is_expanded_as_stored(checkpoint: CheckpointFacts, gpu: Gpu, support: PrecisionSupport) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY, FP8_CAPABILITY
+from controlplane.domain.facts.trtllm_formats import lacks_fp8
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.division import divisions, other_kinds
 from controlplane.domain.rules.examples import CPU_ONLY, Example, facts, on_trtllm
@@ -112,9 +113,7 @@ PREQUANTIZED_ON_OLD_GPU = Rule(
     concerns=lambda c: (
         c.gpu.compute_capability is not None and not c.gpu.has_capability(*FP8_CAPABILITY)
     ),
-    when=lambda c: (
-        c.checkpoint.existing_quantization is not None and c.checkpoint.existing_quantization.is_fp8
-    ),
+    when=lambda c: lacks_fp8(c.checkpoint, c.gpu),
     message=lambda c: (
         f"The checkpoint is already in FP8, which needs compute capability 8.9 or newer; "
         f"`{c.gpu.kind}` has {c.gpu.capability_text}."

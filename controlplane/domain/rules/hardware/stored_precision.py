@@ -9,18 +9,12 @@ from controlplane.domain.rules.rule import VLLM, Rule, Severity, at
 
 _ACCELERATOR = "resources.accelerator"
 _REPO = "trt_llm.build.checkpoint_repository.repo"
-_MXFP4_CAPABILITY = (8, 0)
 _T4: Config = {_ACCELERATOR: "T4", "enginehouse.runtime": "vllm"}
 _FP8 = facts(quantization_config={"quant_method": "modelopt", "quant_algo": "FP8"})
 
 
 def _why(c: Context) -> str:
     """Return why vLLM cannot load the weights on this GPU; empty where it can."""
-    existing = c.checkpoint.existing_quantization
-    if existing is None:
-        return ""
-    if existing.method.lower() == "mxfp4" and not c.gpu.has_capability(*_MXFP4_CAPABILITY):
-        return f"MXFP4 needs compute capability 8.0; {c.gpu.kind} has {c.gpu.capability_text}"
     return stored_refusal(c.checkpoint, c.gpu, c.memory.precisions) or ""
 
 

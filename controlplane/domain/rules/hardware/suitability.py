@@ -3,6 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.quantization import FP4_CAPABILITY
+from controlplane.domain.facts.trtllm_formats import lacks_fp4
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import (
     LLAMA_8B,
@@ -33,15 +34,6 @@ def _generates(c: Context) -> bool:
     return not c.spec.base_model.is_encoder
 
 
-def _needs_fp4_kernels(c: Context) -> bool:
-    """Return whether weights are in FP4 that is multiplied as it is: NVFP4, or with FP8 inputs."""
-    existing = c.checkpoint.existing_quantization
-    if existing is None:
-        return False
-    words = f"{existing.algorithm} {existing.mixed_algorithm}".lower()
-    return "nvfp4" in words or "w4a8_mxfp4" in words
-
-
 def _fp4_words(c: Context) -> str:
     existing = c.checkpoint.existing_quantization
     is_nv = existing is not None and "nvfp4" in f"{existing.algorithm}".lower()
@@ -67,7 +59,7 @@ NVFP4_BELOW_BLACKWELL = Rule(
     concerns=lambda c: (
         c.gpu.compute_capability is not None and not c.gpu.has_capability(*FP4_CAPABILITY)
     ),
-    when=_needs_fp4_kernels,
+    when=lambda c: lacks_fp4(c.checkpoint, c.gpu),
     message=lambda c: (
         f"The checkpoint is already in {_fp4_words(c)}, which this engine computes on Blackwell "
         "only; "

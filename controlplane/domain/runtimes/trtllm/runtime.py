@@ -5,6 +5,9 @@ from types import MappingProxyType
 from typing import Any
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.gpus import GPUS
+from controlplane.domain.facts.trtllm_classes import lacks_class
+from controlplane.domain.facts.trtllm_formats import lacks_attention, lacks_format
 from controlplane.domain.lookahead_tuning.settings import DraftManner
 from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.gpu_values import gpu_values
@@ -63,6 +66,18 @@ class TensorRtLlm(Runtime):
     not_told = REASONS
     command_reader = parse
     command_exporter = export
+
+    def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
+        """Return whether it has a class of the model, and kernels of its format on the GPU."""
+        if checkpoint is None:
+            return True
+        if not spec.base_model.is_encoder and lacks_class(checkpoint.architecture):
+            return False
+        gpu = GPUS.get(spec.accelerator.kind) if spec.accelerator else None
+        if gpu is None:
+            return True
+        no_attention = lacks_attention(checkpoint.architecture, gpu)
+        return not no_attention and not lacks_format(checkpoint, gpu)
 
     def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:
         """Return the launch of `trtllm-serve`."""

@@ -6,6 +6,10 @@ from typing import Any
 
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.gpus import GPUS
+from controlplane.domain.facts.precision_support import stored_refusal
+from controlplane.domain.facts.vllm_attention_backends import lacks_sparse_latent
+from controlplane.domain.facts.vllm_encoder_classes import WITHOUT_CLASS
 from controlplane.domain.lookahead_tuning.settings import DraftManner
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.runtimes.argument_fault import ArgumentFault
@@ -82,13 +86,23 @@ class Vllm(Runtime):
         return render.render(spec, checkpoint, version=version, **start.shared())
 
     def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
-        """Return whether its engine can do what is asked of a model that ranks.
+        """Return whether it has a class and kernels of the model, and can rank where that is asked.
 
         It scores pairs by a head, and asks no language model how likely it answers yes.
         """
-        ranks_by_answer = checkpoint is not None and checkpoint.role is Role.RERANKING
-        asks_it = spec.base_model.is_encoder and ranks_by_answer
-        return spec.settings.rerank_template is None and not asks_it
+        if spec.settings.rerank_template is not None:
+            return False
+        return checkpoint is None or not self._lacks(spec, checkpoint)
+
+    def _lacks(self, spec: Spec, checkpoint: CheckpointFacts) -> bool:
+        if spec.base_model.is_encoder:
+            ranks_by_answer = checkpoint.role is Role.RERANKING
+            return ranks_by_answer or checkpoint.architecture in WITHOUT_CLASS
+        gpu = GPUS.get(spec.accelerator.kind) if spec.accelerator else None
+        if gpu is None or gpu.compute_capability is None:
+            return False
+        stored = stored_refusal(checkpoint, gpu, self.memory_in(capabilities.VERSION).precisions)
+        return stored is not None or lacks_sparse_latent(checkpoint.architecture, gpu)
 
     def predict_route(
         self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
