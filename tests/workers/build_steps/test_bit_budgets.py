@@ -117,6 +117,7 @@ def test_the_native_engine_answers_as_the_gate_measured_it(tmp_path: Path) -> No
         assert torch.allclose(engine_logits(made.model), wanted, atol=2e-4)
 
 
+@pytest.mark.long  # test_the_native_engine_answers_as_the_gate_measured_it
 def test_a_mixture_is_packaged_says_what_it_is_and_answers(
     mixed: Quantized, tmp_path: Path
 ) -> None:

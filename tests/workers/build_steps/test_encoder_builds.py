@@ -102,7 +102,7 @@ def test_an_embedder_keeps_the_files_that_say_how_it_pools(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("model_class", "labels", "answer"),
     [
-        ("BertForSequenceClassification", 3, "LABEL_"),
+        pytest.param("BertForSequenceClassification", 3, "LABEL_", marks=_LONG),
         pytest.param("BertForSequenceClassification", 1, "for the first text", marks=_LONG),
         pytest.param("BertForTokenClassification", 3, "LABEL_", marks=_LONG),
     ],
