@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.workers.engine.asking import Asked
 from workers.engine.engine import Engine
 from workers.engine.errors import RowFailed
@@ -50,7 +51,7 @@ def test_top_k_of_one_is_greedy(engine: Engine) -> None:
     top_k=st.integers(0, 700),
     seed=st.integers(0, 2**62),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_only_tokens_of_the_nucleus_are_drawn(
     logits: list[float], top_p: float, top_k: int, seed: int
 ) -> None:

@@ -4,9 +4,10 @@ from contextlib import suppress
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workers.gateway import event_stream
 from workers.gateway.event_stream import LONGEST_EVENT_BYTES, EndlessEvent, EventFilter
 from workers.gateway.nudge import client_url
@@ -116,7 +117,7 @@ REQUESTS = (
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=60))
-@settings(max_examples=200)
+@examples(200)
 def test_requests_are_the_same_wherever_their_bytes_are_cut(places):
     sink = Sink()
     reader = RequestReader(sink, sink)

@@ -11,6 +11,7 @@ import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.manual_clock import ManualClock
 from workers.gateway.limit_holding import Question
 from workers.gateway.limit_script import LEASE_SECONDS
@@ -155,9 +156,7 @@ _STEPS = st.lists(
 )
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=_STEPS)
 def test_floods_kills_and_outages_take_no_key_above_its_limits(
     broker: str, loop: asyncio.AbstractEventLoop, steps: list[tuple[str, int, int]]

@@ -1,9 +1,10 @@
 """Drafts are what stood behind the same words before, and never anything else."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workers.lookahead.drafter import Drafter, Turn
 from workers.lookahead.history import SharedHistory
 from workers.lookahead.layout import SEPARATOR
@@ -37,7 +38,7 @@ def _history(documents: list[list[int]], capacity: int) -> SharedHistory:
     return history
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(RULES, st.lists(TOKENS, min_size=1, max_size=200), DOCUMENTS, st.data())
 def test_drafts_are_those_of_the_plain_rule(
     rule: DraftRule, prompt: list[int], documents: list[list[int]], data: st.DataObject
@@ -53,7 +54,7 @@ def test_drafts_are_those_of_the_plain_rule(
         new = [*draft[:accepted], data.draw(TOKENS)]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(RULES, st.lists(TOKENS, min_size=1, max_size=80), DOCUMENTS, st.integers(2, 50))
 def test_a_draft_is_a_true_continuation_of_what_is_still_kept(
     rule: DraftRule, prompt: list[int], documents: list[list[int]], capacity: int

@@ -1,8 +1,9 @@
 """No tenant learns from another's requests."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workers.lookahead.drafter import Drafter
 from workers.lookahead.histories import Histories
 from workers.lookahead.rules import DraftRule
@@ -10,7 +11,7 @@ from workers.lookahead.rules import DraftRule
 RULE = DraftRule.own(16)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.lists(st.integers(0, 4), min_size=4)), max_size=8)
 )
