@@ -9,11 +9,10 @@ from functools import reduce
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 from controlplane.domain.presets import PRESETS
 from controlplane.domain.rules import ALL_RULES
 from controlplane.domain.spec import Problem
+from tests.every_case import every_case
 
 ROWS_FILE = Path(__file__).parent / "data" / "seed_coverage.txt"
 DOCUMENTS = {
@@ -66,7 +65,7 @@ def _is_known(answer: str) -> bool:
     return bool(attributes)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.document}: {row.says}")
+@every_case("row", ROWS, ids=lambda row: f"{row.document}: {row.says}")
 def test_what_a_document_says_has_an_answer(row: Row) -> None:
     assert row.section
     assert row.says

@@ -13,6 +13,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.layers import LayerGroup, Mixer
 from controlplane.domain.memory.kv_cache import kv_bytes_per_token, layout_of
 from tests.domain.cases import lines
+from tests.every_case import every_case
 
 RECORDED = lines("kv_layouts.jsonl")
 ASKED = [case for case in RECORDED if "config" in case]
@@ -34,7 +35,7 @@ def _numbers_a_token(facts: CheckpointFacts, group: LayerGroup, *, index: int) -
     return group.count * held // group.tokens_per_entry
 
 
-@pytest.mark.parametrize("case", ASKED, ids=lambda case: case["class"])
+@every_case("case", ASKED, ids=lambda case: case["class"])
 def test_a_token_keeps_what_its_class_keeps(case: dict[str, Any]) -> None:
     facts = checkpoints.read(case["config"])
     if case["model_type"] in OTHERWISE:

@@ -7,13 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from controlplane.domain.failures.kind import FailureKind
 from controlplane.domain.failures.patterns.table import PATTERNS
 from controlplane.domain.failures.reference import families
 from controlplane.domain.failures.registry.table import RAISED
 from tests.domain.failures.constructors import constructors, failures_of
+from tests.every_case import every_case
 
 ROOT = Path(__file__).resolve().parents[3]
 REGISTRY = ROOT / "controlplane" / "domain" / "failures" / "registry"
@@ -32,7 +31,7 @@ def test_a_code_has_one_family_and_one_blame_wherever_it_comes_from() -> None:
             assert blames.setdefault(code, kind.blame) is kind.blame, code
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "/".join(kind.codes))
+@every_case("kind", KINDS, ids=lambda kind: "/".join(kind.codes))
 def test_a_kind_has_a_code_and_words(kind: FailureKind) -> None:
     assert all(CODE.fullmatch(code) for code in kind.codes)
     for text in (kind.sentence, kind.hint):
@@ -40,9 +39,7 @@ def test_a_kind_has_a_code_and_words(kind: FailureKind) -> None:
         assert not re.search(r"  | \.(?:\s|$)", text)
 
 
-@pytest.mark.parametrize(
-    "constructor", constructors(), ids=lambda each: f"{each.__module__}.{each.__name__}"
-)
+@every_case("constructor", constructors(), ids=lambda each: f"{each.__module__}.{each.__name__}")
 def test_whoever_raises_a_failure_gives_it_every_value_that_its_words_name(
     constructor: Callable[..., Any],
 ) -> None:

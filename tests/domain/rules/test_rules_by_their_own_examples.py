@@ -6,6 +6,7 @@ import yaml
 from controlplane.domain.rules import ALL_RULES, FAMILIES, Examination, Known, Rule, examine
 from controlplane.domain.rules.examples import Example
 from controlplane.domain.spec.edit import edit_yaml
+from tests.every_case import every_case
 
 
 def _examine(example: Example, text: str | None = None) -> Examination:
@@ -33,7 +34,7 @@ def test_a_rule_fires_stays_silent_and_its_fix_removes_it(rule: Rule) -> None:
     assert (rule.fix is None) or finding.fix is not None or rule.code == "EH801"
 
 
-@pytest.mark.parametrize("rule", ALL_RULES, ids=lambda rule: rule.anchor)
+@every_case("rule", ALL_RULES, ids=lambda rule: rule.anchor)
 def test_a_rule_waits_while_a_fact_that_it_needs_is_missing(rule: Rule) -> None:
     examination = examine(rule.bad.content, Known(replicas=rule.bad.replicas))
     waiting = {waiting.code for waiting in examination.report.waiting}

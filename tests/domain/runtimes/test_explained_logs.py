@@ -3,12 +3,15 @@
 Precedence: an engine's own words, then those of its host, then echoes; of two, the later one.
 """
 
+import itertools
+
 import pytest
 
 from controlplane.domain.failures.pattern import Pattern
 from controlplane.domain.failures.patterns.table import PATTERNS as OF_BUILDS
 from controlplane.domain.runtimes import RUNTIMES, native, trtllm, vllm
 from controlplane.domain.runtimes.log_lines import bare
+from tests.every_case import every_case
 
 _AT = "11-30 10:00:00 [core.py:1231] "
 _STARTED = (
@@ -46,8 +49,11 @@ def log_of(text: str, prefix: str) -> str:
     return "\n".join((*_STARTED, *told, *_ECHO, ""))
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
-@pytest.mark.parametrize("pattern", vllm.failures.PATTERNS, ids=lambda each: each.code)
+@every_case(
+    "pattern, prefix",
+    itertools.product(vllm.failures.PATTERNS, PREFIXES),
+    ids=lambda case: f"{case[0].code} of {case[1]}",
+)
 def test_a_message_is_found_whichever_process_printed_it(pattern: Pattern, prefix: str) -> None:
     failure = vllm.failures.explain(log_of(pattern.example.text, PREFIXES[prefix]), {})
     assert failure is not None

@@ -17,6 +17,7 @@ from controlplane.domain.runtimes.vllm.own_arguments import fault
 from controlplane.domain.spec import parse_mapping
 from tests.domain.cases import DATA
 from tests.domain.runtimes.test_drivers import spec_with
+from tests.every_case import every_case
 
 FLAGS = json.loads((DATA / "vllm_flags.json").read_text())
 ON_VLLM = {"resources.accelerator": "H100", "enginehouse.runtime": "vllm"}
@@ -60,7 +61,7 @@ def findings(arguments: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {each.code: each for each in report.findings if "EH673" <= each.code <= "EH679"}
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
+@every_case("name", sorted(KINDS))
 def test_every_argument_is_one_that_its_versions_have_in_that_form(name: str) -> None:
     flag = FLAGS[f"--{name}"]
     first, last = VERSIONS.get(name, ("0.25", "0.33"))
@@ -71,7 +72,7 @@ def test_every_argument_is_one_that_its_versions_have_in_that_form(name: str) ->
     assert KINDS[name] is not Kind.SWITCH or f"--no-{name}" in FLAGS
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
+@every_case("name", sorted(KINDS))
 def test_every_argument_is_rendered_as_written_where_the_version_has_it(name: str) -> None:
     value = value_for(name)
     for version in capabilities.VERSIONS:
@@ -100,7 +101,7 @@ def test_values_stand_in_the_command_as_vllm_reads_them() -> None:
     assert not [path for path in ignored if "vllm_args" in path]
 
 
-@pytest.mark.parametrize("flag", sorted(FLAGS))
+@every_case("flag", sorted(FLAGS))
 def test_every_flag_of_vllm_is_passed_on_or_refused_with_what_decides_it(flag: str) -> None:
     name = flag.removeprefix("--").removeprefix("no-")
     spec = spec_with({"enginehouse.runtime": "vllm"})
