@@ -20,7 +20,7 @@ from tests.apps.hostile.test_pages import NOT_PAGES, PART, VALUES
 from tests.apps.page_posts import POSTS, World
 from tests.apps.pages import signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.wide]
 
 CHANGES_NOTHING = {
     "builds:forecast": "computes",

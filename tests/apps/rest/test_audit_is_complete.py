@@ -17,7 +17,7 @@ from tests import factories, factories_alerts, factories_async, factories_benchm
 from tests.apps.breadth import each_of
 from tests.apps.rest_client import RestClient, client_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.wide]
 
 CHECKED_ELSEWHERE: Mapping[str, str] = {
     "post /v1/artifacts/{artifact_id}/pushes": "needs a secret: tests/apps/builds/pushes",

@@ -15,6 +15,7 @@ from tests.domain.rules.test_fix_search import RUNTIMES, any_config, any_known
 from tests.examples import examples
 from tests.in_turn import each_in_turn
 
+pytestmark = pytest.mark.wide
 CONFIGS = lines("truss_configs.jsonl")
 _MODELS = {"Llama": LLAMA_8B, "Qwen2": QWEN2_7B, "BERT": BERT}
 

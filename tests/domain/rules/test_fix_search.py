@@ -24,6 +24,7 @@ from tests.domain.configs import configs
 from tests.domain.rules.fix_search import broken_promises, pressed_to_the_end, shown, state_of
 from tests.examples import examples
 
+pytestmark = pytest.mark.wide
 CONFIGS = lines("truss_configs.jsonl")
 CHECKPOINTS = lines("hf_configs.jsonl")
 GPUS = (None, "L4", "L4:8", "A10G:2", "T4:2", "V100", "A100:4", "H100_40GB", "H100", "H100:3",
