@@ -17,24 +17,24 @@ from benchmarks.machine_speed import loop_seconds
 
 # As measured where the fixed loop takes 50 ms, on a processor without bfloat16 instructions.
 BUDGET_CPU_SECONDS = {
-    "domain": 68,
+    "domain": 55,
     "seeds": 25,
     "sources": 15,
     "artifacts": 15,
     "calibration_files": 6,
     "controlplane": 50,
     "contracts": 65,
-    "contributing": 50,
+    "contributing": 30,
     "apps": 130,
     "workers": 20,
-    "workers/agent": 70,
-    "workers/build_steps": 190,
-    "workers/engine": 85,
+    "workers/agent": 66,
+    "workers/build_steps": 182,
+    "workers/engine": 75,
     "workers/gateway": 55,
     "workers/runtimes": 55,
-    "workers/tasks": 205,
+    "workers/tasks": 140,
     "browser": 55,
-    "e2e": 150,
+    "e2e": 100,
 }
 _OTHER_CPU_SECONDS = 10
 _DEAREST_FILES = 40
