@@ -102,8 +102,9 @@ class ClientConnection(asyncio.Protocol):
     # What the exchange says.
 
     def write(self, data: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(data)
+        transport = self._transport
+        if transport is not None and not transport.is_closing():
+            transport.write(data)
 
     def refuse(self, request: Request, refusal: Refusal, request_id: bytes) -> None:
         closes = refusal.closes or not request.keep_alive or self._handler.is_draining
@@ -184,7 +185,8 @@ class ClientConnection(asyncio.Protocol):
         """Whether the next request may begin: a client that takes no answers gets no more."""
         if self._exchange is not None or self._is_full or self._closes_at is not None:
             return False
-        return self._transport is not None and not self._transport.is_closing()
+        transport = self._transport
+        return transport is not None and not transport.is_closing()
 
     def _begin(self, request: Request) -> None:
         try:

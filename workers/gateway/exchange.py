@@ -173,8 +173,10 @@ class Exchange(EndingExchange):
         self._give_up(reason, refusals.ENGINE_FAILED)
 
     def _dispatch(self) -> None:
-        self._leave_upstream()
-        if self._is_past_deadline(self._clock.monotonic()):
+        now = self._clock.monotonic()
+        if self._upstream is not None:
+            self._leave_upstream()
+        if self.deadline_at is not None and self._is_past_deadline(now):
             self._refuse(refusals.deadline_passed(was_asked=False))
             return
         if (choice := self._another()) is None:
@@ -187,8 +189,8 @@ class Exchange(EndingExchange):
         upstream.in_flight += 1
         if not upstream.health.is_well:
             upstream.health.on_trial()
-        self._ledger.record(self.line(RecordState.OPEN, self._clock.monotonic()))
-        if (connection := upstream.take_idle(self._clock.monotonic())) is None:
+        self._ledger.record(self.line(RecordState.OPEN, now))
+        if (connection := upstream.take_idle(now)) is None:
             self._connect()
         else:
             self._ask(upstream, connection)

@@ -139,19 +139,20 @@ class EndingExchange:
         self._client.refuse(self.request, refusal, self._meter.request_id)
 
     def _end(self, status: int) -> None:
-        now = self._clock.monotonic()
+        now, meter, reply = self._clock.monotonic(), self._meter, self._reply
         self._phase, self._hold = Phase.ENDED, None
         if self._connection is not None:
             self._connection.drop()
             self._connection = None
-        self._meter.closed(status, now)
-        if self._reply is not None and (used := self._reply.counts) is not None:
-            self._meter.used(used.prompt, used.completion)
+        meter.closed(status, now)
+        used = None if reply is None else reply.counts
+        if used is not None:
+            meter.used(used.prompt, used.completion)
         line = self.line(RecordState.CLOSED, now)
-        if self._meter.trace is not None:
-            self._tell_trace(self._meter.trace, now)
+        if meter.trace is not None:
+            self._tell_trace(meter.trace, now)
         self._leave_upstream()
-        self._forget(None if self._reply is None else self._reply.counts)
+        self._forget(used)
         self._ledger.record(line)
 
     def _tell_trace(self, trace: Trace, now: float) -> None:

@@ -219,7 +219,8 @@ class Gateway:
         if exchange not in self.exchanges:
             return
         self.exchanges.discard(exchange)
-        self._waiting.discard(exchange)
+        if len(self._waiting):
+            self._waiting.discard(exchange)
         self.placing.ended(exchange, used)
         self.release(exchange.request)
         if not (exchange.is_counted_by_key or self.spend.is_limited):

@@ -167,8 +167,9 @@ class KeyLimits:
 
 
 def _is_limited(key: Key) -> bool:
-    limits = (key.requests_per_minute, key.tokens_per_minute, key.parallel_requests)
-    return any(limit is not None for limit in limits)
+    if key.requests_per_minute is not None or key.tokens_per_minute is not None:
+        return True
+    return key.parallel_requests is not None
 
 
 @dataclass(slots=True)

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 class Meter:
     __slots__ = (
-        "_clock", "_counts", "asked_at", "choice", "first_byte_at", "is_async", "request_bytes",
-        "request_id", "response_bytes", "sizes", "started_at", "status", "stream", "trace",
+        "_clock", "_counts", "_weight", "asked_at", "choice", "first_byte_at", "is_async",
+        "request_bytes", "request_id", "response_bytes", "sizes", "started_at", "status", "stream",
+        "trace",
     )  # fmt: skip
 
     def __init__(
@@ -26,6 +27,7 @@ class Meter:
         sizes: bool = True,
     ) -> None:
         self._clock = clock
+        self._weight = 0
         self.sizes = sizes
         """Whether the deployment is sized by it."""
         self._counts = counts
@@ -43,6 +45,8 @@ class Meter:
         self.started_at = self._clock.monotonic()
 
     def opened(self) -> None:
+        if self.sizes:
+            self._weight = ASYNC_WEIGHT if self.is_async else WHOLE
         self._counts.opened(self.started_at, self._weight)
 
     @property
@@ -83,17 +87,6 @@ class Meter:
         self._counts.tokens.learn(
             prompt_tokens, completion_tokens, self.request_bytes, self.response_bytes
         )
-
-    @property
-    def _weight(self) -> int:
-        if not self.sizes:
-            return 0
-        return ASYNC_WEIGHT if self.is_async else WHOLE
-
-    @property
-    def queue_seconds(self) -> float | None:
-        asked = self.asked_at
-        return None if asked is None else asked - self.started_at
 
     @property
     def first_byte_seconds(self) -> float | None:

@@ -54,7 +54,7 @@ class Wish(NamedTuple):
     """Requests of one session go where the others went."""
 
 
-_NONE = Wish()
+NO_WISH = Wish()
 
 
 class Chooser:
@@ -76,7 +76,7 @@ class Chooser:
         self,
         replicas: Sequence[Replica],
         tried: set[str],
-        wish: Wish = _NONE,
+        wish: Wish = NO_WISH,
         *,
         most_in_flight: int | None = None,
     ) -> Choice | None:
@@ -109,6 +109,8 @@ class Chooser:
         preferred = self._preferred(usable, wish, now) if len(usable) > 1 else None
         if preferred is None:
             return Choice(least, Reason.LEAST_LOADED)
+        if preferred.upstream is least:
+            return preferred
         if preferred.upstream.load(now) > GUARD_RATIO * least.load(now) + GUARD_REQUESTS:
             return Choice(least, Reason.OVERLOADED)
         return preferred
@@ -121,7 +123,8 @@ class Chooser:
         by_address = {each.address: each for each in usable}
         known, share = self._index.longest(wish.prompt, by_address)
         if share >= LEAST_SHARE:
-            best = _least_loaded([by_address[each] for each in known], now)
+            found = [by_address[each] for each in known]
+            best = found[0] if len(found) == 1 else _least_loaded(found, now)
             return Choice(best, Reason.PREFIX)
         return Choice(highest(usable, wish.prompt.home), Reason.NEW_PREFIX)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.process_settings.gateway import SESSION_HEADER, ReplicaChoice
-from workers.gateway.choice.chooser import Choice, Chooser, Wish
+from workers.gateway.choice.chooser import NO_WISH, Choice, Chooser, Wish
 from workers.gateway.choice.pool import UpstreamPool
 from workers.gateway.choice.probes import Probes
 from workers.gateway.choice.rendezvous import number_of
@@ -44,8 +44,8 @@ class Placing:
     def choose(self, exchange: "Exchange", tried: set[str]) -> Choice | None:
         """Return the replica for it, or None where none may be chosen now."""
         deployment = exchange.admission.deployment
-        replicas = self._answering(deployment)
-        wish = Wish() if len(replicas) < 2 else Wish(exchange.prompt, self._session(exchange))
+        replicas = deployment.replicas if not deployment.suspects else self._answering(deployment)
+        wish = NO_WISH if len(replicas) < 2 else Wish(exchange.prompt, self._session(exchange))
         if (limit := deployment.backpressure) is None:
             return self._chooser.choose(replicas, tried, wish)
         if self.turns.is_behind_others(exchange):
@@ -86,6 +86,8 @@ class Placing:
 
     def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
         """Let it go, and have its key's turn cost what it really used."""
+        if not len(self.turns):
+            return
         self.turns.discard(exchange)
         tokens = 0 if used is None else used.prompt + used.completion
         if tokens and len(self.turns):

@@ -30,13 +30,15 @@ class PrefixIndex:
         """Return which of these replicas hold most of the prompt, and what share of its letters."""
         for depth in range(self._depth(prompt.blocks), 0, -1):
             known = self._who_knows(prompt.blocks[depth - 1])
-            if found := tuple(each for each in known if each in among):
+            if found := tuple([each for each in known if each in among]):
                 return found, prompt.ends[depth - 1] / (prompt.ends[-1] or 1)
         return _NOBODY, 0.0
 
     def remember(self, prompt: Prompt, address: str) -> None:
         """Note that the replica has computed the prompt."""
         young = self._young
+        if address in young.get(prompt.blocks[-1], _NOBODY):
+            return
         for block in reversed(prompt.blocks):
             if address in young.get(block, _NOBODY):
                 break  # and so of all before it
@@ -51,6 +53,8 @@ class PrefixIndex:
     def _depth(self, blocks: Sequence[int]) -> int:
         """Return how many of the beginnings are known, by halving: one known has all before it."""
         low, high = 0, len(blocks)
+        if high and self._who_knows(blocks[-1]):
+            return high
         while low < high:
             middle = (low + high + 1) // 2
             if self._who_knows(blocks[middle - 1]):

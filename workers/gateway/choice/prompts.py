@@ -59,7 +59,7 @@ def prompt_of(data: Mapping[str, object], tenant: str) -> Prompt | None:
 
 def _messages(data: Mapping[str, object]) -> Sequence[object]:
     said = data.get("messages") or data.get("prompt") or data.get("input")
-    if isinstance(said, list) and said and isinstance(said[0], dict):
+    if type(said) is list and said and type(said[0]) is dict:
         return said
     return [said] if said else []  # words, tokens, or several prompts
 
