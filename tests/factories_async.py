@@ -50,6 +50,7 @@ def make_shown_async_request(*, deployment: Any) -> AsyncRequest:
 def make_async_webhook(**changes: Any) -> AsyncWebhook:
     """The delivery of a request that has succeeded."""
     request = make_async_request(
+        deployment=changes.pop("deployment", None),
         status="SUCCEEDED", output='{"x": 1}', finished_at=clock.now(),
         webhook_endpoint=changes.pop("endpoint", "https://hooks.example.com/"),
     )  # fmt: skip

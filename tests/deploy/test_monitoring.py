@@ -32,6 +32,7 @@ from tests.factories import (
     make_replica,
     make_team,
 )
+from tests.factories_async import make_async_request, make_async_webhook
 from tests.factories_serving import listened, make_gateway, make_serving_node
 from tests.factories_traffic import make_requests
 from workers.gateway.metrics import Metrics
@@ -92,6 +93,10 @@ def pages(db: None) -> list[Samples]:
     listened()
     make_gateway(name="gw", clock_ahead_seconds=3000)
     SweepRecord.objects.create(id=1, missed=1)
+    make_async_request(deployment=deployment)
+    make_async_request(deployment=deployment, status="SUCCEEDED", finished_at=now())
+    make_async_webhook(deployment=deployment, state="failed", attempts=3, finished_at=now())
+    make_async_webhook(deployment=deployment)
     began, told, gateway = now(), [], Metrics()
     for look in range(3):
         at = began + timedelta(seconds=15 * look)

@@ -5,15 +5,24 @@ Source: its list of supported metrics, read 2026-11-27. Here `status_code` is a 
 for every engine.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 
 from apps.accounts.models import Team
 from apps.deployments.metrics.counted import add_counted
-from apps.deployments.metrics.shown import shown_of
+from apps.deployments.metrics.shown import Shown, shown_of
 from apps.deployments.metrics.standing import add_standing
 from apps.deployments.models import SweepRecord
 from apps.fleet.selectors import clocks_apart
 from controlplane.domain.wire.exposition import Form, Page, labels_text, sample
+
+AddPart = Callable[[Page, Team, Mapping[str, Shown]], None]
+_parts: list[AddPart] = []
+
+
+def parts_register(add: AddPart) -> None:
+    """Have the page tell of what lies above deployments, too."""
+    if add not in _parts:
+        _parts.append(add)
 
 
 def metrics_parts(*, team: Team, form: Form = Form.TEXT) -> Iterator[bytes]:
@@ -24,6 +33,8 @@ def metrics_parts(*, team: Team, form: Form = Form.TEXT) -> Iterator[bytes]:
     page, shown = Page(form), shown_of(team)
     add_counted(page, team, shown)
     add_standing(page, team, shown)
+    for add in _parts:
+        add(page, team, shown)
     if team.is_default:
         _add_installation(page)
     return page.parts()
