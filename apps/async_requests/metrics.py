@@ -23,11 +23,11 @@ _WAITING = (StepState.WAITING, StepState.RUNNING)
 
 
 def add_async_requests(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
-    """Add the queue of each deployment, and the team's webhooks."""
+    """Add the queue and the webhooks of each deployment."""
     since = clock.now() - LATELY
     _add_queues(page, team, shown)
     _add_ended(page, team, shown, since)
-    _add_webhooks(page, team, since)
+    _add_webhooks(page, team, shown, since)
 
 
 def _add_queues(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
@@ -66,24 +66,35 @@ def _add_ended(page: Page, team: Team, shown: Mapping[str, Shown], since: Any) -
     page.add(name, "gauge", "Asynchronous requests that ended in ten minutes.", lines)
 
 
-def _add_webhooks(page: Page, team: Team, since: Any) -> None:
-    rows = AsyncWebhook.objects.filter(request__team=team)
-    lately = Q(finished_at__gte=since)
-    found = rows.filter(Q(state__in=_WAITING) | lately).aggregate(
-        waiting=Count("id", filter=Q(state__in=_WAITING)),
-        oldest=Min("created_at", filter=Q(state__in=_WAITING)),
+def _add_webhooks(page: Page, team: Team, shown: Mapping[str, Shown], since: Any) -> None:
+    lately, waits = Q(finished_at__gte=since), Q(state__in=_WAITING)
+    rows = AsyncWebhook.objects.filter(waits | lately, request__team=team)
+    counted: Any = rows.values(deployment=F("request__deployment_id")).annotate(
+        waiting=Count("id", filter=waits),
+        oldest=Min("created_at", filter=waits),
         delivered=Count("id", filter=lately & Q(state=StepState.FINISHED)),
         failed=Count("id", filter=lately & Q(state=StepState.FAILED)),
         retries=Sum(F("attempts") - 1, filter=Q(attempts__gt=1), default=0),
     )
-    name = "enginehouse_webhooks_waiting"
-    page.add(name, "gauge", "Webhooks to be sent.", [sample(name, "", found["waiting"])])
-    name, oldest = "enginehouse_webhooks_oldest_waiting_seconds", found["oldest"]
-    age = (clock.now() - oldest).total_seconds() if oldest else 0
-    page.add(name, "gauge", "How long the first of them has waited.", [sample(name, "", age)])
+    labelled = [
+        (shown[row["deployment"]].labels(), row) for row in counted if row["deployment"] in shown
+    ]
+    for name, column, words in (
+        ("enginehouse_webhooks_waiting", "waiting", "Webhooks to be sent."),
+        ("enginehouse_webhooks_retries", "retries",
+         "Attempts beyond the first, of those that wait or ended in ten minutes."),
+    ):  # fmt: skip
+        page.add(name, "gauge", words, [sample(name, at, row[column]) for at, row in labelled])
+    name, now = "enginehouse_webhooks_oldest_waiting_seconds", clock.now()
+    ages = [
+        sample(name, at, (now - row["oldest"]).total_seconds() if row["oldest"] else 0)
+        for at, row in labelled
+    ]
+    page.add(name, "gauge", "How long the first of them has waited.", ages)
     name = "enginehouse_webhooks_ended_lately"
-    lines = [sample(name, f'outcome="{each}"', found[each]) for each in ("delivered", "failed")]
-    page.add(name, "gauge", "Webhooks that ended in ten minutes.", lines)
-    name = "enginehouse_webhooks_retries"
-    words = "Attempts beyond the first, of those that wait or ended in ten minutes."
-    page.add(name, "gauge", words, [sample(name, "", found["retries"])])
+    ended = [
+        sample(name, f'{at},outcome="{outcome}"', row[outcome])
+        for at, row in labelled
+        for outcome in ("delivered", "failed")
+    ]
+    page.add(name, "gauge", "Webhooks that ended in ten minutes.", ended)
