@@ -21,6 +21,7 @@ from workers.gateway.known_routes import KnownRoutes
 from workers.gateway.limits import KeyLimits, RetryBudget
 from workers.gateway.load import Load, LoadReport
 from workers.gateway.metrics import Metrics
+from workers.gateway.metrics_together import MetricsTogether
 from workers.gateway.recorder import Recorder
 from workers.gateway.refusals import Refusal, Refused, malformed
 from workers.gateway.request import Admission, Request
@@ -58,6 +59,7 @@ class Gateway:
         self.is_draining = False
         self.routes = KnownRoutes()
         self.metrics = Metrics()
+        self.metrics_together: MetricsTogether | None = None
         self.tracing: Tracing | None = None
         self.async_calls: AsyncCalls | None = None
         self.exchanges: set[Exchange] = set()
@@ -242,7 +244,9 @@ class Gateway:
         if self.tracing is not None:
             self.metrics.spans_dropped = self.tracing.dropped
         self.metrics.limits_are_shared = self.limits.is_shared
-        text = self.metrics.exposition(lambda model_id: _sees(key, model_id, snapshot), form)
+        together = self.metrics_together
+        metrics = self.metrics if together is None else together.metrics()
+        text = metrics.exposition(lambda model_id: _sees(key, model_id, snapshot), form)
         return local_answers.answer(
             request, 200, text, request_id=id, closes=closes, ours=[], kind=form.encode()
         )

@@ -35,6 +35,11 @@ class KnownRoutes:
         self.snapshot = snapshot
         self.edition += 1
 
+    def names(self, deployment_id: str) -> bool:
+        """Return whether they name the deployment; of any it is so before they are known."""
+        known = self.snapshot
+        return known is None or any(deployment_id in m.deployments for m in known.models.values())
+
     def required(self) -> Snapshot:
         """Return the snapshot to serve by. Raises Refused."""
         if self.snapshot is None:

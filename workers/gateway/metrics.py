@@ -144,6 +144,8 @@ class Metrics:
     def __init__(self) -> None:
         self.deployments: dict[tuple[str, str], DeploymentCounts] = {}
         self.refused: dict[int, int] = {}
+        self.by_process: dict[str, tuple[int, bool]] | None = None
+        """Of several processes together, what cannot be added: by the number of each."""
         self.snapshot_version = 0
         self.client_connections = 0
         self.slips = 0
@@ -184,22 +186,31 @@ class Metrics:
 
     def _add_process(self, page: Page) -> None:
         for name, kind, words, value in (
-            ("gateway_snapshot_version", "gauge", "Routes applied.", self.snapshot_version),
             ("gateway_client_connections", "gauge", "Open connections.", self.client_connections),
             ("gateway_slips_total", "counter", "Mistakes of the gateway's own.", self.slips),
             ("gateway_routes_differed_total", "counter",
              "Times the routes were not what the control plane has, and were fetched whole.",
              self.routes_differed),
-            ("gateway_limits_shared", "gauge",
-             "Whether limits of keys are counted together with other processes.",
-             int(self.limits_are_shared)),
             ("gateway_trace_spans_dropped_total", "counter",
              "Spans that no collector took in time.", self.spans_dropped),
         ):  # fmt: skip
             page.add(name, kind, words, [sample(name, "", value)])
+        self._add_by_process(page)
         name = "gateway_requests_refused_total"
         refused = [sample(name, f'status="{each}"', many) for each, many in self.refused.items()]
         page.add(name, "counter", "Requests refused before a deployment.", refused)
+
+    def _add_by_process(self, page: Page) -> None:
+        told = {"": (self.snapshot_version, self.limits_are_shared)}
+        if self.by_process is not None:
+            told = {labels_text(("process",), (n,)): each for n, each in self.by_process.items()}
+        for place, (name, words) in enumerate((
+            ("gateway_snapshot_version", "Routes applied."),
+            ("gateway_limits_shared",
+             "Whether limits of keys are counted together with other processes."),
+        )):  # fmt: skip
+            lines = [sample(name, labels, int(each[place])) for labels, each in told.items()]
+            page.add(name, "gauge", words, lines)
 
 
 _Named = Iterable[tuple[str, DeploymentCounts]]

@@ -27,6 +27,7 @@ from workers.gateway.gateway import Gateway
 from workers.gateway.journal import Journal, Segment, close_interrupted
 from workers.gateway.load_reports import LEAST_PAUSE_SECONDS, LoadReports
 from workers.gateway.membership import Membership
+from workers.gateway.metrics_together import KEEP_SECONDS, MetricsTogether
 from workers.gateway.recorder import Recorder
 from workers.gateway.routes_sync import RoutesSync
 from workers.gateway.settings import Settings
@@ -102,7 +103,11 @@ class Process:
         self._load_reports = LoadReports(
             self._control_plane, self._membership, self._gateway, clock=clock
         )
-        self._gateway.limits.processes = self._gateway.spend.processes = settings.processes
+        self._gateway.limits.processes = settings.processes
+        if settings.counts_dir is not None:
+            self._gateway.metrics_together = MetricsTogether(
+                settings.counts_dir, settings.process, self._gateway.metrics, clock=clock
+            )
         self._shared_limits: SharedLimits | None = None
         if settings.broker_url:
             self._shared_limits = SharedLimits(
@@ -122,6 +127,7 @@ class Process:
         """Serve on each until `stop`, then drain, and flush and ship the journal."""
         self._routes.load_from_disk()
         self._gateway.routes.hold = self._confirmation.look()
+        self._go_on_counting()
         servers = [await self._listen_on(listener) for listener in listeners]
         _calm_the_collector()
         try:
@@ -159,6 +165,8 @@ class Process:
         ]
         if self._settings.broker_url:
             works.append(self._every(RESTART_SECONDS, self._listen))
+        if self._gateway.metrics_together is not None:
+            works.append(self._every(KEEP_SECONDS, self._keep_counts))
         if self._shared_limits is not None:
             works.append(self._every(RESTART_SECONDS, self._shared_limits.run))
             works.append(self._every(SWEEP_SECONDS, self._count_spend))
@@ -192,9 +200,13 @@ class Process:
         await self._recorder.keep(self._gateway.running_lines)
         await asyncio.to_thread(self._confirmation.keep)
 
-    async def _count_spend(self) -> None:
-        self._gateway.spend.processes = self._gateway.limits.processes
-        await self._shared_spend.exchange()
+    def _go_on_counting(self) -> None:
+        if (together := self._gateway.metrics_together) is not None:
+            together.begin(self._gateway.routes.names)
+
+    async def _keep_counts(self) -> None:
+        if self._gateway.metrics_together is not None:
+            self._gateway.metrics_together.keep()
 
     async def _ship(self) -> None:
         await self._ship_once(self._journal.segment)
@@ -217,6 +229,7 @@ class Process:
         self._gateway.cut_off()
         await self._clock.pause(LAST_WORDS_SECONDS)
         self._gateway.abort()
+        await self._keep_counts()
         self._shipper.add(self._journal.close())
         try:
             async with self._clock.timeout(self._settings.bounds.last_shipment_seconds):

@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from controlplane.process_settings.gateway import GatewayVariables
@@ -74,6 +75,17 @@ class Settings(GatewayVariables):
     def leads(self) -> bool:
         """Whether it serves nothing itself, but keeps the processes alive that do."""
         return self.processes > 1 and self.process == 0
+
+    @property
+    def counts_dir(self) -> Path | None:
+        """Where processes of a group tell each other what they counted; None where they do not.
+
+        One that is asked at a port of its own tells of itself alone.
+        """
+        if self.process == 0 or self.metrics_port is not None:
+            return None
+        base = self.data_dir if self.process == 1 else self.data_dir.parent
+        return base / "counts"
 
 
 def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:

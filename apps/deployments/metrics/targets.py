@@ -22,14 +22,20 @@ def scrape_targets(*, team: Team) -> Sequence[dict[str, Any]]:
 
 
 def _gateways() -> Iterator[dict[str, Any]]:
-    """Give those that live; all listen on one port, and one at home is where web reaches it."""
+    """Give those that live; all listen on one port, and one at home is where web reaches it.
+
+    Several processes of a host are one target: whichever is asked tells of all.
+    """
     reached = urlsplit(settings.GATEWAY_INTERNAL_URL)
+    given = set()
     for gateway in gateways_live().order_by("name"):
         at_home = gateway.address in _THIS_MACHINE
         host = reached.hostname or "" if at_home else gateway.address
         host = f"[{host}]" if ":" in host else host
         url = reached._replace(netloc=f"{host}:{reached.port or _PORTS[reached.scheme]}")
-        yield _target("gateway", url, name=gateway.name)
+        if url not in given:
+            given.add(url)
+            yield _target("gateway", url, name=gateway.name)
 
 
 def _target(part: str, url: Any, *, name: str) -> dict[str, Any]:

@@ -23,9 +23,10 @@ def told(client: Client, team: Team, type: str = ApiKeyType.WORKSPACE_EXPORT_MET
     return client.get("/metrics/targets", headers={"Authorization": f"Api-Key {key}"})
 
 
-def test_the_default_team_is_told_of_web_and_of_every_live_gateway(client: Client) -> None:
+def test_the_default_team_is_told_of_web_and_of_every_host_with_a_gateway(client: Client) -> None:
     make_gateway(name="gw-a", address="10.0.0.4")
     make_gateway(name="gw-b", address="127.0.0.1")
+    make_gateway(name="gw-b-2", address="127.0.0.1")
     make_gateway(name="gw-c", address="fd00::4")
     default = Team.objects.filter(is_default=True).first()
     answer = told(client, default or make_team(is_default=True))
