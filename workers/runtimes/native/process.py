@@ -117,16 +117,25 @@ def does_pool(settings: EngineSettings) -> bool:
 def _imported(*, pools: bool) -> tuple[Any, ServeHttp]:
     # torch is loaded here and not before: a taken port or a wrong argument answers at once.
     import_transformers(spreads_over_devices=False)
+    from workers.runtimes.native.tracing import spans_of
+
+    spans = spans_of(os.environ)
     if pools:
         from workers.engine.pooling.engine import PoolingEngine
+        from workers.engine.server.front.traced import Traced
         from workers.engine.server.pooling.app import create_handler
 
-        return PoolingEngine, partial(_serve_front, create_handler)
+        if spans is None:
+            return PoolingEngine, partial(_serve_front, create_handler)
+        return PoolingEngine, partial(
+            _serve_front, lambda engine: Traced(create_handler(engine), spans)
+        )
     from workers.engine.engine import Engine
     from workers.engine.server.app import create_app
-    from workers.runtimes.native.tracing import traces_of
+    from workers.engine.server.spans import Traces
 
-    return Engine, partial(_serve_app, partial(create_app, traces=traces_of(os.environ)))
+    traces = None if spans is None else Traces(spans)
+    return Engine, partial(_serve_app, partial(create_app, traces=traces))
 
 
 def _serve_front(

@@ -5,19 +5,18 @@ from collections.abc import Mapping
 
 from controlplane.process_settings.wrong import WrongSetting
 from controlplane.traces.exporting import Exporter
-from workers.engine.server.spans import Traces
 from workers.runtimes.container.mark import INSTANCE_VARIABLE
 
 log = logging.getLogger(__name__)
 
 
-def traces_of(environment: Mapping[str, str]) -> Traces | None:
+def spans_of(environment: Mapping[str, str]) -> Exporter | None:
     """Return what tells the collector that `TRACES_URL` names, if it names one."""
     url = environment.get("TRACES_URL")
     if not url:
         return None
     try:
-        return Traces(Exporter(url, "enginehouse-engine", environment.get(INSTANCE_VARIABLE, "")))
+        return Exporter(url, "enginehouse-engine", environment.get(INSTANCE_VARIABLE, ""))
     except WrongSetting as error:
         log.warning("requests are not traced: %s", error)
         return None

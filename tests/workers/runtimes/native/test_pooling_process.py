@@ -15,10 +15,13 @@ import torch
 from baseten_performance_client import PerformanceClient, RequestProcessingPreference
 from huggingface_hub import InferenceClient
 
+from controlplane.traces.spans import new_span_id, new_trace_id, traceparent_of
 from tests.gates import Gates
 from tests.waiting import DEADLINE_SECONDS, wait_for
+from tests.webhook_receiver import WebhookReceiver
 from tests.workers.engine.pooling.encoders import make_encoder
 from tests.workers.engine.pooling.minilm import minilm
+from tests.workers.runtimes.native.collected import spans_in
 from tests.workers.runtimes.native.server import EngineServer, Steps
 
 pytestmark = [pytest.mark.process, pytest.mark.engine]
@@ -26,8 +29,11 @@ TEXTS = [f"text number {number} " + "and more " * (number % 9) for number in ran
 
 
 @pytest.fixture(scope="module")
-def embedder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServer]:
-    with EngineServer(minilm(), log=tmp_path_factory.mktemp("log") / "engine.log") as server:
+def embedder(
+    tmp_path_factory: pytest.TempPathFactory, collector: WebhookReceiver
+) -> Iterator[EngineServer]:
+    log, told = tmp_path_factory.mktemp("log") / "engine.log", {"TRACES_URL": collector.url("")}
+    with EngineServer(minilm(), log=log, environment=told) as server:
         yield server
 
 
@@ -55,6 +61,19 @@ def _reranking(base: Path, gates: Gates) -> EngineServer:
 
 def preference(**how: Any) -> RequestProcessingPreference:
     return RequestProcessingPreference(**how)
+
+
+def test_of_vectors_the_engines_whole_time_is_told(
+    embedder: EngineServer, collector: WebhookReceiver
+) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    trace_id, above = new_trace_id(), new_span_id()
+    headers = {"traceparent": traceparent_of(trace_id, above)}
+    answer = embedder.http.post("/v1/embeddings", json={"input": "a"}, headers=headers)
+    assert answer.status_code == 200
+    wait_for(lambda: spans_in(collector, trace_id), what="spans")
+    (engine,) = spans_in(collector, trace_id)
+    assert (engine.name, engine.parent_span_id.hex()) == ("engine", above)
 
 
 def test_openais_client_and_the_performance_client_read_the_same_vectors(

@@ -9,8 +9,9 @@ from controlplane.traces.spans import new_span_id, new_trace_id, traceparent_of
 from tests.gates import Gates
 from tests.waiting import wait_for
 from tests.webhook_receiver import WebhookReceiver
+from tests.workers.runtimes.native.collected import spans_in
 from tests.workers.runtimes.native.server import EngineServer, Steps
-from workers.runtimes.native.tracing import traces_of
+from workers.runtimes.native.tracing import spans_of
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
 pytestmark = [pytest.mark.process, pytest.mark.engine]
@@ -20,15 +21,6 @@ ASKED = {
     "model": "tiny", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 5,
     "temperature": 0, "ignore_eos": True,
 }  # fmt: skip
-
-
-def _spans(collector: WebhookReceiver, trace_id: str) -> list[Any]:
-    """Return what the collector has of a trace."""
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-
-    told = (ExportTraceServiceRequest.FromString(each.body) for each in collector.posted)
-    spans = [span for each in told for span in each.resource_spans[0].scope_spans[0].spans]
-    return [span for span in spans if span.trace_id.hex() == trace_id]
 
 
 def _attributes(span: Any) -> dict[str, Any]:
@@ -42,9 +34,9 @@ def test_queue_prefill_and_decode_follow_each_other_below_the_gateways_span(
     headers = {"traceparent": traceparent_of(trace_id, above)}
     asked = ASKED | {"n": 2, "stream": True, "stream_options": {"include_usage": True}}
     assert server.http.post(CHAT, json=asked, headers=headers).status_code == 200
-    wait_for(lambda: _spans(collector, trace_id), what="spans")
+    wait_for(lambda: spans_in(collector, trace_id), what="spans")
 
-    engine, *rows = _spans(collector, trace_id)
+    engine, *rows = spans_in(collector, trace_id)
     told = (engine.name, engine.parent_span_id.hex(), engine.status.message)
     assert told == ("engine", above, "")
     assert _attributes(engine)["gen_ai.usage.output_tokens"] == 10
@@ -70,8 +62,8 @@ def test_a_request_whose_client_left_in_its_prompt_has_no_decode_and_says_so(
         with pytest.raises(httpx.ReadTimeout):
             server.http.post(CHAT, json=ASKED, headers=headers, timeout=0.2)
         steps.stand()
-    wait_for(lambda: _spans(collector, trace_id), what="spans")
-    engine, *rows = _spans(collector, trace_id)
+    wait_for(lambda: spans_in(collector, trace_id), what="spans")
+    engine, *rows = spans_in(collector, trace_id)
     assert engine.status.message == "ended before its last token"
     assert "decode" not in [each.name for each in rows]
 
@@ -85,8 +77,8 @@ def test_what_nobody_traces_makes_no_span(server: EngineServer, collector: Webho
     ):
         server.http.post(CHAT, json=ASKED, headers={"traceparent": told})
     server.http.post(CHAT, json=ASKED)
-    wait_for(lambda: _spans(collector, last), what="the spans of the one that is traced")
-    assert _spans(collector, trace_id) == []
+    wait_for(lambda: spans_in(collector, last), what="the spans of the one that is traced")
+    assert spans_in(collector, trace_id) == []
 
 
 def test_without_the_library_it_serves_and_says_why_nothing_is_traced(
@@ -94,6 +86,6 @@ def test_without_the_library_it_serves_and_says_why_nothing_is_traced(
 ) -> None:
     name = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
     monkeypatch.setitem(__import__("sys").modules, name, None)
-    assert traces_of({"TRACES_URL": "http://127.0.0.1:1"}) is None
+    assert spans_of({"TRACES_URL": "http://127.0.0.1:1"}) is None
     assert "OpenTelemetry is not installed" in caplog.text
-    assert traces_of({}) is None
+    assert spans_of({}) is None
