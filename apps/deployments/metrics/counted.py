@@ -49,7 +49,8 @@ _OF_REPLICAS = (
      "Time that replicas held whole GPUs; a shared one counts by its part."),
 )  # fmt: skip
 
-_Labelled = Sequence[tuple[str, Total]]
+_Labelled = Sequence[tuple[str, Total, Mapping[int, str]]]
+"""With the exemplars of all its histograms, by place."""
 
 
 def add_counted(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
@@ -59,7 +60,10 @@ def add_counted(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
         for each in totals_of(Source.GATEWAY, team_id=team.id, with_exemplars=page.shows_exemplars)
         if each.deployment_id in shown
     ]
-    labelled = [(_by_status(shown[each.deployment_id], each), each) for each in totals]
+    labelled = [
+        (_by_status(shown[each.deployment_id], each), each, _exemplars(each.exemplars))
+        for each in totals
+    ]
     name = "baseten_inference_requests_total"
     page.add(name, "counter", "Requests that ended.", _requests(name, labelled))
     for name, tally, words in _BY_STATUS:
@@ -70,13 +74,13 @@ def add_counted(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
 
 
 def _requests(name: str, labelled: _Labelled) -> Iterator[str]:
-    for labels, each in labelled:
+    for labels, each, _ in labelled:
         yield sample(name, labels, each.sum_of(Source.GATEWAY, "requests") or 0)
 
 
 def _histograms(name: str, tally: Tally, labelled: _Labelled) -> Iterator[str]:
-    for labels, each in labelled:
-        yield _histogram(name, tally, labels, each)
+    for labels, each, exemplars in labelled:
+        yield _histogram(name, tally, labels, each, exemplars)
 
 
 def _by_status(deployment: Shown, total: Total) -> str:
@@ -84,20 +88,20 @@ def _by_status(deployment: Shown, total: Total) -> str:
     return f"{deployment.labels(total.environment)},{status}"
 
 
-def _histogram(name: str, tally: Tally, labels: str, total: Total) -> str:
+def _histogram(
+    name: str, tally: Tally, labels: str, total: Total, exemplars: Mapping[int, str]
+) -> str:
     counts = tally.counts_in(total.tallies)
     if not counts:
         return ""
-    known = _exemplars(tally, total.exemplars) if total.exemplars else None
+    places = range(tally.first, tally.sum_at) if exemplars else ()
+    known = {place - tally.first: exemplars[place] for place in places if place in exemplars}
     return histogram(name, labels, tally.bounds, counts, tally.sum_in(total.tallies), known)
 
 
-def _exemplars(tally: Tally, stored: Mapping[int, Exemplar]) -> Mapping[int, str]:
-    return {
-        place - tally.first: exemplar(each.request_id, each.value, each.at)
-        for place, each in stored.items()
-        if tally.first <= place < tally.sum_at
-    }
+def _exemplars(stored: Mapping[int, Exemplar]) -> Mapping[int, str]:
+    """Return them as they are written; one pass for all histograms of a label set."""
+    return {place: exemplar(each.request_id, each.value, each.at) for place, each in stored.items()}
 
 
 def _add_tokens(page: Page, shown: Mapping[str, Shown], totals: Sequence[Total]) -> None:
