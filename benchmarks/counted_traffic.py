@@ -1,0 +1,123 @@
+"""Counted traffic while a model changes: nothing is lost, nothing doubled, and usage is exact.
+
+A whole installation on this machine with real native engines of a tiny model. Questions come at a
+steady rate, every other one as a stream, while deployments are promoted, rolled back, held as a
+canary, cancelled, scaled, killed and given other settings, one change after another. Then the
+control plane's usage is compared with what the client counted. Exit 1 when a bar is missed.
+"""
+
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from apps.dashboard.demo.question import endpoint  # noqa: E402
+from benchmarks import report  # noqa: E402
+from benchmarks.counted_traffic_parts.changes import Changes  # noqa: E402
+from benchmarks.recovery_parts.traffic import Traffic  # noqa: E402
+from tests.e2e.installation import Installation, installation  # noqa: E402
+
+SECONDS, EACH_SECOND, REPLICAS = 60, 30, 2
+LONG_SECONDS, LONG_EACH_SECOND, LONG_REPLICAS = 600, 200, 4
+_SETTLING_SECONDS = 120.0
+_STANDING_STILL_SECONDS = 10.0
+BARS = {
+    name: report.at_most(0)
+    for name in ("lost", "requests_counted_otherwise", "tokens_counted_otherwise")
+}
+
+
+def main() -> int:
+    """Return the exit status: 0 where every bar is met."""
+    asked = report.parser(__doc__, full="ten minutes at 200 a second, up to four replicas")
+    asked.add_argument("--seconds", type=int, help="how long questions come")
+    asked.add_argument("--each-second", type=int, help="how many")
+    options = asked.parse_args()
+    told = report.Report(as_json=options.json)
+    seconds = options.seconds or (LONG_SECONDS if options.full else SECONDS)
+    each_second = options.each_second or (LONG_EACH_SECOND if options.full else EACH_SECOND)
+    replicas = LONG_REPLICAS if options.full else REPLICAS
+    with tempfile.TemporaryDirectory(prefix="counted-") as folder:
+        figures = measured(
+            Path(folder), seconds=seconds, each_second=each_second, most_replicas=replicas
+        )
+    return told.end(figures, BARS)
+
+
+def measured(
+    folder: Path, *, seconds: float, each_second: float, most_replicas: int
+) -> dict[str, Any]:
+    """Return what became of the traffic, and how many changes were made meanwhile."""
+    with installation(folder) as here:
+        model_id = str(here.deploy()["id"])
+        changes = Changes(here, model_id, most_replicas=most_replicas)
+        before = _usage(here)
+        traffic = Traffic(
+            endpoint(gateway_url=here.services.gateway_url, model_id=model_id),
+            here.api_key, each_second=each_second, is_echoed=False,
+        )  # fmt: skip
+        began = time.monotonic()
+        with traffic.flowing():
+            _change_for(seconds, changes)
+        took = time.monotonic() - began
+        return {**_figures(here, traffic, before), "seconds": round(took, 1),
+                "asked_each_second": each_second, "most_replicas": most_replicas,
+                "changes": dict(changes.done)}  # fmt: skip
+
+
+def _change_for(seconds: float, changes: Changes) -> None:
+    ending = threading.Event()
+    timer = threading.Timer(seconds, ending.set)
+    timer.start()
+    try:
+        changes.go_on(ending)
+    finally:
+        timer.cancel()
+
+
+def _figures(here: Installation, traffic: Traffic, before: tuple[int, int]) -> dict[str, Any]:
+    lost = traffic.lost(0)
+    wanted = traffic.answered()
+
+    def counted() -> tuple[int, int]:
+        requests, tokens = _usage(here)
+        return requests - before[0], tokens - before[1]
+
+    requests, tokens = _settled(counted, (traffic.asked, wanted[1]))
+    return {
+        "asked": traffic.asked,
+        "answered": wanted[0],
+        "tokens": wanted[1],
+        "lost": len(lost),
+        "lost_by_outcome": dict(Counter(lost.values()).most_common(5)),
+        "requests_counted_otherwise": abs(requests - traffic.asked),
+        "tokens_counted_otherwise": abs(tokens - wanted[1]),
+    }
+
+
+def _settled(counted: Callable[[], tuple[int, int]], wanted: tuple[int, int]) -> tuple[int, int]:
+    """Return what is counted once it has come in, and has stood still for a while."""
+    deadline = time.monotonic() + _SETTLING_SECONDS
+    while counted() != wanted and time.monotonic() < deadline:
+        time.sleep(1)
+    time.sleep(_STANDING_STILL_SECONDS)
+    return counted()
+
+
+def _usage(here: Installation) -> tuple[int, int]:
+    """Return requests and answer tokens of all keys that the control plane has counted."""
+    since = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 86_400))
+    until = time.strftime("%Y-%m-%d", time.gmtime())
+    lines = here.get(f"usage?group_by=key&from={since}&to={until}")["usage"]
+    return sum(each["requests"] for each in lines), sum(each["completion_tokens"] for each in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
