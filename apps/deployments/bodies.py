@@ -156,6 +156,10 @@ class EnvironmentCreateBody(StrictSerializer):
     promotion_settings = PromotionSettingsBody(
         required=False, help_text="What happens when a deployment is promoted to it."
     )
+    request_backpressure_settings = BackpressureBody(
+        required=False,
+        help_text="What becomes of requests beyond what replicas of what comes there carry.",
+    )
 
 
 @shown_as(examples.ENVIRONMENT_CHANGE)

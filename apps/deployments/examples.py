@@ -193,7 +193,19 @@ ANSWER_CHECK: dict[str, Any] = {
     ],
 }
 _CLEANUP = {"redeploy_on_promotion": False, "promotion_cleanup_strategy": "KEEP"}
-ENVIRONMENT_WANTED = {"name": "staging", "promotion_settings": _CLEANUP}
+ANSWER_GUARD = {
+    "prompt_count": 1,
+    "min_equal_percent": 90,
+    "max_length_difference_percent": 20,
+    "require_valid_schema": False,
+    "action": "PAUSE",
+    "prompts": ["What is the capital of France?"],
+}
+ENVIRONMENT_WANTED = {
+    "name": "staging",
+    "promotion_settings": _CLEANUP,
+    "request_backpressure_settings": {"policy": "QUEUE_ON_FULL"},
+}
 ENVIRONMENT_CHANGE = {"promotion_settings": _CLEANUP}
 ENVIRONMENT: dict[str, Any] = {
     "name": "production",

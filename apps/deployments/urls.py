@@ -107,6 +107,7 @@ api: list[URLPattern] = [
         rolling.EnvironmentForceRollForwardPromotionView.as_view(),
     ),
     path(f"{_ENVIRONMENT}/promotion_events", rolling.EnvironmentPromotionEventsView.as_view()),
+    path(f"{_ENVIRONMENT}/answer_guard", answers.EnvironmentAnswerGuardView.as_view()),
     path(f"{_ENVIRONMENT}/answer_check", answers.EnvironmentAnswerCheckView.as_view()),
     path(f"{_ENVIRONMENT}/activate", environments.EnvironmentActivateView.as_view()),
     path(f"{_ENVIRONMENT}/deactivate", environments.EnvironmentDeactivateView.as_view()),

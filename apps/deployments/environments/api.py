@@ -50,7 +50,10 @@ class EnvironmentListView(TeamView):
         require_environment(self.actor, wanted["name"])
         model = model_get(team=self.team, model_id=model_id)
         with transaction.atomic():
-            made = environment_create(model=model, name=wanted["name"])
+            full = wanted.get("request_backpressure_settings", {})
+            made = environment_create(
+                model=model, name=wanted["name"], backpressure_policy=full.get("policy")
+            )
             environment_configure(
                 environment=made, promotion_settings=wanted.get("promotion_settings", {})
             )

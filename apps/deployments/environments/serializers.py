@@ -10,7 +10,7 @@ from apps.deployments.addresses import environment_place, urls_of
 from apps.deployments.autoscaling.schedules import schedules_shown
 from apps.deployments.autoscaling.serializers import SchedulesObject
 from apps.deployments.environments.promotion import CLEANUPS, promotion_settings
-from apps.deployments.environments.rolling.answers.serializers import AnswerGuardBody
+from apps.deployments.environments.rolling.answers.serializers import AnswerGuardObject
 from apps.deployments.environments.rolling.serializers import RollingDeployConfigBody, SloGuardBody
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Environment
@@ -57,7 +57,7 @@ class PromotionSettingsObject(serializers.Serializer[Any]):
     slo_guard = SloGuardBody(
         allow_null=True, help_text="Ours: what pauses or returns a roll by itself; null: nothing."
     )
-    answer_guard = AnswerGuardBody(
+    answer_guard = AnswerGuardObject(
         allow_null=True,
         help_text="Ours: prompts that both are asked before any traffic moves; null: none.",
     )
@@ -149,7 +149,10 @@ class EnvironmentObject(serializers.Serializer[Any]):
 
     @extend_schema_field(PromotionSettingsObject)
     def get_promotion_settings(self, environment: Environment) -> dict[str, Any]:
-        return promotion_settings(environment)
+        settings = promotion_settings(environment)
+        guard = settings["answer_guard"]
+        # Prompts may be many, and an address of their own has them.
+        return {**settings, "answer_guard": guard and AnswerGuardObject(guard).data}
 
     @extend_schema_field(InstanceNameObject(allow_null=True))
     def get_instance_type(self, environment: Environment) -> dict[str, str] | None:

@@ -22,6 +22,7 @@ from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedM
 from apps.deployments.services.reconcile import deployment_settle_after_commit
 from apps.rest.errors import Conflict, InvalidInput, NotFound
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
+from controlplane.domain.rolling.answer_guard import schema_of
 from controlplane.domain.rolling.settings import RollSettings, problems_of
 
 RESERVED = frozenset({"development", "deployment", "deployments"})
@@ -29,8 +30,13 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 @transaction.atomic
-def environment_create(*, model: ServedModel, name: str) -> Environment:
-    """Return a new, empty environment. Raises InvalidInput or Conflict."""
+def environment_create(
+    *, model: ServedModel, name: str, backpressure_policy: str | None = None
+) -> Environment:
+    """Return a new, empty environment. Raises InvalidInput or Conflict.
+
+    What comes to it takes over its back-pressure policy, where it has one.
+    """
     ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
     if not _NAME.fullmatch(name) or name in RESERVED:
         raise InvalidInput(
@@ -40,7 +46,9 @@ def environment_create(*, model: ServedModel, name: str) -> Environment:
         )
     if Environment.objects.filter(model=model, name=name).exists():
         raise Conflict(f"Model `{model.name}` already has an environment `{name}`.")
-    made = Environment.objects.create(model=model, name=name)
+    made = Environment.objects.create(
+        model=model, name=name, backpressure_policy=backpressure_policy or ""
+    )
     environment_audit("create", made)
     return made
 
@@ -126,6 +134,7 @@ def environment_configure(
             fields=["promotion_settings.promotion_cleanup_strategy"],
         )
     known = {key: value for key, value in promotion_settings.items() if key in PROMOTION_DEFAULTS}
+    known = _with_prompts(row.promotion_settings, known)
     changed = {**row.promotion_settings, **_with_rolling(row.promotion_settings, known)}
     _refuse_idle_guard(changed)
     if known.get("answer_guard") is not None:
@@ -163,6 +172,32 @@ def _audited(settings: Values) -> Values:
     if guard is None:
         return settings
     return {**settings, "answer_guard": {**guard, "prompts": len(guard["prompts"])}}
+
+
+def _with_prompts(before: Values, told: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with the prompts that are set, where a guard names none of its own."""
+    guard = told.get("answer_guard")
+    if guard is None or "prompts" in guard:
+        return told
+    known = (before.get("answer_guard") or {}).get("prompts")
+    if not known:
+        raise InvalidInput(
+            "The answer guard has no prompts to ask.",
+            fields=["promotion_settings.answer_guard.prompts"],
+            hint="Send `prompts`: a list of at least one text or chat body.",
+        )
+    answer_guard = {**guard, "prompts": known}
+    _refuse_without_schema(answer_guard)
+    return {**told, "answer_guard": answer_guard}
+
+
+def _refuse_without_schema(guard: Mapping[str, Any]) -> None:
+    if guard.get("require_valid_schema") and not any(map(schema_of, guard["prompts"])):
+        raise InvalidInput(
+            "None of its prompts has a `response_format` with a JSON schema.",
+            fields=["promotion_settings.answer_guard.require_valid_schema"],
+            hint="Send `prompts` with one that has, or leave `require_valid_schema` out.",
+        )
 
 
 def _with_rolling(before: Values, told: Mapping[str, Any]) -> dict[str, Any]:

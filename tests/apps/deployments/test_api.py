@@ -135,6 +135,10 @@ def test_what_becomes_of_requests_beyond_is_set_told_to_gateways_and_kept_by_its
     told = routes_rows({"deployments": [deployment.id]})["deployments"][deployment.id]
     assert "backpressure" not in told
     assert call("PATCH", path, {"policy": "DROP"}).json()["fields"] == ["policy"]
+    kept = {"policy": "REJECT_ON_FULL"}
+    nightly = {"name": "nightly", "request_backpressure_settings": kept}
+    made = call("POST", f"models/{model.id}/environments", nightly).json()
+    assert made["request_backpressure_settings"] == kept
 
 
 def test_autoscaling_settings_are_bounded_and_answered(call: Call, served: Served) -> None:

@@ -96,6 +96,8 @@ def _answer_guard(form: Mapping[str, str], known: Mapping[str, Any]) -> dict[str
     return {
         **known,
         "prompts": prompts,
+        "max_length_difference_percent": form.get("max_length_difference_percent") or None,
+        "require_valid_schema": form.get("require_valid_schema") == "on",
         "min_equal_percent": form.get("min_equal_percent", ""),
         "action": form.get("answer_action", GuardAction.PAUSE.value),
     }

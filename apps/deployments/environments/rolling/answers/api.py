@@ -5,9 +5,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.deployments.environments.api import EnvironmentView
+from apps.deployments.environments.promotion import promotion_settings
 from apps.deployments.environments.rolling.answers.selectors import answer_check_last
-from apps.deployments.environments.rolling.answers.serializers import AnswerCheckObject
+from apps.deployments.environments.rolling.answers.serializers import (
+    AnswerCheckObject,
+    AnswerGuardWithPrompts,
+)
 from apps.rest.errors import NotFound
+
+
+class EnvironmentAnswerGuardView(EnvironmentView):
+    @extend_schema(responses=AnswerGuardWithPrompts)
+    def get(self, request: Request, **path: str) -> Response:
+        """Return the answer guard of an environment with all of its prompts."""
+        found = self.environment()
+        guard = promotion_settings(found)["answer_guard"]
+        if guard is None:
+            raise NotFound(
+                f"Environment `{found.name}` has no answer guard.",
+                hint="Set `promotion_settings.answer_guard` of the environment.",
+            )
+        return Response(AnswerGuardWithPrompts(guard).data)
 
 
 class EnvironmentAnswerCheckView(EnvironmentView):

@@ -1,5 +1,6 @@
 """The answer guard in REST: its settings, and what both deployments said."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -41,7 +42,11 @@ class PromptsField(serializers.Field[list[Prompt], Any, Any, Any]):
 class AnswerGuardBody(StrictSerializer):
     """Asks both deployments the same before any traffic moves, and compares what they answer."""
 
-    prompts = PromptsField(help_text="Texts, or bodies of chat completions; at most 256 KiB.")
+    prompts = PromptsField(
+        required=False,
+        help_text="Texts, or bodies of chat completions; at most 256 KiB. Those that are set stay "
+        "where none are sent.",
+    )
     min_equal_percent = serializers.IntegerField(
         min_value=LIMITS["min_equal_percent"][0],
         max_value=LIMITS["min_equal_percent"][1],
@@ -65,12 +70,46 @@ class AnswerGuardBody(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if attrs.get("require_valid_schema") and not any(map(schema_of, attrs["prompts"])):
+        prompts = attrs.get("prompts")
+        if prompts and attrs.get("require_valid_schema") and not any(map(schema_of, prompts)):
             raise serializers.ValidationError(
                 {"require_valid_schema": "No prompt has a `response_format` with a JSON schema. "
                  "Send one, or leave this out."}
             )  # fmt: skip
         return attrs
+
+
+class AnswerGuardObject(serializers.Serializer[Any]):
+    """The answer guard without its prompts, which may be many: `…/answer_guard` has them."""
+
+    prompt_count = serializers.SerializerMethodField(help_text="How many prompts are asked.")
+    min_equal_percent = serializers.IntegerField(
+        help_text="So many of the answers are to be equal, in percent."
+    )
+    max_length_difference_percent = serializers.IntegerField(
+        allow_null=True,
+        default=None,
+        help_text="By so much may all answers together be longer or shorter; null: by any.",
+    )
+    require_valid_schema = serializers.BooleanField(
+        default=False,
+        help_text="Whether each of its answers holds to the JSON schema of its prompt.",
+    )
+    action = serializers.ChoiceField(
+        choices=[each.value for each in GuardAction],
+        default=GuardAction.PAUSE.value,
+        help_text="What becomes of a promotion to a candidate that answers otherwise.",
+    )
+
+    def get_prompt_count(self, guard: Mapping[str, Any]) -> int:
+        return len(guard["prompts"])
+
+
+@shown_as(examples.ANSWER_GUARD)
+class AnswerGuardWithPrompts(AnswerGuardObject):
+    """The answer guard whole."""
+
+    prompts = PromptsField(help_text="Texts, or bodies of chat completions.")
 
 
 def answer_guard_field() -> AnswerGuardBody:

@@ -192,6 +192,7 @@ def test_a_form_sets_it_and_the_audit_trail_counts_its_prompts(cast: Cast, world
         "way": "replica", "max_surge_percent": "50", "stabilization_time_seconds": "5",
         "ramp_up_duration_seconds": "600", "prompts": 'Hi\r\n{"messages": [{"content": "Who?"}]}',
         "min_equal_percent": "90", "answer_action": "CANCEL",
+        "max_length_difference_percent": "20",
     }  # fmt: skip
     path = f"/models/{world.model.id}/environments/production/moves/"
     browser = signed_in(cast.member)
@@ -199,7 +200,7 @@ def test_a_form_sets_it_and_the_audit_trail_counts_its_prompts(cast: Cast, world
     told = world.place.promotion_settings["answer_guard"]
     assert told == {
         "prompts": ["Hi", {"messages": [{"content": "Who?"}]}], "min_equal_percent": 90,
-        "action": "CANCEL",
+        "action": "CANCEL", "max_length_difference_percent": 20, "require_valid_schema": False,
     }  # fmt: skip
     entry = AuditEntry.objects.filter(action="environment.configure").latest("id")
     assert entry.after["answer_guard"]["prompts"] == 2
@@ -219,6 +220,25 @@ def test_a_valid_schema_is_asked_for_only_where_a_prompt_names_one(
     assert (status, "No prompt has" in str(told)) == (400, True)
     status, told = member.get(f"{path}/answer_check")
     assert (status, "has asked for answers" in told["message"]) == (404, True)
+
+
+def test_an_environment_counts_the_prompts_and_their_own_address_has_them(
+    cast: Cast, world: World
+) -> None:
+    path, member = f"/v1/models/{world.model.id}/environments/production", client_of(cast.member)
+    assert member.get(f"{path}/answer_guard")[0] == 404
+    lone = {"promotion_settings": {"answer_guard": {"min_equal_percent": 80}}}
+    status, told = member.patch(path, lone)
+    assert (status, "has no prompts to ask" in str(told)) == (400, True)
+    member.patch(path, {"promotion_settings": {"answer_guard": GUARD}})
+    status, told = member.patch(path, lone)
+    shown = told["environment"]["promotion_settings"]["answer_guard"]
+    assert (status, shown["prompt_count"], shown["min_equal_percent"]) == (
+        200, len(GUARD["prompts"]), 80,
+    )  # fmt: skip
+    assert "prompts" not in shown
+    status, whole = member.get(f"{path}/answer_guard")
+    assert (status, whole) == (200, {**shown, "prompts": GUARD["prompts"]})
 
 
 def test_a_model_that_is_not_asked_for_chat_is_refused_with_what_it_is_asked_at(
