@@ -44,6 +44,12 @@ const mark = (field, words) => {
   field.setAttribute("aria-describedby", said.id);
 };
 
+// A dialog covers what the page says on top.
+const sayInDialog = (form, words) => {
+  const said = Object.assign(document.createElement("p"), { className: "said-once error", role: "alert", textContent: words });
+  form.querySelector("h2")?.after(said);
+};
+
 const show = (notice) => {
   const kept = taken();
   const form = kept?.path === notice.dataset.refused ? formOf(kept) : null;
@@ -53,7 +59,9 @@ const show = (notice) => {
   const field = wrong ?? fieldsOf(form)[0];
   if (!field) return;
   uncover(field);
-  if (wrong) mark(wrong, notice.textContent.trim());
+  const words = notice.textContent.trim();
+  if (wrong) mark(wrong, words);
+  else if (form.closest("dialog")) sayInDialog(form, words);
   field.focus();
 };
 
