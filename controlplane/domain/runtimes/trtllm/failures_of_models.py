@@ -43,6 +43,14 @@ PATTERNS = (
         source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=fields.ACCELERATOR,
     ),
     log_pattern(
+        "ETR-LATENT-KERNEL", _CONFIG, r"Deepseek should be supported by fmha",
+        "The model's latent attention has no kernel on this GPU.",
+        "Use a GPU that TensorRT-LLM's page of supported models names for it, or serve with vLLM.",
+        text="RuntimeError: [TensorRT-LLM][ERROR] Assertion failed: Deepseek should be supported "
+        "by fmha in context part.",
+        source=f"{_T}#18039, 2026-08-20", field=fields.ACCELERATOR,
+    ),
+    log_pattern(
         "ETR-HEADS", _CONFIG, r"num_attention_heads must be divisible by tp_size",
         "The attention heads do not divide by the GPUs.",
         "Choose a tensor parallel size that divides them.",

@@ -136,7 +136,8 @@ PATTERNS = (
         source=f"{_V}#40677", field=_ARGUMENTS,
     ),
     log_pattern(
-        "EVL-NO-ATTENTION", _CONFIG, r"No valid attention backend found for (?P<platform>\w+)",
+        "EVL-NO-ATTENTION", _CONFIG,
+        r"No valid attention backend found for (?P<platform>\w+)(?!.*use_sparse=True)",
         "No attention of this vLLM does this model with this KV cache on the GPU.",
         "Keep the KV cache in 16 bits, or use a newer GPU.",
         text="ValueError: No valid attention backend found for cuda with "

@@ -55,6 +55,33 @@ PATTERNS = (
         source=f"{_V}#17604, 2025-06-26", field=TENSOR_PARALLEL,
     ),
     log_pattern(
+        "EVL-EXPERT-SCHEME", _CHECKPOINT, r"Unsupported FusedMoe scheme",
+        "The experts are quantized in a scheme that this vLLM has no kernel for.",
+        "Serve weights whose experts are in FP8, NVFP4 or INT4 alone, or use a newer vLLM.",
+        text="RuntimeError: Unsupported FusedMoe scheme: num_bits=4 type='int' symmetric=True "
+        "group_size=128 strategy='group'",
+        source=f"{_V}#25241, 2025-09-25", field=fields.REPO,
+    ),
+    log_pattern(
+        "EVL-EXPERT-BITSANDBYTES", _CHECKPOINT,
+        r"MoE Model (?P<name>\w+) does not support BitsAndBytes",
+        "vLLM reads no bitsandbytes weights of `{name}`, which has experts.",
+        "Serve the model's own weights, or ones in FP8, AWQ or GPTQ.",
+        text="AttributeError: MoE Model GptOssForCausalLM does not support BitsAndBytes "
+        "quantization yet.",
+        source=f"{_V}#25653, 2025-09-25", field=fields.REPO,
+    ),
+    log_pattern(
+        "EVL-SPARSE-ATTENTION", _CONFIG,
+        r"No valid attention backend found for \w+.*use_sparse=True",
+        "The model picks the tokens that it attends to, and this vLLM has no kernel for that on "
+        "the GPU.",
+        "Use a GPU of compute capability 9, 10 or 12 (H100, B200, RTX PRO 6000).",
+        text="ValueError: No valid attention backend found for cuda with "
+        "AttentionSelectorConfig(head_size=576, use_mla=True, use_sparse=True)",
+        source=f"{_V}#40851, 2026-04-29", field=fields.ACCELERATOR,
+    ),
+    log_pattern(
         "EVL-EXPERT-LAYOUT", _CONFIG, r"K must be divisible by blockK",
         "An expert's share is narrower than FlashInfer's kernel takes.",
         "Lower tensor_parallel_count, or keep experts whole (expert parallelism).",
