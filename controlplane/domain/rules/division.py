@@ -49,8 +49,11 @@ def division(c: Context, count: int) -> Fix:
 
 
 def is_served_on(c: Context) -> bool:
-    """Return whether the runtime starts on this kind of GPU; if not, more of them do not help."""
-    return not c.can(Feature.ACCELERATOR).is_refused
+    """Return whether the runtime serves it on this kind of GPU; if not, more do not help."""
+    if c.can(Feature.ACCELERATOR).is_refused:
+        return False
+    is_known = c.memory.divides and c.has("checkpoint")
+    return not is_known or c.engine.takes(c.spec, c.checkpoint)
 
 
 def divisions(c: Context) -> Iterator[Fix]:

@@ -48,7 +48,7 @@ def _what_would_fit(c: Context) -> str:
     if not c.memory.divides:
         return "The native engine computes on one GPU; vLLM divides a model over several."
     if not is_served_on(c):
-        return f"More of `{c.gpu.kind}` do not help: {c.engine.title} does not start on this kind."
+        return f"More of `{c.gpu.kind}` do not help: {c.engine.title} does not serve it there."
     count = _devices_needed(c)
     if count is None:
         return f"It does not fit on {DEVICES_PER_HOST} of `{c.gpu.kind}` in this precision either."

@@ -3,7 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.rank_shares import divides_heads
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.division import accelerator, divisions
+from controlplane.domain.rules.division import accelerator, divisions, is_served_on
 from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M, Example
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity
 
@@ -32,7 +32,9 @@ def _nearest_below(c: Context) -> int:
     return max((n for n in _valid_counts(c) if n <= c.spec.tensor_parallel), default=1)
 
 
-def _use_nearest_below(c: Context) -> Patch:
+def _use_nearest_below(c: Context) -> Patch | None:
+    if not is_served_on(c):
+        return None
     count = _nearest_below(c)
     patch: dict[str, object] = {c.spec.tensor_parallel_path: count}
     if c.spec.accelerator is not None:

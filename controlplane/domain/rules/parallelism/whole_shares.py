@@ -12,7 +12,7 @@ from controlplane.domain.facts.rank_shares import (
 )
 from controlplane.domain.memory.parallelism import keeps_experts_whole
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.division import division
+from controlplane.domain.rules.division import division, is_served_on
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_vllm
 from controlplane.domain.rules.parallelism.share_of_a_rank import keep_experts_whole, share_of
 from controlplane.domain.rules.rule import VLLM, Fix, Rule, Severity
@@ -40,6 +40,8 @@ def _is_divided(c: Context) -> bool:
 
 def _fewer_ranks(c: Context) -> Iterator[Fix]:
     """Yield the largest smaller number of GPUs that everything divides by."""
+    if not is_served_on(c):
+        return
     found = (n for n in range(c.spec.tensor_parallel - 1, 0, -1) if _divides(c, n))
     if c.spec.accelerator is not None and (count := next(found, 0)):
         yield division(c, count)
