@@ -130,6 +130,7 @@ def pages_of(filled: "Filled") -> dict[str, str]:
         "node": f"/nodes/{filled.node.id}/",
         "calibration_sets": "/calibration-sets/",
         "lookahead": "/lookahead-tunings/",
+        "traffic_samples": "/traffic-samples/",
         "secrets": "/secrets/",
         "alerts": "/alerts/",
         "alert_channels": "/alerts/channels/",

@@ -10,6 +10,7 @@ from apps.builds import urls as builds
 from apps.configs import urls as configs
 from apps.configs.calibration_sets import urls as calibration_sets
 from apps.configs.lookahead_tunings import urls as lookahead_tunings
+from apps.configs.traffic_samples import urls as traffic_samples
 from apps.dashboard import urls as dashboard
 from apps.deployments import urls as deployments
 from apps.deployments.remote_code import urls as remote_code
@@ -29,6 +30,7 @@ _APPS = (
     configs,
     calibration_sets,
     lookahead_tunings,
+    traffic_samples,
     builds,
     deployments,
     remote_code,
@@ -58,6 +60,7 @@ urlpatterns = [
     path("configs/", include("apps.configs.urls")),
     path("calibration-sets/", include("apps.configs.calibration_sets.urls")),
     path("lookahead-tunings/", include("apps.configs.lookahead_tunings.urls")),
+    path("traffic-samples/", include("apps.configs.traffic_samples.urls")),
     path("builds/", include("apps.builds.urls")),
     path("artifacts/", include("apps.builds.artifacts.urls")),
     path("models/", include("apps.async_requests.urls")),

@@ -4,7 +4,7 @@ FROM python:3.11-slim-bookworm
 ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /srv/enginehouse
 COPY pyproject.toml constraints.txt ./
-RUN pip install -c constraints.txt -e .
+RUN pip install -c constraints.txt -e ".[tuning]"
 COPY manage.py ./
 COPY controlplane controlplane
 COPY apps apps

@@ -49,6 +49,8 @@ class Action(StrEnum):
     """Invite people to the team, change their role in it, take them out."""
     RESTRICT = "restrict"
     """Restrict environments to some of the team."""
+    SAMPLE_TRAFFIC = "sample_traffic"
+    """Let gateways keep outlines of the team's answers."""
     AUDIT = "audit"
     """Read the audit trail."""
     TEAMS = "teams"
@@ -74,7 +76,9 @@ class Action(StrEnum):
 
 
 _MEMBER = frozenset({Action.READ, Action.WRITE, Action.OWN_KEYS})
-_TEAM_ADMIN = _MEMBER | {Action.TEAM_KEYS, Action.TEAM_MEMBERS, Action.RESTRICT, Action.AUDIT}
+_TEAM_ADMIN = _MEMBER | {
+    Action.TEAM_KEYS, Action.TEAM_MEMBERS, Action.RESTRICT, Action.SAMPLE_TRAFFIC, Action.AUDIT,
+}  # fmt: skip
 
 MATRIX: Mapping[Role, frozenset[Action]] = {
     Role.ORGANISATION_ADMIN: frozenset(Action),
@@ -93,6 +97,7 @@ _WORDS: Mapping[Action, str] = {
     Action.TEAM_KEYS: "make or revoke team keys",
     Action.TEAM_MEMBERS: "change who belongs to the team",
     Action.RESTRICT: "restrict environments",
+    Action.SAMPLE_TRAFFIC: "consent to sampling the team's traffic, or take that back",
     Action.AUDIT: "read the audit trail",
     Action.TEAMS: "make, rename or delete teams",
     Action.PEOPLE: "make organisation admins or deactivate people",

@@ -11,6 +11,7 @@ from apps.configs.calibration_sets.models import (
 )
 from apps.configs.lookahead_tunings.models import LookaheadTuning
 from apps.configs.remote_code.models import RemoteCodeGrant
+from apps.configs.traffic_samples.models import HeldSamples, TrafficConsent
 from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
 from controlplane.stamps import StampField
@@ -22,9 +23,11 @@ __all__ = [
     "CheckpointRecord",
     "Config",
     "FactsState",
+    "HeldSamples",
     "LookaheadTuning",
     "RemoteCodeGrant",
     "Revision",
+    "TrafficConsent",
 ]
 
 

@@ -235,6 +235,11 @@ def models_among(team: Team, ids: Collection[str]) -> Collection[str]:
     return model_list(team=team).filter(id__in=ids).values_list("id", flat=True)
 
 
+def model_names(team: Team, ids: Collection[str]) -> dict[str, str]:
+    """Return the names of those of the ids that are models of the team."""
+    return dict(model_list(team=team).filter(id__in=ids).values_list("id", "name"))
+
+
 def team_of_model(id: str) -> str | None:
     """Return the id of the team whose model it is."""
     return ServedModel.objects.filter(id=id).values_list("team_id", flat=True).first()

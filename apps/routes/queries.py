@@ -16,7 +16,12 @@ _MODELS = """
             'percent', place.promotion -> 'percent_traffic_to_new_version',
             'by_header', place.promotion -> 'by_header'
         ) ORDER BY place.id) FILTER (WHERE place.current_id IS NOT NULL
-            AND place.candidate_id IS NOT NULL AND jsonb_exists(place.promotion, 'roll')) AS shares
+            AND place.candidate_id IS NOT NULL AND jsonb_exists(place.promotion, 'roll')) AS shares,
+        (
+            SELECT json_build_object('id', consent.id, 'share', consent.share,
+                'kept_seconds', consent.kept_days * 86400)
+            FROM configs_trafficconsent AS consent WHERE consent.team_id = model.team_id
+        ) AS sampling
     FROM deployments_servedmodel AS model
     LEFT JOIN deployments_environment AS place ON place.model_id = model.id
         AND coalesce(place.current_id, place.candidate_id) IS NOT NULL
@@ -24,7 +29,8 @@ _MODELS = """
     GROUP BY model.id ORDER BY model.id
 """
 """With the names of environments, and what each points at: a first candidate is named, and waits.
-And with what goes to the candidate meanwhile, where an environment rolls."""
+And with what goes to the candidate meanwhile, where an environment rolls; and with what the team
+lets gateways keep of its traffic."""
 
 _DEPLOYMENTS = """
     SELECT deployment.id, deployment.model_id, deployment.name, deployment.state,

@@ -128,6 +128,8 @@ def _models(found: Iterable[Mapping[str, Any]]) -> _Rows:
         told = {"name": row["name"], "team_id": row["team_id"], "environments": places}
         if row["shares"]:
             told["shares"] = row["shares"]
+        if row["sampling"]:
+            told["sampling"] = row["sampling"]
         yield row["id"], told
 
 

@@ -48,7 +48,7 @@ def _without_shares(row: Mapping[str, Any]) -> dict[str, Any]:
     for name, share in row.get("shares", {}).items():
         if share["percent"] > _HALF_PERCENT:
             places[name] = share["candidate"]
-    return {**_without(row, "shares"), "environments": places}
+    return {**_without(row, "shares", "sampling"), "environments": places}
 
 
 def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from apps.accounts.people.invitations import invitation_create
 from apps.accounts.signing_in.links import sign_in_link_create
 from apps.accounts.signing_in.two_steps import two_steps_begin, two_steps_confirm
 from apps.configs.remote_code.services import remote_code_grant
+from apps.configs.traffic_samples.services import consent_give
 from apps.deployments.autoscaling.schedules import schedules_update
 from apps.deployments.models import Deployment, Environment
 from apps.secrets.services.values import secret_set
@@ -46,6 +47,11 @@ class World:
 
 def _deployment(made: Deployment, action: str, **form: str) -> tuple[str, Form]:
     return f"/models/{made.model_id}/{made.id}/{action}/", form
+
+
+def _sampled(world: World) -> str:
+    consent_give(team=world.admin.team, share=0.01, kept_days=7, user=world.admin)
+    return "/traffic-samples/"
 
 
 def _deactivated(world: World) -> tuple[str, Form]:
@@ -315,6 +321,12 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     ),
     "remote_code:list": lambda w: ("/remote-code/", GRANT),
     "remote_code:revoke": _grant_revoked,
+    "traffic_samples:consent": lambda w: (
+        "/traffic-samples/consent/",
+        {"percent": "1", "kept_days": "7"},
+    ),
+    "traffic_samples:revoke": lambda w: (f"{_sampled(w)}revoke/", {}),
+    "traffic_samples:delete": lambda w: (f"{_sampled(w)}delete/", {}),
     "secrets:list": lambda w: ("/secrets/", {"name": "hub", "value": "v"}),
     "secrets:expire": lambda w: _secret(w, "expiry", expires_at="2999-01-01"),
     "secrets:test": lambda w: _secret(w, "test", target="owner/name"),

@@ -81,6 +81,7 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "calibration-preview": f"/calibration-sets/previews/{stage.preview.id}/",
         "lookahead": "/lookahead-tunings/",
         "lookahead-tuning": f"/lookahead-tunings/{stage.tuning.id}/",
+        "traffic-samples": "/traffic-samples/",
         "editor": f"/configs/{stage.blocked.id}/",
         "editor-yaml": f"/configs/{stage.blocked.id}/?view=yaml",
         "editor-cpu": f"/configs/{stage.small.id}/",

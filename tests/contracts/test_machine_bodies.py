@@ -11,11 +11,12 @@ from django.db import InternalError, transaction
 from django.test import Client
 
 from apps.accounts.models import ApiKey
+from apps.configs.models import TrafficConsent
 from apps.deployments.models import Replica
 from apps.fleet.selectors import node_list
 from apps.fleet.services.enrollment import enrollment_token_create
 from apps.routes.snapshot import routes_snapshot
-from tests.factories import make_api_key, make_deployment, make_replica
+from tests.factories import make_api_key, make_deployment, make_replica, make_team
 from tests.factories_serving import make_gateway, make_serving_node
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +90,23 @@ def gateway_tells_its_load() -> tuple[str, str, Any]:
     return "gateways/load", "gateway-1", body
 
 
+def gateway_tells_its_samples() -> tuple[str, str, Any]:
+    make_gateway(name="gateway-1")
+    given = TrafficConsent.objects.create(team=make_team(), share=0.1, kept_days=7)
+    samples = {
+        "consent_id": given.id, "model_id": "m", "samples": 1, "size_bytes": 9,
+        "oldest_at": 1_700_000_000.0,
+    }  # fmt: skip
+    setting = {"manner": "filled", "longest_draft_tokens": 1, "draft_factor": 1}
+    counted = {
+        "setting": setting, "tokens": 2, "steps": 1, "drafted_steps": 1, "drafted_tokens": 1,
+        "accepted_at": [1],
+    }  # fmt: skip
+    figures = {"answers": 1, "prompt_tokens": 1, "answer_tokens": 2, "counted": [counted]}
+    body = {"samples": [samples], "figures": {"t": figures, "u": {"failure": "slow"}}}
+    return "gateways/samples", "gateway-1", body
+
+
 def gateway_hands_in_usage() -> tuple[str, str, Any]:
     make_gateway(name="gateway-1")
     body = {"journal": str(uuid4()), "from_offset": 0, "to_offset": 10, "records": [RECORD]}
@@ -112,8 +130,8 @@ def a_lease_is_redeemed() -> tuple[str, str, Any]:
 
 CALLS: Sequence[Callable[[], tuple[str, str, Any]]] = (
     node_enrolls, gateway_enrolls, node_observes, node_ships_a_log, gateway_applies,
-    gateway_tells_its_load, gateway_hands_in_usage, gateway_hands_a_request_over,
-    a_lease_is_redeemed,
+    gateway_tells_its_load, gateway_tells_its_samples, gateway_hands_in_usage,
+    gateway_hands_a_request_over, a_lease_is_redeemed,
 )  # fmt: skip
 
 

@@ -130,6 +130,8 @@ class Beginning:
             self._gateway, client, request, prepared, meter, admission, counted, self._clock
         )
         exchange.deadline_at = deadline_at
+        if (sampler := self._gateway.sampler) is not None:
+            exchange.consent = sampler.chosen(self._gateway.routes.snapshot, admission, prepared)
         if admission.deployment.backpressure is not None:
             exchange.urgency = Urgency.of(request.named.get(b"priority"))
         self._gateway.exchanges.add(exchange)

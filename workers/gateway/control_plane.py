@@ -80,6 +80,9 @@ class ControlPlane(Protocol):
     async def report_load(self, report: bytes, credential: Credential) -> None:
         """Say what is in flight; a report that is lost is not sent again."""
 
+    async def report_samples(self, report: bytes, credential: Credential) -> bytes:
+        """Return what it orders, having said how many samples lie here and what was found."""
+
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
         """Return the offset up to which the journal is committed."""
 
@@ -155,6 +158,10 @@ class HttpControlPlane:
 
     async def report_load(self, report: bytes, credential: Credential) -> None:
         await self._call("POST", "gateways/load", credential.secret, body=report)
+
+    async def report_samples(self, report: bytes, credential: Credential) -> bytes:
+        answer = await self._call("POST", "gateways/samples", credential.secret, body=report)
+        return answer.content
 
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
         answer = await self._call("POST", "usage", credential.secret, body=batch)

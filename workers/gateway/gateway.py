@@ -32,6 +32,8 @@ from workers.gateway.snapshot import Key, Snapshot
 from workers.gateway.spend.counts import SpendCounts
 from workers.gateway.suspects import Suspects
 from workers.gateway.tracing import Trace, Tracing
+from workers.gateway.traffic_samples.overheard import Overheard
+from workers.gateway.traffic_samples.sampler import Sampler
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
 
@@ -61,6 +63,7 @@ class Gateway:
         self.metrics = Metrics()
         self.metrics_together: MetricsTogether | None = None
         self.tracing: Tracing | None = None
+        self.sampler: Sampler | None = None
         self.async_calls: AsyncCalls | None = None
         self.exchanges: set[Exchange] = set()
         self.clients: set[ClientSide] = set()
@@ -216,6 +219,10 @@ class Gateway:
     def trace_ended(self, trace: Trace, *told: Any) -> None:
         if self.tracing is not None:
             self.tracing.ended(trace, *told)
+
+    def overheard(self, told: Overheard) -> None:
+        if self.sampler is not None:
+            self.sampler.take(told)
 
     def ended(self, exchange: Exchange, used: TokenCounts | None) -> None:
         if exchange not in self.exchanges:

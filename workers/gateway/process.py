@@ -36,6 +36,10 @@ from workers.gateway.shipping import Shipper
 from workers.gateway.spend.shared import SharedSpend
 from workers.gateway.storage import Storage
 from workers.gateway.tracing import Tracing
+from workers.gateway.traffic_samples.reports import REPORT_SECONDS as SAMPLES_SECONDS
+from workers.gateway.traffic_samples.reports import SampleReports
+from workers.gateway.traffic_samples.sample_files import SampleFiles
+from workers.gateway.traffic_samples.sampler import Sampler
 
 log = logging.getLogger(__name__)
 Work = Coroutine[Any, Any, None]
@@ -103,6 +107,15 @@ class Process:
         self._load_reports = LoadReports(
             self._control_plane, self._membership, self._gateway, clock=clock
         )
+        files = SampleFiles(storage.samples_directory, clock=clock)
+        self._gateway.sampler = Sampler(files)
+        self._samples = SampleReports(
+            self._control_plane,
+            self._membership,
+            files,
+            lambda: self._gateway.routes.snapshot,
+            clock=clock,
+        )
         self._gateway.limits.processes = settings.processes
         if settings.counts_dir is not None:
             self._gateway.metrics_together = MetricsTogether(
@@ -162,6 +175,7 @@ class Process:
             self._every(SWEEP_SECONDS, self._keep),
             self._every(self._settings.ship_seconds, self._ship),
             self._every(LEAST_PAUSE_SECONDS, self._load_reports.send),
+            self._every(SAMPLES_SECONDS, self._samples.send),
         ]
         if self._settings.broker_url:
             works.append(self._every(RESTART_SECONDS, self._listen))
@@ -236,6 +250,7 @@ class Process:
                 await self._ship_once(None)
         except TimeoutError:
             log.warning("the last usage records stay in the journal until the next start")
+        await self._samples.close()
         await self._control_plane.close()
         if self._shared_limits is not None:
             await self._shared_spend.exchange()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from controlplane.domain.wire.routes import RoutesDigest
+from workers.gateway.consents import read_consent
 from workers.gateway.snapshot import (
     NESTED_FORMATS,
     Deployment,
@@ -181,6 +182,7 @@ def _model(id: str, row: Mapping[str, Any]) -> Model:
         environments=dict(row["environments"]),
         deployments={},
         shares=read_shares(row),
+        consent=read_consent(row),
     )
 
 

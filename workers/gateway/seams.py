@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workers.gateway.async_calls import AsyncAsk
     from workers.gateway.choice.placing import Placing
     from workers.gateway.exchange import Exchange
+    from workers.gateway.traffic_samples.overheard import Overheard
 
 
 class Begun(Protocol):
@@ -76,6 +77,9 @@ class Ledger(Protocol):
 
     def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
         """Forget an exchange; the second time changes nothing."""
+
+    def overheard(self, told: "Overheard") -> None:
+        """Keep the outline of what was said, perhaps."""
 
     def internal_error(self, request_id: bytes, error: Exception) -> None: ...
 

@@ -10,7 +10,7 @@ from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.client_routes import ANY, HOSTED
 from controlplane.domain.wire.identity import Identity
 from controlplane.domain.wire.routes import FORMAT
-from workers.gateway.spend.measured import Spend, read_spend
+from workers.gateway.consents import Consent, read_consent
 
 NESTED_FORMATS = frozenset({0, 1})
 """Of control planes of earlier releases, which send everything in one nested value."""
@@ -105,6 +105,7 @@ class Model:
     deployments: Mapping[str, Deployment]
     shares: Mapping[str, Share] = field(default_factory=dict)
     """By environment, where one rolls."""
+    consent: Consent | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,6 +193,7 @@ def _model(id: str, row: Mapping[str, Any], tables: Mapping[str, Routes]) -> Mod
             )
             for deployment_id, deployment in row["deployments"].items()
         },
+        consent=read_consent(row),
     )
 
 

@@ -32,6 +32,7 @@ class Storage:
         self._directory = data_dir / "gateway"
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.journal_directory = self._directory / "journal"
+        self.samples_directory = self._directory / "samples"
         self.lock_file = self._directory / "lock"
 
     def load_credential(self) -> Credential | None:

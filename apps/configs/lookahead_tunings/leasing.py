@@ -6,7 +6,9 @@ from typing import Any
 
 from django.db.models import Q
 
+from apps.configs.lookahead_tunings.gathering import gatherings_tidy
 from apps.configs.lookahead_tunings.models import LookaheadTuning
+from apps.configs.traffic_samples.services import held_tidy
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
 from apps.secrets.services.values import secrets_reveal
@@ -30,6 +32,8 @@ def _secrets_of(tuning: LookaheadTuning) -> Mapping[str, str]:
 
 
 def _tidy() -> None:
+    gatherings_tidy()
+    held_tidy()
     LookaheadTuning.objects.filter(created_at__lt=clock.now() - KEPT_FOR).delete()
     # One whose worker died between the request and its end.
     LookaheadTuning.objects.filter(
@@ -55,7 +59,7 @@ TUNING = LeaseKind(
     secrets_of=_secrets_of,
     related=("team", "revision"),
     is_open=Q(state__in=[StepState.WAITING, StepState.RUNNING]),
-    may_be_claimed=Q(cancel_requested_at=None),
+    may_be_claimed=Q(cancel_requested_at=None, gathers_from__isnull=True),
     waiting={"state": StepState.WAITING},
     claimed={"state": StepState.RUNNING},
     cancel_column="cancel_requested_at",

@@ -28,6 +28,10 @@ class LookaheadTuning(Leased):
     progress_unit = models.CharField(max_length=16, blank=True)
     result = models.JSONField(null=True)
     failure = models.JSONField(null=True)
+    gathers_from = models.JSONField(null=True)
+    """The ids of gateways that replay their samples; null where a build worker replays a set."""
+    figures = models.JSONField(null=True)
+    """By gateway, what it found in its samples, or why it found nothing."""
     cancel_requested_at = models.DateTimeField(null=True)
     made_revision = models.ForeignKey(
         "configs.Revision", on_delete=models.SET_NULL, null=True, related_name="made_by_tunings"

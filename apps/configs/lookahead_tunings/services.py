@@ -1,6 +1,5 @@
 """Tunings: asked for by people, made by a build worker under a lease, and taken over."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -8,12 +7,10 @@ from django.db import transaction
 from apps.accounts.audit.recording import audit
 from apps.accounts.models import User
 from apps.configs.calibration_sets.services.previews import check_dataset
+from apps.configs.lookahead_tunings.gathering import gateways_for, is_traffic
+from apps.configs.lookahead_tunings.judging import result_of
 from apps.configs.lookahead_tunings.leasing import TUNING
 from apps.configs.lookahead_tunings.models import LookaheadTuning
-from apps.configs.lookahead_tunings.selectors import (
-    context_of_revision,
-    step_times_of,
-)
 from apps.configs.models import Revision
 from apps.configs.selectors import revision_last
 from apps.configs.services.configs import revision_create
@@ -25,11 +22,7 @@ from apps.rest.errors import Conflict, InvalidInput
 from controlplane import clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import StepState
-from controlplane.domain.lookahead_tuning.counted import Counted
-from controlplane.domain.lookahead_tuning.prediction import predictions
-from controlplane.domain.lookahead_tuning.recommendation import recommend
-from controlplane.domain.lookahead_tuning.settings import LookaheadSetting, setting_of
-from controlplane.domain.rules.context import Context
+from controlplane.domain.lookahead_tuning.settings import LookaheadSetting
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
 from controlplane.domain.spec.trt_llm import TrtLlmV2
@@ -40,13 +33,13 @@ MOST_REQUESTS = 1024
 def tuning_request(
     *, revision: Revision, dataset: str, requests: int = 1, user: User | None = None
 ) -> LookaheadTuning:
-    """Return a tuning that waits, or is being made, of the revision on the answers of a set.
+    """Return a tuning that waits, or is being made, of the revision on a set or on own traffic.
 
-    Raises InvalidInput for a set that the team does not have, and for a config that cannot look
-    ahead.
+    Raises InvalidInput for a set or samples that the team does not have, and for a config that
+    cannot look ahead.
     """
     spec = Spec.model_validate(revision.spec)
-    check_dataset(revision, dataset)
+    gateways = _source(revision, dataset)
     _check_drafts(spec)
     with transaction.atomic():
         # Held so that two presses of a button make one tuning.
@@ -58,10 +51,17 @@ def tuning_request(
         if known is not None:
             return known
         tuning = LookaheadTuning.objects.create(
-            team=revision.config.team, pool=spec.pool, created_by=user, **same
+            team=revision.config.team,
+            pool=spec.pool,
+            created_by=user,
+            gathers_from=gateways,
+            progress_total=len(gateways) if gateways else None,
+            progress_unit="gateways" if gateways else "",
+            **same,
         )
         audit("lookahead.tune", revision, team=tuning.team, after={"dataset": dataset})
-        work_send(TUNING, tuning)
+        if gateways is None:
+            work_send(TUNING, tuning)
     return tuning
 
 
@@ -100,7 +100,7 @@ def tuning_finish(
         outcome["failure"] = failure.to_json()
     elif counted is not None:
         tuning = LookaheadTuning.objects.select_related("revision__config__team").get(id=lease.id)
-        outcome = {"state": StepState.FINISHED, "result": _result(tuning, counted)}
+        outcome = {"state": StepState.FINISHED, "result": result_of(tuning, counted)}
     return lease_end(lease=lease, finished_at=ClockTimestamp(), **outcome)
 
 
@@ -131,6 +131,14 @@ def tuning_apply(*, tuning: LookaheadTuning, user: User | None = None) -> Revisi
     return revision
 
 
+def _source(revision: Revision, dataset: str) -> list[str] | None:
+    """Return the gateways that replay their samples, None where a build worker replays a set."""
+    if is_traffic(dataset):
+        return gateways_for(revision.config.team, dataset)
+    check_dataset(revision, dataset)
+    return None
+
+
 def _check_drafts(spec: Spec) -> None:
     if isinstance(spec.trt_llm, TrtLlmV2):
         raise InvalidInput(
@@ -146,27 +154,3 @@ def _check_drafts(spec: Spec) -> None:
             fields=["config_id"],
             hint="Take the config of a model that generates.",
         )
-
-
-def _result(tuning: LookaheadTuning, counted: dict[str, Any]) -> dict[str, Any]:
-    context = context_of_revision(tuning.revision)
-    times = step_times_of(context)
-    each = [Counted.from_json(one) for one in counted["counted"]]
-    predicted = predictions(each, times, most_requests=context.spec.max_batch_size)
-    now = _now(context, each)
-    recommended = recommend(predicted, now=now, requests=tuning.requests)
-    return {
-        **{name: value for name, value in counted.items() if name != "counted"},
-        "runtime": context.engine.title,
-        "device": context.gpu.kind,
-        "basis": times.basis if times else "",
-        "settings": [one.to_json() for one in predicted],
-        "now": now.to_json(),
-        "recommended": recommended.to_json() if recommended else None,
-    }
-
-
-def _now(context: Context, counted: Sequence[Counted]) -> LookaheadSetting:
-    """Return what the revision says; none where a host's runtime changed since it was counted."""
-    now = setting_of(context.engine.draft_manner, context.spec)
-    return now if now in [each.setting for each in counted] else LookaheadSetting()

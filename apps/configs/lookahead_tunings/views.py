@@ -16,6 +16,7 @@ from apps.configs.lookahead_tunings.services import (
     tuning_request,
 )
 from apps.configs.selectors import config_get, config_list, revision_wanted
+from apps.configs.traffic_samples.selectors import consent_of, sampled_models
 from apps.rest.errors import InvalidInput
 from apps.rest.numbers import whole_number
 from apps.ui.fragments import live_answer
@@ -42,6 +43,7 @@ def tunings(request: HttpRequest) -> HttpResponse:
         "tunings": tuning_list(team=team)[:_SHOWN],
         "configs": config_list(team=team).order_by("name")[:100],
         "datasets": [f"{PREFIX}{name}" for name in set_names(team=team)],
+        "sampled": sampled_models(consent_of(team)),
         "chosen": request.GET.get("config", ""),
     }
     return render(request, "lookahead_tunings/list.html", context)

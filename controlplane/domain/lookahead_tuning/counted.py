@@ -74,3 +74,19 @@ class Counted:
             "drafted_tokens": self.drafted_tokens,
             "accepted_at": list(self.accepted_at),
         }
+
+
+def added_up(each: Sequence[Counted]) -> Counted:
+    """Return what was counted of one setting over several sources, of which there is one."""
+    longest = max(len(one.accepted_at) for one in each)
+    return Counted(
+        setting=each[0].setting,
+        tokens=sum(one.tokens for one in each),
+        steps=sum(one.steps for one in each),
+        drafted_steps=sum(one.drafted_steps for one in each),
+        drafted_tokens=sum(one.drafted_tokens for one in each),
+        accepted_at=[
+            sum(one.accepted_at[place] for one in each if place < len(one.accepted_at))
+            for place in range(longest)
+        ],
+    )

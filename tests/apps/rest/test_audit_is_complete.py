@@ -10,6 +10,7 @@ from apps.accounts.models import AuditEntry, Invitation, RestrictedEnvironment, 
 from apps.accounts.people.invitations import invitation_create
 from apps.configs.lookahead_tunings.examples import TUNING
 from apps.configs.models import LookaheadTuning
+from apps.configs.traffic_samples.services import consent_give
 from apps.deployments.models import Deployment
 from apps.rest.specification import document
 from controlplane import clock
@@ -142,6 +143,11 @@ def _tuning(world: World, action: str, **changes: Any) -> str:
         dataset="team/edits", requests=1, pool="default", **changes,
     )  # fmt: skip
     return f"/v1/lookahead_tunings/{made.id}/{action}"
+
+
+def _sampled(world: World) -> str:
+    consent_give(team=world.admin.team, share=0.01, kept_days=7, user=world.admin)
+    return "/v1/traffic_samples"
 
 
 def _push(world: World, action: str, **changes: Any) -> str:
@@ -369,6 +375,9 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
         f"/v1/benchmarks/{factories_benchmarks.make_benchmark(deployments=[w.deployment]).id}/cancel",
         None,
     ),
+    "post /v1/traffic_samples": lambda w: ("/v1/traffic_samples", {"share": 0.1, "kept_days": 7}),
+    "delete /v1/traffic_samples": lambda w: (_sampled(w), None),
+    "delete /v1/traffic_samples/held": lambda w: (f"{_sampled(w)}/held", None),
     "post /v1/lookahead_tunings/{tuning_id}/cancel": lambda w: (_tuning(w, "cancel"), None),
     "post /v1/lookahead_tunings/{tuning_id}/apply": lambda w: (
         _tuning(w, "apply", state="finished", result=TUNING["result"]),

@@ -166,6 +166,31 @@ TUNING_SLOW = machine(
     "The simulation was not done after {minutes:.0f} minutes.",
     "Take fewer conversations: a thousand tell enough.",
 )
+SAMPLES_REVOKED = configuration(
+    "EHC-SAMPLES-REVOKED",
+    "The team's consent to sampling was taken back before its samples were replayed.",
+    "Tune on an uploaded set, or consent again.",
+)
+SAMPLES_EMPTY = configuration(
+    "EHC-SAMPLES-EMPTY",
+    "No answer was left to replay: what the gateways held was deleted, or nothing of it was text.",
+    "Ask again once the model's traffic has brought samples.",
+)
+SAMPLES_UNTOLD = machine(
+    "EHC-SAMPLES-UNTOLD",
+    "No gateway told what it found in its samples.",
+    "Look at the gateways' logs, then ask again.",
+)
+SAMPLES_SLOW = machine(
+    "EHC-SAMPLES-SLOW",
+    "A gateway's host was too busy to replay its samples in time.",
+    "Ask again at a quiet hour, or tune on an uploaded set.",
+)
+SAMPLES_UNCOMPILED = machine(
+    "EHC-SAMPLES-UNCOMPILED",
+    "The gateway's Python has no numba, which compiles the drafter.",
+    "Install the extra on its host: `pip install 'enginehouse[tuning]'`.",
+)
 PREVIEW_LOST = machine(
     "EHC-PREVIEW-LOST",
     "The build worker was lost {times} times while it made this preview.",
