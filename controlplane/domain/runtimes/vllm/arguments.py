@@ -14,6 +14,7 @@ from controlplane.domain.runtimes.vllm.drafter import (
     reason,
     speculative_config,
 )
+from controlplane.domain.runtimes.vllm.own_arguments import own_arguments
 from controlplane.domain.runtimes.vllm.parse import (
     BASE_MODEL,
     CHUNKED,
@@ -114,6 +115,14 @@ def say_adapters(line: CommandWriter, place_of: Callable[[str, CheckpointReposit
         line.say(RANK, "--max-lora-rank", rank)
     else:
         line.change(RANK, ("--max-lora-rank", rank), "vLLM takes certain ranks only.")
+
+
+def adapter_slots(spec: Spec) -> tuple[str, ...]:
+    """Return how many adapters may share a step; vLLM has one, and the others' requests wait."""
+    named, own = len(spec.engine_build.lora_adapters or {}), own_arguments(spec)
+    kept = own.get("max-cpu-loras")
+    slots = min(named, spec.max_batch_size, kept if isinstance(kept, int) else named)
+    return ("--max-loras", str(slots)) if slots > 1 and own.get("max-loras") is None else ()
 
 
 def say_pooling(line: CommandWriter) -> None:

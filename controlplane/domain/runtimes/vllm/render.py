@@ -101,6 +101,7 @@ def render(
     arguments.say_adapters(
         line, lambda name, _: folders.get(name) or f"{model_dir}/adapters/{name}"
     )
+    line.words += arguments.adapter_slots(spec)
     arguments.say_pooling(line)
     say_pooling_mode(line, checkpoint)
     say_chat_parsers(line, checkpoint, version)

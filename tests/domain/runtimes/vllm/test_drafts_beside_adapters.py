@@ -55,3 +55,22 @@ def test_a_step_holds_a_token_and_all_drafts_of_every_request_where_there_are_ad
     used = {each.field: each.effective for each in examine(of.content, of.known).effective}
     assert (_STEP in said) == (step != 8192)
     assert used.get(_STEP, 8192) == step
+
+
+@pytest.mark.parametrize(
+    ("adapters", "own", "said"),
+    [
+        (1, {}, []),
+        (3, {}, ["3"]),
+        (300, {}, ["256"]),  # no more than the requests of a step
+        (3, {"max-cpu-loras": 2}, ["2"]),
+        (3, {"max_loras": 4}, ["4"]),
+    ],
+)
+def test_as_many_adapters_share_a_step_as_the_config_has(
+    adapters: int, own: dict[str, int], said: list[str]
+) -> None:
+    named = {f"a{number}": {"source": "LOCAL", "repo": "/l"} for number in range(adapters)}
+    of = example({"trt_llm.build.lora_adapters": named, "enginehouse.vllm_args": own})
+    words = launch(of).argv
+    assert [words[at + 1] for at, word in enumerate(words) if word == "--max-loras"] == said
