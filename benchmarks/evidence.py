@@ -15,6 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import evidence_clients as clients
 from benchmarks import evidence_encoder_speed as encoder_speed
 from benchmarks import evidence_encoders as encoders
 from benchmarks import evidence_faults as faults
@@ -149,6 +150,7 @@ _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "documented_small": _build,
     "documented_lookahead": _build,
     "documented_ask": serving.deployed,
+    "clients": clients.asked,
     "embedder": encoders.asked,
     "reranker": encoders.asked,
     "classifier": encoders.asked,

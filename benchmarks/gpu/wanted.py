@@ -9,6 +9,8 @@ WANTED: Mapping[str, str] = {
     "documented_small": "the Engine-Builder page's small model, so too",
     "documented_lookahead": "the Engine-Builder page's model with lookahead, so too",
     "documented_ask": "the first of these deployed, and asked through the gateway",
+    "clients": "the scripts of the pages, unmodified, at vLLM through the gateway, and tools, a "
+    "strict schema and two LoRA adapters in one batch",
     "embedder": "an embedder under vLLM, its vectors through the gateway beside Transformers'",
     "reranker": "a reranker under vLLM, so too",
     "classifier": "a classifier under vLLM, so too",

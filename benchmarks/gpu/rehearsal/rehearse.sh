@@ -14,7 +14,7 @@ here=$(cd "$rehearsal/../../.." && pwd)
 python=${ENGINEHOUSE_PYTHON:-$here/.venv/bin/python}
 out=$1
 shift
-stages=build,documented,documented_small,documented_lookahead,documented_ask,reranker
+stages=build,documented,documented_small,documented_lookahead,documented_ask,clients,reranker
 stages+=,classifier,native,deploy,ask,media,speed,kill,take_down,media_images,no_quant,out_of_memory
 stages+=,large_build,large_deploy,large_speed,large_take_down,large_fp8_kv,large_no_quant
 
@@ -29,7 +29,7 @@ printf '%s\n' "$rehearsal" "$(site "$python")" "$here" "import on_a_cpu" \
   > "$(site "$environment/bin/python")/rehearsal.pth"
 
 export ENGINEHOUSE_PYTHON="$environment/bin/python" VLLM_PYTHON="$rehearsal/stand_in_vllm.py"
-export REHEARSAL=1 NATIVE_DEVICE=cpu CALIBRATION_SAMPLES=2 SPEED_TOKENS=24
+export REHEARSAL=1 NATIVE_DEVICE=cpu CALIBRATION_SAMPLES=2 SPEED_TOKENS=24 TEACHING_STEPS=1
 export LARGE_CONFIG='{"hidden_size": 256, "num_hidden_layers": 2, "intermediate_size": 512,
   "vocab_size": 49152, "num_attention_heads": 2, "num_key_value_heads": 1}'
 "$here/benchmarks/gpu/run.sh" --out "$out" --results "$out/kept" --stages "$stages" "$@"

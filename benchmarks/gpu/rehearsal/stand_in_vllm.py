@@ -34,7 +34,15 @@ class Handler(BaseHTTPRequestHandler):
             "/version": json.dumps({"version": "0.25.1"}),
             "/metrics": 'vllm:cache_config_info{block_size="16",num_gpu_blocks="64"} 1.0\n'
             f"vllm:num_requests_running {RUNNING[0]}.0\nvllm:generation_tokens_total {MADE[0]}\n",
-            "/v1/models": json.dumps({"data": [{"id": argument("--served-model-name")}]}),
+            "/v1/models": json.dumps(
+                {
+                    "object": "list",
+                    "data": [
+                        {"id": name, "object": "model", "created": 1, "owned_by": "vllm"}
+                        for name in (argument("--served-model-name"), *adapters())
+                    ],
+                }
+            ),
         }
         body = pages.get(self.path, "").encode()
         self._answer(200 if body else 404, body)
@@ -48,16 +56,17 @@ class Handler(BaseHTTPRequestHandler):
             self._pool(body)
             return
         if "response_format" in body or not body.get("stream"):
-            message = {"role": "assistant", "content": '{"city": "Paris", "people": 2}'}
-            choice = {"index": 0, "message": message, "finish_reason": "stop"}
-            self._answer(200, json.dumps({"choices": [choice], "usage": usage(1)}).encode())
+            choice = {"index": 0, "finish_reason": "stop", "text": "Paris", "message": said(body)}
+            head = {"id": "said-1", "object": "chat.completion", "created": 1, "model": "any"}
+            told = {**head, "choices": [choice], "usage": usage(1)}
+            self._answer(200, json.dumps(told).encode())
             return
         RUNNING[0] += 1
         try:
             if body.get("return_token_ids"):
                 self._stream_tokens(body)
             else:
-                self._stream(int(body["max_tokens"]))
+                self._stream(int(body.get("max_tokens", 16)), str(body.get("model")))
         except OSError:
             pass  # the client hung up
         finally:
@@ -71,14 +80,15 @@ class Handler(BaseHTTPRequestHandler):
             return
         self._answer(200, json.dumps(pooled(self.path, body)).encode())
 
-    def _stream(self, tokens: int) -> None:
+    def _stream(self, tokens: int, model: str) -> None:
+        word = model if model in adapters() else ""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
-        for number in range(min(tokens, 400)):
+        for number in range(min(tokens, 800)):
             MADE[0] += 1
-            self._event({"choices": [{"index": 0, "delta": {"content": f"{number} "}}]})
+            self._event({"choices": [{"index": 0, "delta": {"content": f"{word}{number} "}}]})
             time.sleep(0.002)
         self._event({"choices": [], "usage": usage(tokens)})
         self.wfile.write(b"data: [DONE]\n\n")
@@ -109,6 +119,38 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         return
+
+
+def adapters() -> list[str]:
+    """Names of `--lora-modules`, by which a request chooses one."""
+    if "--lora-modules" not in sys.argv:
+        return []
+    words = sys.argv[sys.argv.index("--lora-modules") + 1 :]
+    count = next((n for n, word in enumerate(words) if word.startswith("--")), len(words))
+    return [json.loads(word)["name"] if word[0] == "{" else word.partition("=")[0]
+            for word in words[:count]]  # fmt: skip
+
+
+def said(body: dict[str, Any]) -> dict[str, Any]:
+    """What the model says: a call where it has tools, else the least that a schema allows."""
+    if body.get("tools"):
+        function = body["tools"][0]["function"]
+        arguments = json.dumps(least(function["parameters"]))
+        called = {"name": function["name"], "arguments": arguments}
+        call = {"id": "call-1", "type": "function", "function": called}
+        return {"role": "assistant", "content": None, "tool_calls": [call]}
+    schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
+    wanted = schema or {"properties": {"city": {"const": "Paris"}, "people": {"const": 2}}}
+    return {"role": "assistant", "content": json.dumps(least(wanted))}
+
+
+def least(schema: dict[str, Any]) -> Any:
+    """Return a small value of a schema of the kinds that the clients ask for."""
+    if "const" in schema:
+        return schema["const"]
+    if "properties" in schema:
+        return {name: least(each) for name, each in schema["properties"].items()}
+    return 2 if schema.get("type") == "integer" else "a"
 
 
 def is_pooling() -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 from benchmarks.gpu.product import Show
 from benchmarks.gpu.stages import (
     building,
+    clients,
     documented,
     encoders,
     failing,
@@ -23,6 +24,7 @@ STAGES: Mapping[str, tuple[Stage, float]] = {
     "documented_small": (documented.small, 180),
     "documented_lookahead": (documented.lookahead, 180),
     "documented_ask": (documented.ask, 180),
+    "clients": (clients.clients, 330),
     "embedder": (encoders.embedder, 200),
     "reranker": (encoders.reranker, 200),
     "classifier": (encoders.classifier, 200),
