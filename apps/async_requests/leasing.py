@@ -12,6 +12,7 @@ from apps.async_requests.models import AsyncRequest
 from apps.async_requests.own_key import own_key_ensure
 from apps.async_requests.webhooks.writing import webhook_left_out, webhooks_write
 from apps.leases.database_clock import ClockTimestamp
+from apps.leases.kind_parts import always_on
 from apps.leases.kinds import LeaseKind
 from apps.leases.services import TAKEN_AWAY, leases_unheld
 from controlplane.celery import ASYNC_QUEUE
@@ -23,10 +24,6 @@ MOST_CLAIMS = 5
 """A request that ends its worker each time must not go round for ever."""
 LOOKED_AT = 200
 """Of many thousands that may wait: a message stands for no request of its own."""
-
-
-def _queue_of(_request: AsyncRequest) -> str:
-    return ASYNC_QUEUE
 
 
 def _key_of(request: AsyncRequest) -> Mapping[str, str]:
@@ -41,7 +38,6 @@ def _is_due() -> Q:
 
 def _tidy() -> None:
     _expire()
-    _cancel_abandoned()
     kept = timedelta(hours=settings.ASYNC_RESULTS_HOURS)
     AsyncRequest.objects.filter(finished_at__lt=ClockTimestamp() - kept).delete()
 
@@ -49,21 +45,18 @@ def _tidy() -> None:
 def _expire() -> None:
     """End those that waited too long for their first attempt."""
     late = leases_unheld(ASYNC_REQUEST).filter(attempts=0, expires_at__lte=ClockTimestamp())
-    _end(late, AsyncStatus.EXPIRED)
+    late.update(**_ended(AsyncStatus.EXPIRED), **TAKEN_AWAY)
 
 
-def _cancel_abandoned() -> None:
-    """End those that were to be cancelled and lost their worker: nobody claims them again."""
-    abandoned = leases_unheld(ASYNC_REQUEST).exclude(cancel_requested_at=None)
-    _end(abandoned, AsyncStatus.CANCELED)
-
-
-def _end(rows: Any, status: AsyncStatus) -> None:
+def _ended(status: AsyncStatus) -> Mapping[str, Any]:
+    """Return what a request says of which nobody is told how it ended."""
     now = ClockTimestamp()
-    rows.update(
-        status=status, status_at=now, finished_at=now, webhook_status=webhook_left_out(),
-        **TAKEN_AWAY,
-    )  # fmt: skip
+    return {
+        "status": status,
+        "status_at": now,
+        "finished_at": now,
+        "webhook_status": webhook_left_out(),
+    }
 
 
 def _given_up() -> Mapping[str, Any]:
@@ -85,7 +78,7 @@ ASYNC_REQUEST = LeaseKind(
     name="async_request",
     model=AsyncRequest,
     task="async_requests.run",
-    queue_of=_queue_of,
+    queue_of=always_on(ASYNC_QUEUE),
     secrets_of=_key_of,
     related=("team",),
     is_open=Q(status__in=OPEN),
@@ -97,6 +90,7 @@ ASYNC_REQUEST = LeaseKind(
         "started_at": Coalesce("started_at", ClockTimestamp()),
     },
     cancel_column="cancel_requested_at",
+    cancelled=_ended(AsyncStatus.CANCELED),
     tidy=_tidy,
     most_claims=MOST_CLAIMS,
     most_looked_at=LOOKED_AT,

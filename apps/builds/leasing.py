@@ -7,15 +7,14 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
 from apps.builds.models import Build, BuildStep
+from apps.configs.revision_secrets import revision_secrets
 from apps.fleet.services.devices import devices_release
 from apps.leases.database_clock import ClockTimestamp
+from apps.leases.kind_parts import failed_with, on_queue_of_pool
 from apps.leases.kinds import LeaseKind
 from apps.leases.services import TAKEN_AWAY
-from apps.secrets.services.values import secrets_reveal
-from controlplane.celery import build_queue
 from controlplane.domain.failures.registry import build
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, StepState
-from controlplane.domain.spec import Spec
 
 MOST_CLAIMS = 10
 """In one attempt. More than of short work: hosts restart, and an outage of the database counts."""
@@ -44,11 +43,7 @@ def _release_devices(build_ids: Collection[str]) -> None:
 
 def _given_up() -> Mapping[str, Any]:
     failure = build.WORKER_LOST.failure(times=MOST_CLAIMS)
-    return {
-        "state": BuildState.FAILED,
-        "failure": failure.to_json(),
-        "finished_at": ClockTimestamp(),
-    }
+    return failed_with(failure, state=BuildState.FAILED)
 
 
 def _fail_steps(build_ids: Collection[str]) -> None:
@@ -56,22 +51,18 @@ def _fail_steps(build_ids: Collection[str]) -> None:
     running.update(state=StepState.FAILED, finished_at=ClockTimestamp())
 
 
-def _secrets_of(build: Build) -> Mapping[str, str]:
-    names = Spec.model_validate(build.revision.spec).secret_names
-    return secrets_reveal(team=build.team, names=names)
-
-
-def _queue_of(build: Build) -> str:
-    return build_queue(build.pool)
+def _cancel_steps(build_ids: Collection[str]) -> None:
+    running = BuildStep.objects.filter(build__in=build_ids, state=StepState.RUNNING)
+    running.update(state=StepState.CANCELLED, finished_at=ClockTimestamp())
 
 
 BUILD = LeaseKind(
     name="build",
     model=Build,
     task="build.run",
-    queue_of=_queue_of,
+    queue_of=on_queue_of_pool,
     queue_columns=("pool",),
-    secrets_of=_secrets_of,
+    secrets_of=revision_secrets,
     related=("team", "revision"),
     is_open=~Q(state__in=BUILD_TERMINAL),
     may_be_claimed=Q(cancel_requested_at=None),
@@ -81,6 +72,8 @@ BUILD = LeaseKind(
         "started_at": Coalesce("started_at", ClockTimestamp()),
     },
     cancel_column="cancel_requested_at",
+    cancelled={"state": BuildState.CANCELLED, "finished_at": ClockTimestamp()},
+    cancel_parts=_cancel_steps,
     let_go=_release_devices,
     most_claims=MOST_CLAIMS,
     given_up=_given_up,

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import F, Q
 
 from apps.configs.models import CheckpointRecord, FactsState
-from apps.leases.database_clock import ClockTimestamp
+from apps.leases.kind_parts import always_on, failed_with
 from apps.leases.kinds import LeaseKind
 from apps.secrets.services.values import secrets_reveal
 from controlplane import clock
@@ -16,10 +16,6 @@ from controlplane.domain.failures.registry import any_source
 
 MOST_CLAIMS = 5
 _FORGET_AFTER = timedelta(days=30)
-
-
-def _queue_of(_record: CheckpointRecord) -> str:
-    return CONTROL_QUEUE
 
 
 def _secrets_of(record: CheckpointRecord) -> Mapping[str, str]:
@@ -33,18 +29,14 @@ def _forget_old() -> None:
 
 def _given_up() -> Mapping[str, Any]:
     failure = any_source.GIVEN_UP.failure(times=MOST_CLAIMS)
-    return {
-        "state": FactsState.FAILED,
-        "failure": failure.to_json(),
-        "fetched_at": ClockTimestamp(),
-    }
+    return failed_with(failure, state=FactsState.FAILED, at="fetched_at")
 
 
 FACTS = LeaseKind(
     name="facts",
     model=CheckpointRecord,
     task="configs.fetch_facts",
-    queue_of=_queue_of,
+    queue_of=always_on(CONTROL_QUEUE),
     secrets_of=_secrets_of,
     related=("team",),
     is_open=Q(fetched_at=None) | Q(requested_at__gt=F("fetched_at")),

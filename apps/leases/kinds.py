@@ -22,6 +22,10 @@ def _no_tidying() -> None:
     return None
 
 
+def _no_secrets(_row: Any) -> Mapping[str, str]:
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class LeaseKind:
     """One kind of work: where its rows are, what they say in each state, and who is to do it."""
@@ -40,7 +44,7 @@ class LeaseKind:
     """
     queue_columns: tuple[str, ...] = ()
     """The columns that decide it."""
-    secrets_of: Callable[[Any], Mapping[str, str]]
+    secrets_of: Callable[[Any], Mapping[str, str]] = _no_secrets
     """The values that the holder of a row's lease may have, by name."""
     is_open: Q
     """Which rows are to be worked on, or are being: those that have not ended."""
@@ -54,6 +58,10 @@ class LeaseKind:
     """The column that tells since when the work is wanted."""
     cancel_column: str | None = None
     """The column that holds when its end was asked for, where people may ask."""
+    cancelled: Columns = field(default_factory=dict)
+    """What a row says that was to end so and lost its worker: nobody claims it again."""
+    cancel_parts: Callable[[Collection[str]], None] = _nothing
+    """Ends what such rows consist of, in the transaction that ends them."""
     let_go: Callable[[Collection[str]], None] = _nothing
     """Gives back what rows of these ids held, in the transaction that takes them from a holder."""
     tidy: Callable[[], object] = _no_tidying

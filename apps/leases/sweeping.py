@@ -32,22 +32,25 @@ _log = logging.getLogger(__name__)
 class Swept:
     """What one sweep did."""
 
-    requeued: int = 0
+    cancelled: tuple[str, ...] = ()
     given_up: int = 0
+    requeued: int = 0
     sent: int = 0
 
 
 def leases_sweep(kind: LeaseKind, *, clock: Clock = SYSTEM) -> Swept:
     """Return what was put right; nothing where another sweep of the kind is at it.
 
-    1. What was begun too often is given up.
-    2. What lost its holder waits again.
-    3. What no message stands for is sent again.
+    1. What was to be cancelled and lost its holder is cancelled.
+    2. What was begun too often is given up.
+    3. What lost its holder waits again.
+    4. What no message stands for is sent again.
     """
     with transaction.atomic():
         if not _is_alone(kind):
             return Swept()
         kind.tidy()
+        cancelled = _cancel(kind)
         given_up = _give_up(kind)
         requeued = _requeue(kind)
         waiting = _waiting(kind)
@@ -55,7 +58,7 @@ def leases_sweep(kind: LeaseKind, *, clock: Clock = SYSTEM) -> Swept:
     lost = _unannounced(kind, waiting, clock)
     for row in lost:
         work_send(kind, row)
-    return Swept(requeued=requeued, given_up=given_up, sent=len(lost))
+    return Swept(cancelled=cancelled, given_up=given_up, requeued=requeued, sent=len(lost))
 
 
 def _is_alone(kind: LeaseKind) -> bool:
@@ -64,6 +67,17 @@ def _is_alone(kind: LeaseKind) -> bool:
             "SELECT pg_try_advisory_xact_lock(%s, hashtext(%s))", [_LOCKS, f"lease {kind.name}"]
         )
         return bool(cursor.fetchone()[0])
+
+
+def _cancel(kind: LeaseKind) -> tuple[str, ...]:
+    if not kind.cancelled:
+        return ()
+    abandoned = leases_unheld(kind).filter(**{f"{kind.cancel_column}__isnull": False})
+    ids = tuple(abandoned.select_for_update(no_key=True).values_list("pk", flat=True))
+    kind.let_go(ids)
+    kind.cancel_parts(ids)
+    kind.model._default_manager.filter(pk__in=ids).update(**kind.cancelled, **TAKEN_AWAY)
+    return ids
 
 
 def _give_up(kind: LeaseKind) -> int:

@@ -8,7 +8,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MADE_ELSEWHERE = {
     "apps/accounts/people/invitations.py:_open": ["Invitation"],
-    "apps/builds/services/sweeping.py:leases_unheld": ["Build"],
     "apps/deployments/environments/promoting.py:rows": ["ServedModel", "Environment", "Deployment"],
     "apps/deployments/nodes/removing.py:_live": ["Replica"],
     "apps/deployments/services/sweeping.py:_silent_replicas": ["Replica"],

@@ -7,30 +7,28 @@ from celery import shared_task
 from django.conf import settings
 
 from apps.alerts.deliveries.leasing import DELIVERY
-from apps.alerts.deliveries.sending import delivery_claim, delivery_finish, delivery_to_send
+from apps.alerts.deliveries.sending import delivery_finish, delivery_to_send
 from apps.alerts.evaluation import alerts_evaluate
 from apps.leases.sweeping import leases_sweep
 from controlplane.domain.notifications import Message, Outcome
 from controlplane.domain.redaction import Redactor
 from workers.notifications.sending import Ways, send
 from workers.tasks.leasing import (
-    Interrupted,
     LeaseKeeper,
     Unredeemed,
-    claimed,
-    drop_or_hand_over,
+    claimed_one,
+    kept,
     redeem_secrets,
     retry_on_db_error,
 )
+from workers.tasks.ticks import tick
 
 _log = logging.getLogger(__name__)
 
 
-@shared_task(name="alerts.sweep")
-def sweep(*, format: int, **unknown: object) -> None:
+@tick("alerts.sweep")
+def sweep() -> None:
     """Fire and resolve alerts, and have messages sent whose task was lost."""
-    if unknown:
-        _log.warning("alerts.sweep: unknown arguments %s", sorted(unknown))
     done = alerts_evaluate()
     leases_sweep(DELIVERY)
     if done.fired or done.resolved:
@@ -40,14 +38,9 @@ def sweep(*, format: int, **unknown: object) -> None:
 @shared_task(name="alerts.deliver")
 def deliver(alert_delivery_id: str, **newer: Any) -> None:
     """Send one message, if nobody else does, and store how it went."""
-    lease = claimed(lambda owner: delivery_claim(delivery_id=alert_delivery_id, owner=owner))
-    if lease is None:
-        return
-    with LeaseKeeper(lease) as keeper:
-        try:
+    if (lease := claimed_one(DELIVERY, alert_delivery_id)) is not None:
+        with kept(lease) as keeper:
             _send_and_store(keeper)
-        except Interrupted as stopped:
-            drop_or_hand_over(keeper, stopped)
 
 
 def _send_and_store(keeper: LeaseKeeper) -> None:

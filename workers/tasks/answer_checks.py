@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from typing import Any
 
 from celery import shared_task
@@ -16,19 +17,17 @@ from apps.deployments.environments.rolling.answers.asking import (
     answer_pair_store,
 )
 from apps.deployments.environments.rolling.answers.leasing import ANSWER_CHECK
-from apps.leases.lease import LeaseLost
-from apps.leases.services import lease_claim
 from apps.leases.sweeping import leases_sweep
 from controlplane.domain.rolling.answer_comparison import Pair
 from workers.async_calls.both import Side, ask_both
 from workers.tasks.leasing import (
-    Interrupted,
     LeaseKeeper,
-    LeaseStatus,
-    claimed,
-    drop_or_hand_over,
+    claimed_one,
+    kept,
     retry_on_db_error,
+    watched,
 )
+from workers.tasks.ticks import tick
 
 MOST_UNANSWERED = 3
 """After so many that one of the two did not answer, the others are not asked any more."""
@@ -36,27 +35,18 @@ _LOOK_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 
 
-@shared_task(name="answer_checks.sweep")
-def sweep(*, format: int, **unknown: object) -> None:
+@tick("answer_checks.sweep")
+def sweep() -> None:
     """Make checks true again after a worker or a message was lost."""
-    if unknown:
-        _log.warning("answer_checks.sweep: unknown arguments %s", sorted(unknown))
     leases_sweep(ANSWER_CHECK)
 
 
 @shared_task(name="answer_checks.run")
 def run(answer_check_id: str, **newer: Any) -> None:
     """Ask both deployments what is left to ask, if nobody else does."""
-    lease = claimed(lambda owner: lease_claim(kind=ANSWER_CHECK, id=answer_check_id, owner=owner))
-    if lease is None:
-        return
-    with LeaseKeeper(lease) as keeper:
-        try:
+    if (lease := claimed_one(ANSWER_CHECK, answer_check_id)) is not None:
+        with kept(lease, cancelled=answer_check_stopped) as keeper:
             _ask_all(keeper)
-        except LeaseLost:
-            drop_or_hand_over(keeper, Interrupted(LeaseStatus.LOST))
-        except Interrupted as stopped:
-            _end_interrupted(keeper, stopped)
 
 
 def _ask_all(keeper: LeaseKeeper) -> None:
@@ -73,33 +63,15 @@ def _ask_all(keeper: LeaseKeeper) -> None:
 
 def _asked(keeper: LeaseKeeper, order: Order, number: int, key: str) -> Pair:
     """Return what both said, which is stored."""
-    pair = asyncio.run(_watched(keeper, order, number, key))
+    pair = asyncio.run(watched(keeper, _asking(order, number, key)))
     retry_on_db_error(keeper, lambda: answer_pair_store(lease=keeper.lease, pair=pair))
     return pair
 
 
-async def _watched(keeper: LeaseKeeper, order: Order, number: int, key: str) -> Pair:
-    """Return what both said. Raises Interrupted, having left the gateway, which stops both."""
+def _asking(order: Order, number: int, key: str) -> Coroutine[Any, Any, Pair]:
     candidate, current = (_side(each, key) for each in (order.candidate, order.current))
-    prompt = order.prompts[number - 1]
-    asking = asyncio.ensure_future(ask_both(number, prompt, candidate=candidate, current=current))
-    try:
-        while not asking.done():
-            await asyncio.wait((asking,), timeout=_LOOK_SECONDS)
-            if not asking.done():
-                keeper.check()
-        return asking.result()
-    finally:
-        asking.cancel()
-        await asyncio.wait((asking,))
+    return ask_both(number, order.prompts[number - 1], candidate=candidate, current=current)
 
 
 def _side(place: Place, key: str) -> Side:
     return Side(url=place.url, model=place.model, key=key)
-
-
-def _end_interrupted(keeper: LeaseKeeper, stopped: Interrupted) -> None:
-    if stopped.status is LeaseStatus.CANCEL:
-        retry_on_db_error(keeper, lambda: answer_check_stopped(lease=keeper.lease))
-    else:
-        drop_or_hand_over(keeper, stopped)

@@ -18,11 +18,10 @@ from apps.async_requests.services.choosing import async_request_claim_next, queu
 from apps.async_requests.webhooks.leasing import ASYNC_WEBHOOK
 from apps.async_requests.webhooks.sending import (
     ToSend,
-    webhook_claim,
     webhook_finish,
     webhook_to_send,
 )
-from apps.leases.lease import LeaseLost
+from apps.leases.lease import Lease
 from apps.leases.sweeping import leases_sweep
 from controlplane.domain.async_requests.answers import Attempt, Next, waiting
 from controlplane.domain.async_requests.states import ErrorCode
@@ -36,15 +35,16 @@ from controlplane.domain.notifications import Outcome
 from workers.async_calls.asking import Asked, ask_gateway
 from workers.notifications.posting import post
 from workers.tasks.leasing import (
-    Interrupted,
     LeaseKeeper,
-    LeaseStatus,
     Unredeemed,
     claimed,
-    drop_or_hand_over,
+    claimed_one,
+    kept,
     redeem_secrets,
     retry_on_db_error,
+    watched,
 )
+from workers.tasks.ticks import tick
 
 _log = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.5
@@ -55,11 +55,9 @@ _GONE = Attempt(
 )
 
 
-@shared_task(name="async_requests.sweep")
-def sweep(*, format: int, **unknown: object) -> None:
+@tick("async_requests.sweep")
+def sweep() -> None:
     """Make requests and webhooks true again after a worker or a message was lost."""
-    if unknown:
-        _log.warning("async_requests.sweep: unknown arguments %s", sorted(unknown))
     leases_sweep(ASYNC_REQUEST)
     leases_sweep(ASYNC_WEBHOOK)
 
@@ -67,18 +65,11 @@ def sweep(*, format: int, **unknown: object) -> None:
 @shared_task(name="async_requests.run")
 def run(async_request_id: str = "", **newer: Any) -> None:
     """Ask a model what is next; the message says that something waits, not what."""
-    lease = claimed(lambda owner: async_request_claim_next(owner=owner))
-    if lease is None:
+    if (lease := claimed(lambda owner: async_request_claim_next(owner=owner))) is None:
         return
-    with LeaseKeeper(lease) as keeper:
-        try:
-            has_room = _ask_and_store(keeper)
-        except LeaseLost:
-            has_room = False
-            drop_or_hand_over(keeper, Interrupted(LeaseStatus.LOST))
-        except Interrupted as stopped:
-            has_room = stopped.status is LeaseStatus.CANCEL
-            _end_interrupted(keeper, stopped)
+    has_room = False
+    with kept(lease, cancelled=_stopped) as keeper:
+        has_room = _ask_and_store(keeper)
     if has_room:
         # Messages that came while it had no room for them are gone.
         queue_go_on()
@@ -87,16 +78,11 @@ def run(async_request_id: str = "", **newer: Any) -> None:
 @shared_task(name="async_requests.deliver")
 def deliver(async_webhook_id: str, **newer: Any) -> None:
     """Deliver one outcome, if nobody else does, and store how it went."""
-    lease = claimed(lambda owner: webhook_claim(webhook_id=async_webhook_id, owner=owner))
-    if lease is None:
-        return
-    with LeaseKeeper(lease) as keeper:
-        try:
+    if (lease := claimed_one(ASYNC_WEBHOOK, async_webhook_id)) is not None:
+        with kept(lease) as keeper:
             wanted = retry_on_db_error(keeper, lambda: webhook_to_send(webhook_id=lease.id))
             outcome = _delivered(keeper, wanted)
             retry_on_db_error(keeper, lambda: webhook_finish(lease=lease, outcome=outcome))
-        except Interrupted as stopped:
-            drop_or_hand_over(keeper, stopped)
 
 
 def _ask_and_store(keeper: LeaseKeeper) -> bool:
@@ -117,28 +103,12 @@ def _attempt(keeper: LeaseKeeper, call: Call) -> Attempt:
     except Unredeemed as error:
         return waiting(f"The control plane gave out no key to ask by: {error}")
     asked = Asked(url=call.url, body=call.body, key=key, on_behalf_of=call.key_sha256)
-    return asyncio.run(_watched(keeper, asked))
+    return asyncio.run(watched(keeper, ask_gateway(asked)))
 
 
-async def _watched(keeper: LeaseKeeper, asked: Asked) -> Attempt:
-    """Return how it went. Raises Interrupted, having left the gateway, which stops the model."""
-    asking = asyncio.ensure_future(ask_gateway(asked))
-    try:
-        while not asking.done():
-            await asyncio.wait((asking,), timeout=_LOOK_SECONDS)
-            if not asking.done():
-                keeper.check()
-        return asking.result()
-    finally:
-        asking.cancel()
-        await asyncio.wait((asking,))
-
-
-def _end_interrupted(keeper: LeaseKeeper, stopped: Interrupted) -> None:
-    if stopped.status is LeaseStatus.CANCEL:
-        retry_on_db_error(keeper, lambda: async_request_stopped(lease=keeper.lease))
-    else:
-        drop_or_hand_over(keeper, stopped)
+def _stopped(*, lease: Lease) -> None:
+    async_request_stopped(lease=lease)
+    queue_go_on()
 
 
 def _delivered(keeper: LeaseKeeper, wanted: ToSend) -> Outcome:

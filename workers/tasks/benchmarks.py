@@ -19,7 +19,7 @@ from apps.benchmarks.services.carrying import (
     benchmark_progress,
 )
 from apps.fleet.selectors import gateways_have_applied
-from apps.leases.lease import LeaseLost
+from apps.leases.lease import Lease, LeaseLost
 from apps.leases.sweeping import leases_sweep
 from controlplane.domain.benchmarks.order import BenchmarkOrder
 from controlplane.domain.failures import Failure
@@ -35,22 +35,21 @@ from workers.tasks.leasing import (
     LeaseKeeper,
     LeaseStatus,
     claimed,
-    drop_or_hand_over,
+    kept,
     lease_folder,
     retry_on_db_error,
     verdict_of,
 )
+from workers.tasks.ticks import tick
 
 GATEWAY_SECONDS = 15.0
 _PAUSE_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
 
-@shared_task(name="benchmarks.sweep")
-def sweep(*, format: int, **unknown: object) -> None:
+@tick("benchmarks.sweep")
+def sweep() -> None:
     """Make benchmarks true again after a worker or a message was lost."""
-    if unknown:
-        _log.warning("benchmarks.sweep: unknown arguments %s", sorted(unknown))
     leases_sweep(BENCHMARK)
 
 
@@ -58,15 +57,12 @@ def sweep(*, format: int, **unknown: object) -> None:
 def run(benchmark_id: str, **newer: Any) -> None:
     """Run one benchmark, if nobody else does, and store how it ended."""
     lease = claimed(lambda owner: benchmark_claim(benchmark_id=benchmark_id, owner=owner))
-    if lease is None:
-        return
-    with LeaseKeeper(lease) as keeper, lease_folder(lease, under="benchmarks") as folder:
-        try:
+    if lease is not None:
+        with (
+            kept(lease, cancelled=_cancelled) as keeper,
+            lease_folder(lease, under="benchmarks") as folder,
+        ):
             _measure(keeper, folder)
-        except LeaseLost:
-            drop_or_hand_over(keeper, Interrupted(LeaseStatus.LOST))
-        except Interrupted as stopped:
-            _end_interrupted(keeper, stopped)
 
 
 def _measure(keeper: LeaseKeeper, folder: Path) -> None:
@@ -134,11 +130,8 @@ def _end(keeper: LeaseKeeper, state: BenchmarkState, failure: Failure | None = N
     )
 
 
-def _end_interrupted(keeper: LeaseKeeper, stopped: Interrupted) -> None:
-    if stopped.status is LeaseStatus.CANCEL:
-        _end(keeper, BenchmarkState.CANCELLED)
-    else:
-        drop_or_hand_over(keeper, stopped)
+def _cancelled(*, lease: Lease) -> None:
+    benchmark_end(lease=lease, state=BenchmarkState.CANCELLED)
 
 
 class _Report:

@@ -9,23 +9,20 @@ from apps.deployments.services.builds import deployments_after_build
 from apps.deployments.services.sweeping import deployments_sweep
 from controlplane.celery import CONTROL_QUEUE, PAYLOAD_FORMAT
 from controlplane.hints import HintLost, hint_send
+from workers.tasks.ticks import tick
 
 _log = logging.getLogger(__name__)
 
 
-@shared_task(name="deployments.sweep")
-def sweep(*, format: int, **unknown: object) -> None:
+@tick("deployments.sweep")
+def sweep() -> None:
     """Make true what lost messages, nodes and processes left behind."""
-    if unknown:
-        _log.warning("deployments.sweep: unknown arguments %s", sorted(unknown))
     deployments_sweep()
 
 
-@shared_task(name="deployments.autoscale")
-def autoscale_all(*, format: int, **unknown: object) -> None:
+@tick("deployments.autoscale")
+def autoscale_all() -> None:
     """Give every deployment the size that its load asks for."""
-    if unknown:
-        _log.warning("deployments.autoscale: unknown arguments %s", sorted(unknown))
     if moved := autoscale():
         _log.info("%s deployments were given another size", moved)
 

@@ -12,7 +12,6 @@ from apps.configs.calibration_sets.leasing import PREVIEW
 from apps.configs.leasing import FACTS
 from apps.configs.services.facts import (
     FactsToRead,
-    facts_claim,
     facts_finish,
     facts_refine,
     facts_to_read,
@@ -30,11 +29,12 @@ from workers.tasks.leasing import (
     Interrupted,
     LeaseKeeper,
     Unredeemed,
-    claimed,
-    drop_or_hand_over,
+    claimed_one,
+    kept,
     redeem_secrets,
     retry_on_db_error,
 )
+from workers.tasks.ticks import tick
 
 _log = logging.getLogger(__name__)
 _ONE_AT_A_TIME = Lock()
@@ -44,15 +44,11 @@ _ONE_AT_A_TIME = Lock()
 @shared_task(name="configs.fetch_facts")
 def fetch_facts(facts_id: str, **newer: Any) -> None:
     """Read one checkpoint's facts and store them, or why they could not be read."""
-    lease = claimed(lambda owner: facts_claim(facts_id=facts_id, owner=owner))
-    if lease is None:
+    if (lease := claimed_one(FACTS, facts_id)) is None:
         return
-    with LeaseKeeper(lease) as keeper:
-        try:
-            stored = _read_and_store(keeper)
-        except Interrupted as stopped:
-            drop_or_hand_over(keeper, stopped)
-            return
+    stored = None
+    with kept(lease) as keeper:
+        stored = _read_and_store(keeper)
     if stored is None:
         return
     verdicts_refresh(facts_id=facts_id)
@@ -60,8 +56,8 @@ def fetch_facts(facts_id: str, **newer: Any) -> None:
         Thread(target=_refine, args=(facts_id, stored), daemon=True).start()
 
 
-@shared_task(name="configs.sweep")
-def sweep(**newer: Any) -> None:
+@tick("configs.sweep")
+def sweep() -> None:
     """Send again what lost its message or its worker."""
     for kind in (FACTS, PREVIEW, SECRET_TEST):
         leases_sweep(kind)

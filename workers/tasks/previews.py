@@ -6,8 +6,9 @@ from typing import Any
 
 from celery import shared_task
 
+from apps.configs.calibration_sets.leasing import PREVIEW
 from apps.configs.calibration_sets.selectors import preview_to_make
-from apps.configs.calibration_sets.services.previews import preview_claim, preview_finish
+from apps.configs.calibration_sets.services.previews import preview_finish
 from controlplane.artifacts import ArtifactFailure
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.registry import calibration
@@ -18,8 +19,8 @@ from workers.tasks.leasing import (
     LeaseKeeper,
     LeaseStatus,
     Unredeemed,
-    claimed,
-    drop_or_hand_over,
+    claimed_one,
+    kept,
     lease_folder,
     retry_on_db_error,
 )
@@ -33,14 +34,9 @@ _log = logging.getLogger(__name__)
 @shared_task(name="configs.preview_calibration")
 def preview_calibration(preview_id: str, **newer: Any) -> None:
     """Make one preview, if nobody else does, and store it or why it could not be made."""
-    lease = claimed(lambda owner: preview_claim(preview_id=preview_id, owner=owner))
-    if lease is None:
-        return
-    with LeaseKeeper(lease) as keeper, lease_folder(lease, under="previews") as folder:
-        try:
+    if (lease := claimed_one(PREVIEW, preview_id)) is not None:
+        with kept(lease) as keeper, lease_folder(lease, under="previews") as folder:
             _make_and_store(keeper, folder)
-        except Interrupted as stopped:
-            drop_or_hand_over(keeper, stopped)
 
 
 def _make_and_store(keeper: LeaseKeeper, folder: Path) -> None:

@@ -12,12 +12,12 @@ from django.db import InterfaceError, OperationalError, connection
 from apps.builds.models import ArtifactPush
 from apps.builds.pushes.carrying import (
     push_cancelled,
-    push_claim,
     push_fail,
     push_progress,
     push_succeed,
     push_to_carry_out,
 )
+from apps.builds.pushes.leasing import PUSH
 from apps.leases.lease import Lease, LeaseLost
 from controlplane.artifacts import store_variables
 from controlplane.domain.failures import Failure
@@ -32,8 +32,8 @@ from workers.tasks.leasing import (
     LeaseKeeper,
     LeaseStatus,
     Unredeemed,
-    claimed,
-    drop_or_hand_over,
+    claimed_one,
+    kept,
     lease_folder,
     redeem_secrets,
     retry_on_db_error,
@@ -51,14 +51,12 @@ _log = logging.getLogger(__name__)
 @shared_task(name="artifacts.push")
 def push_artifact(push_id: str, **newer: Any) -> None:
     """Carry one push out, if nobody else does, and store how it ended."""
-    lease = claimed(lambda owner: push_claim(push_id=push_id, owner=owner))
-    if lease is None:
-        return
-    with LeaseKeeper(lease) as keeper, lease_folder(lease, under="pushes") as folder:
-        try:
+    if (lease := claimed_one(PUSH, push_id)) is not None:
+        with (
+            kept(lease, cancelled=push_cancelled) as keeper,
+            lease_folder(lease, under="pushes") as folder,
+        ):
             _carry_out(keeper, folder)
-        except Interrupted as stopped:
-            _end_interrupted(keeper, stopped)
 
 
 def _carry_out(keeper: LeaseKeeper, folder: Path) -> None:
@@ -141,13 +139,6 @@ def _unredeemed(error: Unredeemed) -> Failure:
     return error.failure or pushes.CONTROL_PLANE.failure(
         address=settings.CONTROL_PLANE_URL, detail=str(error)
     )
-
-
-def _end_interrupted(keeper: LeaseKeeper, stopped: Interrupted) -> None:
-    if stopped.status is LeaseStatus.CANCEL:
-        retry_on_db_error(keeper, lambda: push_cancelled(lease=keeper.lease))
-    else:
-        drop_or_hand_over(keeper, stopped)
 
 
 class _Report:

@@ -7,8 +7,8 @@ from celery import shared_task
 from django.conf import settings
 
 from apps.secrets.services.trials import (
+    SECRET_TEST,
     SecretToTest,
-    secret_test_claim,
     secret_test_finish,
     secret_to_test,
 )
@@ -18,11 +18,10 @@ from controlplane.sources import SourceOptions
 from controlplane.sources.probing import probe
 from workers.tasks.checkpoint_sources import source_settings
 from workers.tasks.leasing import (
-    Interrupted,
     LeaseKeeper,
     Unredeemed,
-    claimed,
-    drop_or_hand_over,
+    claimed_one,
+    kept,
     redeem_secrets,
     retry_on_db_error,
 )
@@ -33,14 +32,9 @@ _log = logging.getLogger(__name__)
 @shared_task(name="secrets.test")
 def test_secret(secret_test_id: str, **newer: Any) -> None:
     """Make one test, if nobody else does, and store what it found."""
-    lease = claimed(lambda owner: secret_test_claim(test_id=secret_test_id, owner=owner))
-    if lease is None:
-        return
-    with LeaseKeeper(lease) as keeper:
-        try:
+    if (lease := claimed_one(SECRET_TEST, secret_test_id)) is not None:
+        with kept(lease) as keeper:
             _try_and_store(keeper)
-        except Interrupted as stopped:
-            drop_or_hand_over(keeper, stopped)
 
 
 def _try_and_store(keeper: LeaseKeeper) -> None:

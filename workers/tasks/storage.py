@@ -2,7 +2,6 @@
 
 import logging
 
-from celery import shared_task
 from django.conf import settings
 
 from apps.accounts.selectors import installation_id
@@ -12,16 +11,15 @@ from apps.configs.calibration_sets.selectors import stored_contents as contents_
 from controlplane.artifacts import PAGES, ArtifactFailure, ArtifactStore
 from controlplane.artifacts.probing import Probe
 from controlplane.domain.failures import Failure
+from workers.tasks.ticks import tick
 
 GRACE_SECONDS = 86_400.0
 _log = logging.getLogger(__name__)
 
 
-@shared_task(name="artifacts.check")
-def check(*, format: int, **unknown: object) -> None:
+@tick("artifacts.check")
+def check() -> None:
     """Look whether the store can be written to and read, and note it for the pages."""
-    if unknown:
-        _log.warning("artifacts.check: unknown arguments %s", sorted(unknown))
     failure = _probe.failure(settings.ARTIFACT_URL) or _of_another_installation()
     if not store_checked(failure):
         return
@@ -51,11 +49,9 @@ def _ask() -> None:
 _probe = Probe(_ask)
 
 
-@shared_task(name="artifacts.sweep")
-def sweep(*, format: int, **unknown: object) -> None:
+@tick("artifacts.sweep")
+def sweep() -> None:
     """Remove what neither an artifact, a build under way nor a calibration set names."""
-    if unknown:
-        _log.warning("artifacts.sweep: unknown arguments %s", sorted(unknown))
     try:
         store = ArtifactStore.open(settings.ARTIFACT_URL)
         _require_own(store)

@@ -2,24 +2,21 @@
 
 import logging
 
-from celery import shared_task
-
+from apps.builds.leasing import BUILD
 from apps.builds.pushes.leasing import PUSH
-from apps.builds.services.sweeping import builds_sweep
 from apps.deployments.services.builds import deployments_after_build
 from apps.leases.sweeping import leases_sweep
 from workers.tasks.building.leftovers import reap_dead
+from workers.tasks.ticks import tick
 
 _log = logging.getLogger(__name__)
 
 
-@shared_task(name="builds.sweep")
-def sweep(*, format: int, **unknown: object) -> None:
+@tick("builds.sweep")
+def sweep() -> None:
     """Make builds and pushes true again after a worker, a message or a server was lost."""
-    if unknown:
-        _log.warning("builds.sweep: unknown arguments %s", sorted(unknown))
     reap_dead()
-    done = builds_sweep()
+    done = leases_sweep(BUILD)
     leases_sweep(PUSH)
     for build_id in done.cancelled:
         deployments_after_build(build_id=build_id)

@@ -2,8 +2,6 @@
 
 import logging
 
-from celery import shared_task
-
 from apps.accounts.routes_version import routes_changes_prune
 from apps.alerts.budgets import budgets_measure
 from apps.alerts.pruning import alerts_prune
@@ -21,45 +19,37 @@ from apps.fleet.services.devices import device_leases_prune
 from apps.telemetry.logs import log_prune
 from apps.telemetry.series.services import series_fold, series_prune
 from apps.telemetry.services.retention import telemetry_prune
+from workers.tasks.ticks import tick
 
 _log = logging.getLogger(__name__)
 
 
-@shared_task(name="telemetry.sample")
-def sample(*, format: int, **unknown: object) -> None:
+@tick("telemetry.sample")
+def sample() -> None:
     """Keep the latest measurements of engines, GPUs, replicas and gateways."""
-    _warn("telemetry.sample", unknown)
     series_sample()
 
 
-@shared_task(name="telemetry.fold")
-def fold(*, format: int, **unknown: object) -> None:
+@tick("telemetry.fold")
+def fold() -> None:
     """Roll up what came in into every resolution of series."""
-    _warn("telemetry.fold", unknown)
     series_fold()
 
 
-@shared_task(name="telemetry.spend")
-def spend(*, format: int, **unknown: object) -> None:
+@tick("telemetry.spend")
+def spend() -> None:
     """Add up the hours of GPUs and what teams have spent; stop keys that used up their money."""
-    _warn("telemetry.spend", unknown)
     device_time_record()
     budgets_measure()
     if changed := spend_limits_apply():
         _log.info("%s keys reached what they may spend, or may go on", changed)
 
 
-@shared_task(name="telemetry.prune")
-def prune(*, format: int, **unknown: object) -> None:
+@tick("telemetry.prune")
+def prune() -> None:
     """Forget logs, samples, usage, ended replicas and ended claims past their retention."""
-    _warn("telemetry.prune", unknown)
     others = telemetry_prune() + replicas_prune() + failed_starts_prune() + device_leases_prune()
     others += routes_changes_prune() + series_prune() + alerts_prune()
     others += loads_prune() + decisions_prune() + events_prune() + samples_prune()
     others += answer_checks_prune()
     _log.info("pruned %s log chunks, %s other rows", log_prune(), others)
-
-
-def _warn(task: str, unknown: dict[str, object]) -> None:
-    if unknown:
-        _log.warning("%s: unknown arguments %s", task, sorted(unknown))

@@ -6,10 +6,10 @@ from typing import Any
 
 from celery import shared_task
 
+from apps.configs.lookahead_tunings.leasing import TUNING
 from apps.configs.lookahead_tunings.selectors import order_of, tuning_to_make
 from apps.configs.lookahead_tunings.services import (
     tuning_cancelled,
-    tuning_claim,
     tuning_finish,
     tuning_progress,
 )
@@ -25,8 +25,8 @@ from workers.tasks.leasing import (
     LeaseKeeper,
     LeaseStatus,
     Unredeemed,
-    claimed,
-    drop_or_hand_over,
+    claimed_one,
+    kept,
     lease_folder,
     retry_on_db_error,
 )
@@ -41,16 +41,9 @@ _log = logging.getLogger(__name__)
 @shared_task(name="configs.tune_lookahead")
 def tune_lookahead(tuning_id: str, **newer: Any) -> None:
     """Make one tuning, if nobody else does, and store it or why it could not be made."""
-    lease = claimed(lambda owner: tuning_claim(tuning_id=tuning_id, owner=owner))
-    if lease is None:
-        return
-    with LeaseKeeper(lease) as keeper, lease_folder(lease, under="tunings") as folder:
-        try:
+    if (lease := claimed_one(TUNING, tuning_id)) is not None:
+        with kept(lease) as keeper, lease_folder(lease, under="tunings") as folder:
             _make_and_store(keeper, folder)
-        except Interrupted as stopped:
-            drop_or_hand_over(keeper, stopped)
-        except LeaseLost:
-            _log.warning("tuning %s was taken over; this result is dropped", lease.id)
 
 
 def _make_and_store(keeper: LeaseKeeper, folder: Path) -> None:

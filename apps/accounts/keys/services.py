@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from apps.accounts.audit.recording import audit
 from apps.accounts.hashing import new_secret, sha256_hex
@@ -99,6 +99,14 @@ def api_key_revoke(*, api_key: ApiKey) -> None:
             raise NotFound(f"There is no API key `{api_key.prefix}`.")
         audit("key.revoke", api_key, team=api_key.team, label=key_label(api_key))
         routes_version_bump(keys=[api_key.secret_sha256])
+
+
+def api_keys_revoke_of(rows: QuerySet[Any], *, traffic_mark: str) -> None:
+    """Revoke the keys with this mark that the rows name in `api_key`."""
+    named = rows.filter(api_key__revoked_at=None, api_key__traffic_mark=traffic_mark)
+    ids = list(named.exclude(api_key=None).values_list("api_key", flat=True))
+    for key in ApiKey.objects.filter(id__in=ids).select_related("team"):
+        api_key_revoke(api_key=key)
 
 
 def key_label(key: ApiKey) -> str:

@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from apps.alerts.models import AlertDelivery
 from apps.leases.database_clock import ClockTimestamp
+from apps.leases.kind_parts import always_on
 from apps.leases.kinds import LeaseKind
 from apps.secrets.services.values import secrets_reveal
 from controlplane.celery import CONTROL_QUEUE
@@ -29,10 +30,6 @@ def _is_first() -> Q:
 
 def _is_due() -> Q:
     return Q(next_attempt_at=None) | Q(next_attempt_at__lte=ClockTimestamp())
-
-
-def _queue_of(_delivery: AlertDelivery) -> str:
-    return CONTROL_QUEUE
 
 
 def _secrets_of(delivery: AlertDelivery) -> Mapping[str, str]:
@@ -59,7 +56,7 @@ DELIVERY = LeaseKind(
     name="alert_delivery",
     model=AlertDelivery,
     task="alerts.deliver",
-    queue_of=_queue_of,
+    queue_of=always_on(CONTROL_QUEUE),
     secrets_of=_secrets_of,
     related=("channel__team",),
     is_open=Q(state__in=OPEN),

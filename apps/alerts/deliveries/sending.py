@@ -10,7 +10,7 @@ from apps.alerts.models import AlertDelivery
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.lease import Lease
 from apps.leases.queue import work_send
-from apps.leases.services import lease_claim, lease_end
+from apps.leases.services import lease_end
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.notifications import Message, Outcome
 
@@ -21,11 +21,6 @@ WAITS = (
     timedelta(minutes=15),
 )
 """Between one failed attempt and the next; after the last of them it has failed."""
-
-
-def delivery_claim(*, delivery_id: str, owner: str = "") -> Lease | None:
-    """Return a lease on a message that is next in its channel, or None."""
-    return lease_claim(kind=DELIVERY, id=delivery_id, owner=owner)
 
 
 def delivery_to_send(*, delivery_id: str) -> Message:

@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from apps.async_requests.models import AsyncRequest, AsyncWebhook
 from apps.leases.database_clock import ClockTimestamp
+from apps.leases.kind_parts import always_on
 from apps.leases.kinds import LeaseKind
 from apps.secrets.services.values import secrets_reveal
 from controlplane.celery import ASYNC_QUEUE
@@ -28,10 +29,6 @@ def webhook_tell(request_ids: Collection[str], *, arrived: bool) -> None:
         rows.filter(status=AsyncStatus.SUCCEEDED).update(
             status=AsyncStatus.WEBHOOK_FAILED, status_at=ClockTimestamp()
         )
-
-
-def _queue_of(_webhook: AsyncWebhook) -> str:
-    return ASYNC_QUEUE
 
 
 def _secrets_of(webhook: AsyncWebhook) -> Mapping[str, str]:
@@ -56,7 +53,7 @@ ASYNC_WEBHOOK = LeaseKind(
     name="async_webhook",
     model=AsyncWebhook,
     task="async_requests.deliver",
-    queue_of=_queue_of,
+    queue_of=always_on(ASYNC_QUEUE),
     secrets_of=_secrets_of,
     related=("request__team",),
     is_open=Q(state__in=OPEN),

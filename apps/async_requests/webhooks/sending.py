@@ -7,10 +7,10 @@ from django.db import transaction
 from django.db.models import F
 
 from apps.async_requests.models import AsyncWebhook
-from apps.async_requests.webhooks.leasing import ASYNC_WEBHOOK, webhook_tell
+from apps.async_requests.webhooks.leasing import webhook_tell
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.lease import Lease
-from apps.leases.services import lease_claim, lease_end
+from apps.leases.services import lease_end
 from controlplane.domain.async_requests.webhooks import MOST_ATTEMPTS, RETRY_SECONDS, Completed
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.notifications import Outcome
@@ -22,11 +22,6 @@ class ToSend:
 
     endpoint: str
     completed: Completed
-
-
-def webhook_claim(*, webhook_id: str, owner: str = "") -> Lease | None:
-    """Return a lease on a webhook that is due, or None."""
-    return lease_claim(kind=ASYNC_WEBHOOK, id=webhook_id, owner=owner)
 
 
 def webhook_to_send(*, webhook_id: str) -> ToSend:

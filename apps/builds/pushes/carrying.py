@@ -3,17 +3,11 @@
 from typing import Any
 
 from apps.builds.models import ArtifactPush
-from apps.builds.pushes.leasing import PUSH
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.lease import Lease
-from apps.leases.services import lease_claim, lease_end, lease_held
+from apps.leases.services import lease_end, lease_held
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import PushState
-
-
-def push_claim(*, push_id: str, owner: str = "") -> Lease | None:
-    """Return a lease on a push that nobody carries out, or None where another was first."""
-    return lease_claim(kind=PUSH, id=push_id, owner=owner)
 
 
 def push_to_carry_out(*, push_id: str) -> ArtifactPush:

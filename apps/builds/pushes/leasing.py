@@ -8,44 +8,29 @@ from django.db.models.functions import Coalesce
 
 from apps.builds.models import ArtifactPush
 from apps.leases.database_clock import ClockTimestamp
+from apps.leases.kind_parts import failed_with, on_queue_of_pool
 from apps.leases.kinds import LeaseKind
-from apps.leases.services import TAKEN_AWAY, leases_unheld
 from apps.secrets.services.values import secrets_reveal
-from controlplane.celery import build_queue
 from controlplane.domain.failures.registry import pushes
 from controlplane.domain.lifecycle import PUSH_TERMINAL, PushState
 
 MOST_CLAIMS = 5
 
 
-def _queue_of(push: ArtifactPush) -> str:
-    return build_queue(push.pool)
-
-
 def _secrets_of(push: ArtifactPush) -> Mapping[str, str]:
     return secrets_reveal(team=push.team, names=[push.secret_name])
 
 
-def _cancel_abandoned() -> None:
-    """End those that were to be cancelled and lost their worker: nobody claims them again."""
-    abandoned = leases_unheld(PUSH).exclude(cancel_requested_at=None)
-    abandoned.update(state=PushState.CANCELLED, finished_at=ClockTimestamp(), **TAKEN_AWAY)
-
-
 def _given_up() -> Mapping[str, Any]:
     failure = pushes.LOST.failure(times=MOST_CLAIMS)
-    return {
-        "state": PushState.FAILED,
-        "failure": failure.to_json(),
-        "finished_at": ClockTimestamp(),
-    }
+    return failed_with(failure, state=PushState.FAILED)
 
 
 PUSH = LeaseKind(
     name="push",
     model=ArtifactPush,
     task="artifacts.push",
-    queue_of=_queue_of,
+    queue_of=on_queue_of_pool,
     queue_columns=("pool",),
     secrets_of=_secrets_of,
     related=("team",),
@@ -57,7 +42,7 @@ PUSH = LeaseKind(
         "started_at": Coalesce("started_at", ClockTimestamp()),
     },
     cancel_column="cancel_requested_at",
-    tidy=_cancel_abandoned,
+    cancelled={"state": PushState.CANCELLED, "finished_at": ClockTimestamp()},
     most_claims=MOST_CLAIMS,
     given_up=_given_up,
 )

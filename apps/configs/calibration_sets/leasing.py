@@ -7,26 +7,15 @@ from typing import Any
 from django.db.models import Q
 
 from apps.configs.calibration_sets.models import CalibrationPreview
-from apps.leases.database_clock import ClockTimestamp
+from apps.configs.revision_secrets import revision_secrets
+from apps.leases.kind_parts import failed_with, on_queue_of_pool
 from apps.leases.kinds import LeaseKind
-from apps.secrets.services.values import secrets_reveal
 from controlplane import clock
-from controlplane.celery import build_queue
 from controlplane.domain.failures.registry import calibration
 from controlplane.domain.lifecycle import StepState
-from controlplane.domain.spec import Spec
 
 MOST_CLAIMS = 5
 _FORGET_AFTER = timedelta(days=7)
-
-
-def _queue_of(preview: CalibrationPreview) -> str:
-    return build_queue(preview.pool)
-
-
-def _secrets_of(preview: CalibrationPreview) -> Mapping[str, str]:
-    names = Spec.model_validate(preview.revision.spec).secret_names
-    return secrets_reveal(team=preview.team, names=names)
 
 
 def _forget_old() -> None:
@@ -35,20 +24,16 @@ def _forget_old() -> None:
 
 def _given_up() -> Mapping[str, Any]:
     failure = calibration.PREVIEW_LOST.failure(times=MOST_CLAIMS)
-    return {
-        "state": StepState.FAILED,
-        "failure": failure.to_json(),
-        "finished_at": ClockTimestamp(),
-    }
+    return failed_with(failure, state=StepState.FAILED)
 
 
 PREVIEW = LeaseKind(
     name="preview",
     model=CalibrationPreview,
     task="configs.preview_calibration",
-    queue_of=_queue_of,
+    queue_of=on_queue_of_pool,
     queue_columns=("pool",),
-    secrets_of=_secrets_of,
+    secrets_of=revision_secrets,
     related=("team", "revision"),
     is_open=Q(state__in=[StepState.WAITING, StepState.RUNNING]),
     waiting={"state": StepState.WAITING},

@@ -14,7 +14,7 @@ from apps.configs.models import CheckpointRecord, FactsState
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.lease import Lease
 from apps.leases.queue import work_send
-from apps.leases.services import lease_claim, lease_end
+from apps.leases.services import lease_end
 from apps.secrets.models import Secret
 from controlplane import clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
@@ -60,11 +60,6 @@ def facts_request(*, team: Team, checkpoint: CheckpointRepository, secret: str) 
 def is_awaited(record: CheckpointRecord) -> bool:
     """Return whether the record is about to be read, for the first time or again."""
     return record.fetched_at is None or record.requested_at > record.fetched_at
-
-
-def facts_claim(*, facts_id: str, owner: str = "") -> Lease | None:
-    """Return a lease on a record that wants reading and that nobody reads."""
-    return lease_claim(kind=FACTS, id=facts_id, owner=owner)
 
 
 def facts_to_read(*, facts_id: str) -> FactsToRead:

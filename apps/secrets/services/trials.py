@@ -10,10 +10,11 @@ from django.db.models import Q
 from apps.accounts.audit.recording import audit
 from apps.accounts.models import User
 from apps.leases.database_clock import ClockTimestamp
+from apps.leases.kind_parts import always_on
 from apps.leases.kinds import LeaseKind
 from apps.leases.lease import Lease
 from apps.leases.queue import work_send
-from apps.leases.services import lease_claim, lease_end
+from apps.leases.services import lease_end
 from apps.secrets.models import Secret, SecretTest
 from apps.secrets.services.targets import checked_target
 from apps.secrets.services.values import secrets_reveal
@@ -54,11 +55,6 @@ def secret_test_request(*, secret: Secret, target: str, user: User | None = None
     return test
 
 
-def secret_test_claim(*, test_id: str, owner: str = "") -> Lease | None:
-    """Return a lease on a test that nobody makes, or None where another was first."""
-    return lease_claim(kind=SECRET_TEST, id=test_id, owner=owner)
-
-
 def secret_to_test(*, test_id: str) -> SecretToTest:
     """Return what the test tries, and on what."""
     test = SecretTest.objects.select_related("secret").get(id=test_id)
@@ -96,10 +92,6 @@ def _forget_old(secret: Secret) -> None:
     done.exclude(id__in=list(kept)).delete()
 
 
-def _queue_of(_test: SecretTest) -> str:
-    return CONTROL_QUEUE
-
-
 def _secrets_of(test: SecretTest) -> Mapping[str, str]:
     return secrets_reveal(team=test.secret.team, names=[test.secret.name])
 
@@ -108,7 +100,7 @@ SECRET_TEST = LeaseKind(
     name="secret_test",
     model=SecretTest,
     task="secrets.test",
-    queue_of=_queue_of,
+    queue_of=always_on(CONTROL_QUEUE),
     secrets_of=_secrets_of,
     related=("secret__team",),
     is_open=Q(state__in=_OPEN),

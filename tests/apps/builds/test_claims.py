@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.builds.artifacts.services import build_succeed, package_of_artifact
-from apps.builds.leasing import MOST_CLAIMS
+from apps.builds.leasing import BUILD, MOST_CLAIMS
 from apps.builds.models import Build
 from apps.builds.services.claims import build_claim
 from apps.builds.services.progress import (
@@ -22,9 +22,9 @@ from apps.builds.services.progress import (
     step_start,
 )
 from apps.builds.services.requests import build_cancel, build_retry
-from apps.builds.services.sweeping import builds_sweep
 from apps.leases.lease import Lease, LeaseLost
 from apps.leases.services import lease_check, lease_release
+from apps.leases.sweeping import leases_sweep
 from apps.telemetry.models import LogChunk
 from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
@@ -81,7 +81,7 @@ def test_every_write_of_a_worker_that_comes_back_is_refused() -> None:
     late = claim(build, "late")
     step_start(lease=late, step="fetch")
     expire(build)
-    assert builds_sweep().requeued == 1
+    assert leases_sweep(BUILD).requeued == 1
     claim(build, "successor")
     progress = Progress(done=1, total=2, unit="bytes")
     for write in (
@@ -173,9 +173,9 @@ def test_the_sweep_cancels_what_lost_its_worker_and_frees_its_devices() -> None:
     step_start(lease=lease, step="fetch")
     build_cancel(build=build)
     held = factories.make_lease(holder=f"build:{build.id}")
-    assert builds_sweep().cancelled == ()
+    assert leases_sweep(BUILD).cancelled == ()
     expire(build)
-    assert builds_sweep().cancelled == (build.id,)
+    assert leases_sweep(BUILD).cancelled == (build.id,)
     assert state_of(build) == "cancelled"
     assert build.steps.get(name="fetch").state == "cancelled"
     held.refresh_from_db()
@@ -188,7 +188,7 @@ def test_a_build_that_ends_its_worker_each_time_fails_at_that_step_and_frees_its
     lose_worker(build, times=MOST_CLAIMS - 1)
     step_start(lease=claim(build), step="fetch")
     expire(build)
-    assert builds_sweep().given_up == 1
+    assert leases_sweep(BUILD).given_up == 1
     assert state_of(build) == "failed"
     assert build.failure["code"] == "EHB-WORKER-LOST"
     assert build.finished_at is not None
@@ -200,10 +200,10 @@ def test_a_build_that_ends_its_worker_each_time_fails_at_that_step_and_frees_its
 def test_a_retry_of_a_build_that_was_given_up_counts_anew() -> None:
     build = factories.make_build()
     lose_worker(build, times=MOST_CLAIMS)
-    builds_sweep()
+    leases_sweep(BUILD)
     build_retry(build=build)
     lose_worker(build, times=MOST_CLAIMS - 1)
-    assert builds_sweep().given_up == 0
+    assert leases_sweep(BUILD).given_up == 0
     claim(build)
 
 
@@ -213,5 +213,5 @@ def test_a_cancel_goes_before_a_giving_up() -> None:
     claim(build)
     build_cancel(build=build)
     expire(build)
-    assert builds_sweep().given_up == 0
+    assert leases_sweep(BUILD).given_up == 0
     assert state_of(build) == "cancelled"

@@ -2,19 +2,19 @@
 
 import pytest
 
-from apps.builds.leasing import device_holder
+from apps.builds.leasing import BUILD, device_holder
 from apps.builds.models import Build
 from apps.builds.selectors import build_detail
 from apps.builds.serializers import BuildDetailObject
 from apps.builds.services.claims import build_claim
 from apps.builds.services.devices import DeviceNeed, build_devices_claim, build_devices_release
 from apps.builds.services.progress import step_start, step_wait
-from apps.builds.services.sweeping import builds_sweep
 from apps.fleet.models import DeviceLease, Node
 from apps.fleet.selectors import leases_of_holder
 from apps.fleet.services.devices import NoRoom
 from apps.leases.lease import Lease, LeaseLost
 from apps.leases.services import lease_release, leases_expire
+from apps.leases.sweeping import leases_sweep
 from tests import factories
 from tests.apps.pages import signed_in
 from tests.factories import GIB
@@ -91,7 +91,7 @@ def test_a_build_that_loses_its_worker_loses_its_devices(node: Node, end: str) -
     else:
         leases_expire(owners=["worker"])
         if end == "taken by the sweep":
-            builds_sweep()
+            leases_sweep(BUILD)
         else:
             assert build_claim(build_id=lease.id, owner="another") is not None
     assert not DeviceLease.objects.filter(released_at=None).exists()

@@ -13,8 +13,9 @@ from apps.configs.selectors import config_list
 from apps.configs.services import configs as configs_module
 from apps.configs.services.configs import config_create, revision_create
 from apps.configs.services.examination import examine_text, revision_examine
-from apps.configs.services.facts import facts_claim, facts_finish, facts_request, facts_to_read
+from apps.configs.services.facts import facts_finish, facts_request, facts_to_read
 from apps.leases.redeeming import lease_redeem
+from apps.leases.services import lease_claim
 from apps.leases.sweeping import leases_sweep
 from apps.secrets.services.values import secret_set
 from controlplane.domain.failures import Blame, Failure
@@ -147,14 +148,14 @@ def test_asking_twice_sends_once(sent: list[str]) -> None:
 
 def test_a_result_after_the_lease_is_dropped() -> None:
     record = make_checkpoint_record()
-    late = facts_claim(facts_id=record.id)
+    late = lease_claim(kind=FACTS, id=record.id)
     CheckpointRecord.objects.update(lease_expires_at=None)
-    lease = facts_claim(facts_id=record.id)
+    lease = lease_claim(kind=FACTS, id=record.id)
     assert late is not None
     assert lease is not None
     assert not facts_finish(lease=late, read=FAILURE)
     assert facts_finish(lease=lease, read=FAILURE)
-    assert facts_claim(facts_id=record.id) is None
+    assert lease_claim(kind=FACTS, id=record.id) is None
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ def test_failures_are_retried_and_old_facts_refreshed_while_they_still_show(
     aged(record, **age)
     assert request_again(record).state == state
     assert sent == ([record.id] if is_due else [])
-    assert (facts_claim(facts_id=record.id) is not None) == is_due
+    assert (lease_claim(kind=FACTS, id=record.id) is not None) == is_due
 
 
 def test_facts_of_a_pinned_commit_never_grow_old(sent: list[str]) -> None:
@@ -203,7 +204,7 @@ def test_a_live_lease_redeems_its_one_secret() -> None:
     secret_set(team=team, name="hf_access_token", value="hf_Canary")
     secret_set(team=team, name="other", value="never")
     record = make_checkpoint_record(team=team, secret_name="hf_access_token")
-    lease = facts_claim(facts_id=record.id)
+    lease = lease_claim(kind=FACTS, id=record.id)
     assert lease is not None
     told = {"name": "facts", "id": lease.id, "token": lease.token, "secret": lease.secret}
     assert lease_redeem(**told) == {"hf_access_token": "hf_Canary"}
@@ -303,9 +304,9 @@ def test_facts_whose_reading_never_ends_are_given_up_and_read_again_when_asked_f
     examine_text(team=cast.team, text=text)
     record = CheckpointRecord.objects.get()
     for _ in range(5):
-        assert facts_claim(facts_id=record.id) is not None
+        assert lease_claim(kind=FACTS, id=record.id) is not None
         CheckpointRecord.objects.update(lease_expires_at=None)
-    assert facts_claim(facts_id=record.id) is None
+    assert lease_claim(kind=FACTS, id=record.id) is None
     assert leases_sweep(FACTS).given_up == 1
     record.refresh_from_db()
     assert record.failure is not None
@@ -313,4 +314,4 @@ def test_facts_whose_reading_never_ends_are_given_up_and_read_again_when_asked_f
     assert "never ended" in str(examine_text(team=cast.team, text=text).to_json())
     aged(record, minutes=2)
     request_again(record)
-    assert facts_claim(facts_id=record.id) is not None
+    assert lease_claim(kind=FACTS, id=record.id) is not None

@@ -70,7 +70,7 @@ def test_a_fault_of_the_database_is_no_refusal(
     def away(**_named: object) -> None:
         raise OperationalError("the connection is lost")
 
-    monkeypatch.setattr("apps.builds.leasing.secrets_reveal", away)
+    monkeypatch.setattr("apps.configs.revision_secrets.secrets_reveal", away)
     lease = build.claim()
     path = f"/internal/v1/leases/build/{build.id}/secrets"
     body = {"token": lease.token, "lease_secret": lease.secret}

@@ -2,8 +2,10 @@
 
 import pytest
 
+from apps.leases.kinds import lease_kinds
 from apps.leases.services import lease_release
 from apps.leases.sweeping import Swept, leases_sweep
+from controlplane import clock
 from tests.apps.leases.work import Work
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +43,23 @@ def test_work_that_ends_its_worker_each_time_does_not_go_round_for_ever(
     assert ended_at is not None
     assert work.try_to_claim() is None
     assert sent == []
+
+
+@pytest.mark.parametrize("name", [each.name for each in lease_kinds().values() if each.cancelled])
+def test_what_was_to_be_cancelled_and_lost_its_worker_ends_so(
+    name: str, sent: list[str], broker: str
+) -> None:
+    work = Work(name)
+    work.claim()
+    work.update(**{str(work.kind.cancel_column): clock.now()})
+    assert leases_sweep(work.kind).cancelled == ()
+    work.expire()
+    assert leases_sweep(work.kind).cancelled == (work.row.pk,)
+    work.row.refresh_from_db()
+    state = work.row.status if name == "async_request" else work.row.state
+    assert state.lower().startswith("cancel")
+    assert work.row.finished_at is not None
+    assert work.try_to_claim() is None
 
 
 def test_a_worker_that_is_stopped_in_order_does_not_bring_work_nearer_to_its_end(

@@ -12,12 +12,12 @@ from apps.accounts.key_ring import key_ring_ensure
 from apps.accounts.models import AuditEntry
 from apps.leases.lease import Lease
 from apps.leases.redeeming import lease_redeem
+from apps.leases.services import lease_claim
 from apps.leases.sweeping import leases_sweep
 from apps.rest.errors import InvalidInput
 from apps.secrets.models import Secret, SecretTest
 from apps.secrets.services.trials import (
     SECRET_TEST,
-    secret_test_claim,
     secret_test_finish,
     secret_test_request,
 )
@@ -52,7 +52,7 @@ def hub(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServ
 
 
 def claimed(test: SecretTest) -> Lease:
-    lease = secret_test_claim(test_id=test.id)
+    lease = lease_claim(kind=SECRET_TEST, id=test.id)
     assert lease is not None
     return lease
 
@@ -113,7 +113,7 @@ def test_the_value_goes_to_the_holder_of_the_live_lease(secret: Secret) -> None:
     lease = claimed(test)
     told = {"name": "secret_test", "id": test.id, "token": lease.token, "secret": lease.secret}
     assert lease_redeem(**told) == {"hf_access_token": VALUE}
-    assert secret_test_claim(test_id=test.id) is None
+    assert lease_claim(kind=SECRET_TEST, id=test.id) is None
     assert secret_test_finish(lease=lease, answer=ProbeAnswer(works=True, sentence="It does."))
     assert lease_redeem(**told) is None
 

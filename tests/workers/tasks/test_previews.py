@@ -11,13 +11,13 @@ from pytest_django import Settings
 from apps.configs.calibration_sets.leasing import PREVIEW
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.calibration_sets.services.previews import (
-    preview_claim,
     preview_finish,
     preview_request,
 )
 from apps.configs.calibration_sets.services.sets import set_upload
 from apps.configs.models import Revision
 from apps.leases.redeeming import lease_redeem
+from apps.leases.services import lease_claim
 from apps.leases.sweeping import leases_sweep
 from apps.secrets.services.values import secret_set
 from controlplane import clock
@@ -76,7 +76,7 @@ def test_a_worker_that_is_killed_leaves_the_preview_to_the_next(revision: Revisi
 def test_a_preview_that_ends_its_worker_each_time_is_given_up(revision: Revision) -> None:
     preview = preview_request(revision=revision, dataset="enginehouse/general")
     for _ in range(5):
-        assert preview_claim(preview_id=preview.id) is not None
+        assert lease_claim(kind=PREVIEW, id=preview.id) is not None
         CalibrationPreview.objects.update(lease_expires_at=None)
     leases_sweep(PREVIEW)
     assert fresh(preview).state == "failed"
@@ -91,7 +91,7 @@ def test_the_secrets_of_a_preview_go_to_the_holder_of_its_lease(
     spec = {**revision.spec, "secrets": {"hf_access_token": None}}
     Revision.objects.filter(id=revision.id).update(spec=spec)
     revision.refresh_from_db()
-    lease = preview_claim(preview_id=preview_request(revision=revision).id)
+    lease = lease_claim(kind=PREVIEW, id=preview_request(revision=revision).id)
     assert lease is not None
     told = {"name": "preview", "id": lease.id, "token": lease.token, "secret": lease.secret}
     assert lease_redeem(**told) == {"hf_access_token": "hf_canary"}

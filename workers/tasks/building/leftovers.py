@@ -5,9 +5,10 @@ import os
 
 from django.conf import settings
 
+from apps.builds.leasing import BUILD
 from apps.builds.selectors import build_state
-from apps.builds.services.sweeping import builds_sweep
 from apps.leases.services import lease_is_dead, lease_owners, leases_expire
+from apps.leases.sweeping import leases_sweep
 from controlplane.domain.forecast.cached import DOWNLOADS_KEPT_SECONDS
 from controlplane.sources import prune
 from workers.build_steps.reaping import reap_orphans
@@ -22,7 +23,7 @@ def reap_dead() -> None:
     """Send the builds of dead workers of this host again, and kill what they left running."""
     if dead := dead_owners(lease_owners()):
         _log.warning("%s leases of dead workers ended", leases_expire(owners=dead))
-        builds_sweep()
+        leases_sweep(BUILD)
     for reaped in reap_orphans(
         lambda marker: not lease_is_dead(marker), instance=str(settings.DATA_DIR)
     ):

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
+from apps.leases.kinds import LeaseKind
 from apps.leases.lease import Lease
-from apps.leases.services import lease_release
+from apps.leases.services import lease_claim, lease_release
 from controlplane.clock import SYSTEM, Clock
 from workers.gates import pass_gate
 from workers.tasks.leasing.database_retry import retry_on_db_error
@@ -17,6 +18,11 @@ from workers.tasks.leasing.owner import process_owner
 _PATIENCE_SECONDS = 10.0
 _PAUSE_SECONDS = 0.2
 _log = logging.getLogger(__name__)
+
+
+def claimed_one(kind: LeaseKind, id: str) -> Lease | None:
+    """Return a lease on this work, or None where another has it or the database stays away."""
+    return claimed(lambda owner: lease_claim(kind=kind, id=id, owner=owner))
 
 
 def claimed(claim: Callable[[str], Lease | None], *, clock: Clock = SYSTEM) -> Lease | None:

@@ -14,7 +14,7 @@ from apps.configs.models import Revision
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.lease import Lease
 from apps.leases.queue import work_send
-from apps.leases.services import lease_claim, lease_end
+from apps.leases.services import lease_end
 from apps.rest.errors import InvalidInput
 from controlplane.domain.facts.calibration_sets import PREFIX, is_team_form, reference_of
 from controlplane.domain.failures import Failure
@@ -52,11 +52,6 @@ def preview_request(
         audit("calibration.preview", revision, team=preview.team, after={"dataset": dataset})
         work_send(PREVIEW, preview)
     return preview
-
-
-def preview_claim(*, preview_id: str, owner: str = "") -> Lease | None:
-    """Return a lease on a preview that nobody makes, or None where another was first."""
-    return lease_claim(kind=PREVIEW, id=preview_id, owner=owner)
 
 
 def preview_finish(

@@ -11,11 +11,12 @@ from pytest_django import Settings
 from apps.accounts.models import AuditEntry
 from apps.builds.artifacts.deleting import artifact_delete
 from apps.builds.models import Artifact, ArtifactPush
-from apps.builds.pushes.carrying import push_claim, push_fail, push_succeed
+from apps.builds.pushes.carrying import push_fail, push_succeed
 from apps.builds.pushes.leasing import MOST_CLAIMS, PUSH
 from apps.builds.pushes.requests import push_cancel, push_request, push_retry
 from apps.deployments.services.deployments import deployment_create
 from apps.leases.redeeming import lease_redeem
+from apps.leases.services import lease_claim
 from apps.leases.sweeping import leases_sweep
 from apps.rest.errors import NotFound
 from apps.secrets.services.values import secret_set
@@ -153,12 +154,12 @@ def test_its_secret_goes_to_the_holder_of_the_live_lease_alone(
     cast: "Cast", artifact: Artifact
 ) -> None:
     made = push_of(cast, artifact)
-    lease = push_claim(push_id=made["id"])
+    lease = lease_claim(kind=PUSH, id=made["id"])
     assert lease is not None
     told = {"name": "push", "id": lease.id, "token": lease.token, "secret": lease.secret}
     assert lease_redeem(**told) == {"hf_write": VALUE}
     ArtifactPush.objects.update(lease_expires_at=None)
-    next_lease = push_claim(push_id=made["id"])
+    next_lease = lease_claim(kind=PUSH, id=made["id"])
     assert next_lease is not None
     assert lease_redeem(**told) is None
     assert not push_fail(lease=lease, failure=pushes.LOST.failure(times=1))
@@ -173,7 +174,7 @@ def test_a_push_that_ends_its_worker_each_time_is_given_up(
 ) -> None:
     made = push_of(cast, artifact)
     for _ in range(MOST_CLAIMS):
-        assert push_claim(push_id=made["id"]) is not None
+        assert lease_claim(kind=PUSH, id=made["id"]) is not None
         ArtifactPush.objects.update(lease_expires_at=None)
     leases_sweep(PUSH)
     push = ArtifactPush.objects.get()
@@ -184,7 +185,7 @@ def test_a_push_that_was_to_be_cancelled_and_lost_its_worker_is_cancelled(
     cast: "Cast", artifact: Artifact
 ) -> None:
     made = push_of(cast, artifact)
-    assert push_claim(push_id=made["id"]) is not None
+    assert lease_claim(kind=PUSH, id=made["id"]) is not None
     rest, path = client_of(cast.member), f"/v1/artifacts/{artifact.id}/pushes/{made['id']}"
     asked = rest.post(f"{path}/cancel")[1]
     assert asked["state"] == "running"
@@ -241,7 +242,7 @@ def test_the_page_pushes_shows_how_far_it_is_and_why_it_failed(
     push = ArtifactPush.objects.get()
     assert (push.private, push.created_by) == (False, cast.member)
     assert "data-moving" in polled(page, path).content.decode()
-    lease = push_claim(push_id=push.id)
+    lease = lease_claim(kind=PUSH, id=push.id)
     assert lease is not None
     page.post(f"{path}{push.id}/cancel/")
     assert "Stopping" in polled(page, path).content.decode()
