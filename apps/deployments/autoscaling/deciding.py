@@ -1,6 +1,5 @@
 """Every few seconds: each deployment gets the size that its load asks for."""
 
-import logging
 from datetime import UTC, datetime
 
 from django.db import transaction
@@ -19,6 +18,7 @@ from apps.deployments.autoscaling.waking import woken_values
 from apps.deployments.models import Deployment
 from apps.deployments.services.reconcile import deployment_settle_after_commit
 from apps.leases.alone import alone
+from apps.leases.each_by_itself import each_by_itself
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.scaling.decision import Decision, Signal, Size, decide
 from controlplane.domain.scaling.reasons import ReasonCode
@@ -27,7 +27,6 @@ from controlplane.domain.scaling.settings import ScalingSettings
 _ADVISORY_LOCK = 7_020_006
 _TOLD = frozenset({ReasonCode.SIGNAL_MISSING, ReasonCode.STARTS_FAIL})
 """Reasons to keep a size that a person wants to find in the history, each once as it begins."""
-_log = logging.getLogger(__name__)
 
 
 def autoscale(*, clock: Clock = SYSTEM) -> int:
@@ -42,12 +41,14 @@ def autoscale_round(*, now: datetime) -> int:
     settings = settings_in_force(rows, now=now)
     signals = signals_at(now, windows={each.autoscaling_window for each in settings.values()})
     sizes = sizes_of(rows)
-    return sum(
-        _decide_alone(each, settings[each.id], signals, sizes[each.id], now) for each in rows
+    return each_by_itself(
+        rows,
+        lambda each: _resize(each, settings[each.id], signals, sizes[each.id], now),
+        broken="deployment %s was not sized",
     )
 
 
-def _decide_alone(
+def _resize(
     deployment: Deployment, settings: ScalingSettings, signals: Signals, size: Size, now: datetime
 ) -> bool:
     signal = signals.of(deployment.id, window_seconds=settings.autoscaling_window)
@@ -55,12 +56,7 @@ def _decide_alone(
     decision = decide(settings, signal, size, memory, now=at)
     if decision.wanted == size.wanted and _is_remembered(deployment, decision):
         return False  # as nearly always: then nothing is asked of the database
-    try:
-        return decision_apply(deployment=deployment, decision=decision, signal=signal, now=now)
-    except Exception:
-        # One broken deployment must not keep the others at their size.
-        _log.exception("deployment %s was not sized", deployment.id)
-        return False
+    return decision_apply(deployment=deployment, decision=decision, signal=signal, now=now)
 
 
 @transaction.atomic

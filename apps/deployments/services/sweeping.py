@@ -1,6 +1,5 @@
 """Every few seconds: make true what a lost message, a lost node or a lost process left behind."""
 
-import logging
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 from typing import TypeVar
@@ -19,6 +18,7 @@ from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move, replicas_stop
 from apps.fleet.selectors import nodes_silent
 from apps.leases.alone import alone
+from apps.leases.each_by_itself import each_by_itself
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.lifecycle import (
     BUILD_TERMINAL,
@@ -33,7 +33,7 @@ _BUILD_OVER = (DeploymentState.BUILD_FAILED, DeploymentState.BUILD_STOPPED)
 _NO_BUILD = (BuildState.FAILED, BuildState.CANCELLED)
 ROUND_SECONDS = 2.0
 """Less than the time between two rounds."""
-_log = logging.getLogger(__name__)
+_BROKEN_DEPLOYMENT = "deployment %s was not reconciled"
 
 T = TypeVar("T")
 
@@ -61,24 +61,24 @@ def deployments_sweep(*, clock: Clock = SYSTEM) -> bool:
 def _follow_builds() -> None:
     # A build that is tried again from its own page takes its deployments with it.
     given_up = Deployment.objects.filter(state__in=_BUILD_OVER, build__isnull=False)
-    _each(
-        "deployment",
+    each_by_itself(
         given_up.exclude(build__state__in=_NO_BUILD),
         lambda deployment: deployment_rejoin_build(deployment=deployment),
+        broken=_BROKEN_DEPLOYMENT,
     )
     ended = Deployment.objects.filter(
         state=DeploymentState.BUILDING, build__state__in=BUILD_TERMINAL
     )
-    _each(
-        "build",
+    each_by_itself(
         set(ended.exclude(build=None).values_list("build_id", flat=True)),
         lambda build_id: deployments_after_build(build_id=str(build_id)),
+        broken="build %s was not reconciled",
     )
 
 
 def _mark_lost() -> None:
     ids = set(_silent_replicas().values_list("deployment_id", flat=True))
-    _each("deployment", sorted(ids), _mark_lost_of)
+    each_by_itself(sorted(ids), _mark_lost_of, broken=_BROKEN_DEPLOYMENT)
 
 
 def _silent_replicas() -> QuerySet[Replica]:
@@ -105,12 +105,16 @@ def _settle_due(clock: Clock, *, until: float) -> None:
 
     now = clock.now()
     room = room_now(now)
-    _each("environment", _in_time(environments_due(now=now), is_time_left), _advance)
-    _each(
-        "deployment",
+    each_by_itself(
+        _in_time(environments_due(now=now), is_time_left),
+        _advance,
+        broken="environment %s was not reconciled",
+    )
+    each_by_itself(
         _in_time(deployments_due(now=now, room=room), is_time_left),
         lambda deployment_id: deployment_settle(deployment_id=deployment_id, room=room),
-        _last_again,
+        broken=_BROKEN_DEPLOYMENT,
+        otherwise=_last_again,
     )
     net_check(room=room, is_time_left=is_time_left)
 
@@ -127,18 +131,3 @@ def _advance(environment_id: int) -> None:
 def _last_again(deployment_id: str) -> None:
     """Put what cannot be reconciled behind all others, so that it does not hold them up."""
     Deployment.objects.filter(id=deployment_id).update(marked_at=Now())
-
-
-def _each(
-    kind: str,
-    things: Iterable[T],
-    act: Callable[[T], object],
-    otherwise: Callable[[T], object] = lambda thing: None,
-) -> None:
-    for thing in things:
-        try:
-            act(thing)
-        except Exception:
-            # One broken thing must not hold up the rest of the fleet.
-            _log.exception("%s %s was not reconciled", kind, thing)
-            otherwise(thing)
