@@ -7,11 +7,19 @@ from rest_framework import serializers
 
 from apps.benchmarks import examples
 from apps.benchmarks.models import Benchmark
+from apps.benchmarks.objects import (
+    BenchmarkMadeOfObject,
+    BenchmarkOrderObject,
+    BenchmarkPlannedObject,
+    BenchmarkProgressObject,
+    BenchmarkStageObject,
+)
 from apps.benchmarks.results import to_json
 from apps.rest.examples import shown_as
 from apps.rest.failure_object import FailureObject
 from apps.rest.paging import PageQuery, page_schema
 from apps.rest.serializers import StrictSerializer
+from apps.rest.stored_json import as_stored
 from controlplane.domain.benchmarks.order import Limits, Load, LoadKind
 from controlplane.domain.benchmarks.samples import FORMS
 from controlplane.domain.benchmarks.shapes import SHAPES
@@ -120,20 +128,12 @@ class BenchmarkResultObject(serializers.Serializer[Any]):
     deployment_id = serializers.CharField(
         allow_null=True, help_text="The deployment; null where it was deleted."
     )
-    made_of = serializers.DictField(
-        help_text="Revision, artifact, runtime, engine version, devices, driver, replicas and "
-        "gateways as they were then."
-    )
-    stages = serializers.ListField(
-        child=serializers.DictField(),
-        help_text="The figures of each level, as docs/benchmarks.md explains them.",
-    )
+    made_of = as_stored(BenchmarkMadeOfObject(), "What it was made of then.")
+    stages = as_stored(BenchmarkStageObject(many=True), "The figures of each level.")
     largest_load = serializers.CharField(
         allow_blank=True, help_text="The largest load within the limits, in one sentence."
     )
-    planned = serializers.ListField(
-        child=serializers.DictField(), help_text="Figures of the plan beside what was measured."
-    )
+    planned = as_stored(BenchmarkPlannedObject(many=True), "The plan beside what was measured.")
 
 
 @shown_as(examples.BENCHMARK)
@@ -147,8 +147,8 @@ class BenchmarkObject(serializers.Serializer[Benchmark]):
         help_text="Where it is; `succeeded`, `failed` and `cancelled` are final.",
     )
     shape = serializers.ChoiceField(choices=[*SHAPES], help_text="What requests are like.")
-    order = serializers.DictField(help_text="Lengths, load, limits and seed.")
-    progress = serializers.DictField(help_text="How far it is.")
+    order = as_stored(BenchmarkOrderObject(), "Lengths, load, limits and seed.")
+    progress = as_stored(BenchmarkProgressObject(), "How far it is.")
     results = serializers.SerializerMethodField(help_text="What was measured, by deployment.")
     failure = FailureObject(allow_null=True, help_text="Why it failed; null where it did not.")
     created_at = serializers.DateTimeField()

@@ -7,6 +7,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
+from apps.deployments.autoscaling.settings_objects import (
+    AutoscalingAnswerObject,
+    BackpressureObject,
+)
 from apps.deployments.bodies import (
     AutoscalingBody,
     BackpressureBody,
@@ -40,8 +44,6 @@ from apps.deployments.selectors import (
     replica_list,
 )
 from apps.deployments.serializers import (
-    AutoscalingAnswerObject,
-    BackpressureObject,
     DeploymentConfigObject,
     DeploymentListObject,
     DeploymentLogsObject,

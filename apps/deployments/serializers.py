@@ -11,12 +11,13 @@ from rest_framework import serializers
 from apps.configs.config_bodies import ConfigFileField
 from apps.deployments import examples
 from apps.deployments.addresses import Address, environment_place, urls_of
+from apps.deployments.autoscaling.settings_objects import AutoscalingObject, BackpressureObject
 from apps.deployments.conditions import conditions_of
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 from apps.deployments.selectors import DEGRADED
 from apps.deployments.services.autoscaling import autoscaling_settings
-from apps.deployments.services.backpressure import POLICIES, backpressure_settings
+from apps.deployments.services.backpressure import backpressure_settings
 from apps.rest.examples import shown_as
 from apps.rest.failure_object import FailureObject
 from apps.rest.paging import Pagination
@@ -24,50 +25,6 @@ from apps.telemetry.log_queries import LogLineObject
 from controlplane.domain.lifecycle import DeploymentState
 
 STATUSES = [state.value.upper() for state in DeploymentState]
-CHANGES = ["ACCEPTED", "QUEUED", "UNCHANGED"]
-
-
-class AutoscalingObject(serializers.Serializer[Any]):
-    min_replica = serializers.IntegerField(
-        help_text="So many replicas run always; with 0 none runs without requests, which wake it."
-    )
-    max_replica = serializers.IntegerField(help_text="No more replicas than this.")
-    autoscaling_window = serializers.IntegerField(
-        allow_null=True, help_text="Seconds over which load is averaged."
-    )
-    scale_down_delay = serializers.IntegerField(
-        allow_null=True, help_text="Seconds for which load must stay low before replicas end."
-    )
-    concurrency_target = serializers.IntegerField(
-        help_text="Requests at once that one replica is meant to carry."
-    )
-    target_utilization_percentage = serializers.IntegerField(
-        allow_null=True,
-        help_text="Share of `concurrency_target`, in percent, above which a replica is added.",
-    )
-    target_in_flight_tokens = serializers.IntegerField(
-        allow_null=True,
-        help_text="Tokens at once that one replica is meant to carry; in place of the concurrency.",
-    )
-    max_scale_down_rate = serializers.IntegerField(
-        allow_null=True, help_text="Share of the replicas, in percent, that may end at one time."
-    )
-
-
-@shown_as(examples.AUTOSCALING_ANSWER)
-class AutoscalingAnswerObject(serializers.Serializer[Any]):
-    status = serializers.ChoiceField(choices=CHANGES, help_text="Whether anything changed.")
-    message = serializers.CharField(help_text="The same in words.")
-
-
-@shown_as(examples.BACKPRESSURE)
-class BackpressureObject(serializers.Serializer[Any]):
-    policy = serializers.ChoiceField(
-        choices=POLICIES,
-        allow_null=True,
-        help_text="What becomes of requests beyond `concurrency_target` on every replica: they "
-        "wait for their turn, or are answered 429; null: replicas are sent all that comes.",
-    )
 
 
 class UrlsObject(serializers.Serializer[Any]):

@@ -12,6 +12,18 @@ from apps.rest.api import inference_paths
 
 CLOSED_SETS = {"state", "status", "severity", "blame", "verdict", "binding"}
 """Names of fields whose values a program must be able to list."""
+FREE_BY_NATURE = {
+    "calibration": "as the passport of the artifact holds it",
+    "dataset": "its own name, or its location with columns",
+    "details": "the user's own values, by the kind of error",
+    "fix": "settings by their path",
+    "inputs": "what a digest is made of, by runtime and step",
+    "labels": "of the hosted product's deployments, null here",
+    "passport": "a document of its own, with a format number",
+    "patch": "settings by their path",
+    "result": "what a step measured, by step",
+}
+"""Fields that hold objects of no one shape, and why."""
 OF_ONE_SHAPE = {"failure": "FailureObject", "plan": "PlanObject", "urls": "UrlsObject"}
 
 
@@ -62,6 +74,16 @@ def test_states_statuses_and_their_like_are_closed_sets() -> None:
         if "enum" not in node and "enum" not in components.get(target(node) or "", {})
     ]
     assert open_ones == []
+
+
+def test_objects_are_typed_but_for_those_that_have_no_one_shape() -> None:
+    free = {
+        place.split(".")[1]
+        for place, node in properties()
+        if (inner := node.get("items", node)).get("type") == "object"
+        and inner.get("additionalProperties") == {}
+    }
+    assert free == FREE_BY_NATURE.keys()
 
 
 @pytest.mark.parametrize(("name", "component"), OF_ONE_SHAPE.items())

@@ -5,8 +5,11 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.deployments import examples
+from apps.deployments.autoscaling.bodies import ScheduleBody
+from apps.deployments.autoscaling.settings_objects import AutoscalingObject
 from apps.rest.examples import shown_as
 from apps.rest.paging import Pagination
+from apps.rest.stored_json import as_stored
 from controlplane.domain.scaling.reasons import ReasonCode
 
 
@@ -51,15 +54,13 @@ class ScheduleStateObject(serializers.Serializer[Any]):
     schedule_id = serializers.CharField(
         allow_null=True, help_text="Whose settings hold now; null: the usual ones do."
     )
-    autoscaling_settings = serializers.DictField(help_text="The settings that hold now.")
+    autoscaling_settings = AutoscalingObject(help_text="The settings that hold now.")
 
 
 @shown_as(examples.SCHEDULES)
 class SchedulesObject(serializers.Serializer[Any]):
     timezone = serializers.CharField(allow_null=True, help_text="Of all schedules.")
-    schedules = serializers.ListField(
-        child=serializers.DictField(), help_text="As they were stored, each with its id."
-    )
+    schedules = as_stored(ScheduleBody(many=True), "As they were stored, each with its id.")
     applied_state = ScheduleStateObject(
         allow_null=True, help_text="What holds now; null while it points at nothing."
     )

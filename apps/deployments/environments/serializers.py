@@ -9,15 +9,17 @@ from apps.deployments import examples
 from apps.deployments.addresses import environment_place, urls_of
 from apps.deployments.autoscaling.schedules import schedules_shown
 from apps.deployments.autoscaling.serializers import SchedulesObject
+from apps.deployments.autoscaling.settings_objects import (
+    CHANGES,
+    AutoscalingObject,
+    BackpressureObject,
+)
 from apps.deployments.environments.promotion import CLEANUPS, promotion_settings
 from apps.deployments.environments.rolling.answers.serializers import AnswerGuardObject
 from apps.deployments.environments.rolling.serializers import RollingDeployConfigBody, SloGuardBody
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Environment
 from apps.deployments.serializers import (
-    CHANGES,
-    AutoscalingObject,
-    BackpressureObject,
     DeploymentObject,
     UrlsObject,
 )
