@@ -1,7 +1,7 @@
 """EH717: adapters of a rank that the runtime has no kernel for."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.rules.adapters.ranks_and_sources import LARGEST_RANK
+from controlplane.domain.rules.adapters.ranks_and_caches import LARGEST_RANK
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, on_vllm
 from controlplane.domain.rules.rule import VLLM, Rule, Severity, at

@@ -3,6 +3,7 @@
 from controlplane.domain.rules.serving import (
     architectures,
     arguments_elsewhere,
+    encoder_checkpoints,
     encoders,
     engine_arguments,
     extra_routes,
@@ -26,6 +27,7 @@ RULES = (
     *architectures.RULES,
     *arguments_elsewhere.RULES,
     *encoders.RULES,
+    *encoder_checkpoints.RULES,
     *engine_arguments.RULES,
     *extra_routes.RULES,
     *features_together.RULES,

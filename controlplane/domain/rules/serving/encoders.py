@@ -1,17 +1,12 @@
-"""EH63: embedders, rerankers and classifiers: engine, routes, pooling, lengths."""
+"""EH63: embedders, rerankers and classifiers: which engine, and which routes."""
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import Role
-from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import RERANK_ROUTE, fitting_routes
-from controlplane.domain.facts.pooling import Pooling
-from controlplane.domain.memory import plan
-from controlplane.domain.memory.changes import patched
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, Config, Example, facts
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
-    NATIVE,
     Fix,
     Patch,
     Rule,
@@ -28,21 +23,16 @@ _ROUTE = "trt_llm.runtime.webserver_default_route"
 _TOKENS = "trt_llm.build.max_num_tokens"
 _SELECTION = sources.engines_overview("BEI vs BEI-Bert")
 _GUIDE = sources.bei_guide("checkpoint layout")
-_BERT_ON_L4: Config = {_BASE: "encoder_bert", "resources.accelerator": "L4"}
-_CAUSAL_ON_L4: Config = {_BASE: "encoder", "resources.accelerator": "L4"}
-_LLAMA_EMBEDDER = facts(architectures=["LlamaModel"], chat_template=None)
-_CLASSIFIER = facts(architectures=["LlamaForSequenceClassification"], id2label={"0": "a"})
+BERT_ON_L4: Config = {_BASE: "encoder_bert", "resources.accelerator": "L4"}
+CAUSAL_ON_L4: Config = {_BASE: "encoder", "resources.accelerator": "L4"}
+LLAMA_EMBEDDER = facts(architectures=["LlamaModel"], chat_template=None)
+CLASSIFIER = facts(architectures=["LlamaForSequenceClassification"], id2label={"0": "a"})
 LARGE_BERT_PARAMETERS = 4_000_000_000
 LARGE_EMBEDDER_PARAMETERS = 3_000_000_000
 """From here on the weights alone take an H100 about a millisecond to read in 8 bits."""
 
 
-def _pooled(mode: str) -> CheckpointFacts:
-    pooling = Pooling(has_modules=True, has_pooling=True, modes=(mode,))
-    return _LLAMA_EMBEDDER.model_copy(update={"pooling": pooling})
-
-
-def _is_bei(c: Context) -> bool:
+def is_bei(c: Context) -> bool:
     return c.spec.base_model is BaseModelKind.ENCODER
 
 
@@ -50,7 +40,7 @@ def _is_bei_bert(c: Context) -> bool:
     return c.spec.base_model is BaseModelKind.ENCODER_BERT
 
 
-def _is_encoder(c: Context) -> bool:
+def is_encoder(c: Context) -> bool:
     return c.spec.base_model.is_encoder
 
 
@@ -70,38 +60,23 @@ def _labelled(c: Context) -> str:
     return f" with {c.checkpoint.labels} labels" if of_labels else ""
 
 
-def _missing_pooling(c: Context) -> tuple[str, ...]:
-    pooling = c.checkpoint.pooling
-    return pooling.missing if pooling else ("modules.json", "1_Pooling/config.json")
-
-
 def _suits_bei(c: Context) -> bool:
     """Return whether `encoder` serves what the checkpoint does, and pools as it does."""
     if c.checkpoint.role is Role.TOKEN_CLASSIFICATION:
         return False
-    return bool(fitting_routes(c.checkpoint)) and not _pools_otherwise(c)
+    return bool(fitting_routes(c.checkpoint)) and not pools_otherwise(c)
 
 
-def _pools_otherwise(c: Context) -> bool:
-    return bool({*_modes(c)} - {"last", "lasttoken", "cls"})
+def pooling_modes(c: Context) -> tuple[str, ...]:
+    return c.checkpoint.pooling.modes if c.checkpoint.pooling else ()
 
 
-def _use_bert(_: Context) -> Patch:
+def pools_otherwise(c: Context) -> bool:
+    return bool({*pooling_modes(c)} - {"last", "lasttoken", "cls"})
+
+
+def use_bert(_: Context) -> Patch:
     return {_BASE: "encoder_bert"}
-
-
-def _longest(c: Context) -> int:
-    return c.checkpoint.max_input_tokens or 0
-
-
-def _holds_longest(c: Context) -> bool:
-    if c.device is None:
-        return True
-    try:
-        whole = plan(patched(c.spec, {_TOKENS: _longest(c)}), c.checkpoint, c.device, c.memory)
-    except ValueError:
-        return False
-    return whole.verdict != "does_not_fit"
 
 
 BERT_ON_BEI = Rule(
@@ -110,7 +85,7 @@ BERT_ON_BEI = Rule(
     severity=Severity.WARNING,
     needs=("checkpoint",),
     fields=at(_BASE, _REPO),
-    concerns=on_gpu(_is_bei),
+    concerns=on_gpu(is_bei),
     when=lambda c: c.checkpoint.is_bidirectional,
     message=lambda c: (
         f"`{c.checkpoint.architecture}` is bidirectional, and `base_model: encoder` (BEI) is for "
@@ -118,10 +93,10 @@ BERT_ON_BEI = Rule(
         "does not support BERT; the selection page names BAAI/bge under BEI, and public examples "
         "build such models with it."
     ),
-    fix=Fix(label="Use encoder_bert", patch=_use_bert, safe=False),
+    fix=Fix(label="Use encoder_bert", patch=use_bert, safe=False),
     source=_SELECTION,
-    bad=Example(config=_CAUSAL_ON_L4, checkpoint=BERT),
-    good=Example(config=_BERT_ON_L4, checkpoint=BERT),
+    bad=Example(config=CAUSAL_ON_L4, checkpoint=BERT),
+    good=Example(config=BERT_ON_L4, checkpoint=BERT),
 )
 
 CAUSAL_ON_BERT = Rule(
@@ -139,8 +114,8 @@ CAUSAL_ON_BERT = Rule(
     ),
     fix=Fix(label="Use encoder", patch=lambda _: {_BASE: "encoder"}, safe=False),
     source=_SELECTION,
-    bad=Example(config=_BERT_ON_L4, checkpoint=_LLAMA_EMBEDDER),
-    good=Example(config=_CAUSAL_ON_L4, checkpoint=_LLAMA_EMBEDDER),
+    bad=Example(config=BERT_ON_L4, checkpoint=LLAMA_EMBEDDER),
+    good=Example(config=CAUSAL_ON_L4, checkpoint=LLAMA_EMBEDDER),
 )
 
 LARGE_BERT = Rule(
@@ -157,9 +132,9 @@ LARGE_BERT = Rule(
     ),
     source=_SELECTION,
     bad=Example(
-        config=_BERT_ON_L4, checkpoint=BERT.model_copy(update={"parameters": 7_600_000_000})
+        config=BERT_ON_L4, checkpoint=BERT.model_copy(update={"parameters": 7_600_000_000})
     ),
-    good=Example(config=_BERT_ON_L4, checkpoint=BERT),
+    good=Example(config=BERT_ON_L4, checkpoint=BERT),
 )
 
 TOKEN_LABELS = Rule(
@@ -168,19 +143,17 @@ TOKEN_LABELS = Rule(
     severity=Severity.ERROR,
     needs=("checkpoint",),
     fields=at(_BASE, _REPO),
-    concerns=on_gpu(_is_bei),
+    concerns=on_gpu(is_bei),
     when=lambda c: c.checkpoint.role is Role.TOKEN_CLASSIFICATION,
     message=lambda c: (
         f"`{c.checkpoint.architecture}` labels tokens, which `encoder_bert` alone serves."
     ),
-    fix=Fix(label="Use encoder_bert", patch=_use_bert, safe=True),
+    fix=Fix(label="Use encoder_bert", patch=use_bert, safe=True),
     source=sources.bei_guide("named entity recognition"),
     bad=Example(
-        config=_CAUSAL_ON_L4, checkpoint=facts(architectures=["BertForTokenClassification"])
+        config=CAUSAL_ON_L4, checkpoint=facts(architectures=["BertForTokenClassification"])
     ),
-    good=Example(
-        config=_BERT_ON_L4, checkpoint=facts(architectures=["BertForTokenClassification"])
-    ),
+    good=Example(config=BERT_ON_L4, checkpoint=facts(architectures=["BertForTokenClassification"])),
 )
 
 WRONG_ROUTE = Rule(
@@ -189,7 +162,7 @@ WRONG_ROUTE = Rule(
     severity=Severity.WARNING,
     needs=("checkpoint",),
     fields=at(_ROUTE),
-    concerns=lambda c: _is_encoder(c) and route(c) is not None,
+    concerns=lambda c: is_encoder(c) and route(c) is not None,
     when=lambda c: bool(_fitting(c)) and route(c) not in _fitting(c),
     message=lambda c: (
         f"`webserver_default_route` is `{route(c)}`, and `{c.checkpoint.architecture}`"
@@ -201,8 +174,8 @@ WRONG_ROUTE = Rule(
         label="Use the checkpoint's own route", patch=lambda c: {_ROUTE: _fitting(c)[0]}, safe=False
     ),
     source=sources.bei_guide("routes"),
-    bad=Example(config={**_BERT_ON_L4, _ROUTE: "/predict"}, checkpoint=BERT),
-    good=Example(config={**_BERT_ON_L4, _ROUTE: "/v1/embeddings"}, checkpoint=BERT),
+    bad=Example(config={**BERT_ON_L4, _ROUTE: "/predict"}, checkpoint=BERT),
+    good=Example(config={**BERT_ON_L4, _ROUTE: "/v1/embeddings"}, checkpoint=BERT),
 )
 
 ROUTE_ON_DECODER = Rule(
@@ -211,7 +184,7 @@ ROUTE_ON_DECODER = Rule(
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     fields=at(_ROUTE),
-    concerns=lambda c: not _is_encoder(c),
+    concerns=lambda c: not is_encoder(c),
     when=lambda c: route(c) is not None,
     message=lambda c: (
         f"`webserver_default_route` (`{route(c)}`) is read for encoders only; a decoder answers at "
@@ -223,101 +196,5 @@ ROUTE_ON_DECODER = Rule(
     good=Example(config={"resources.accelerator": "L4"}),
 )
 
-POOLING_FILES = Rule(
-    code="EH636",
-    name="embedder-without-pooling-files",
-    severity=Severity.ERROR,
-    needs=("checkpoint",),
-    fields=at(_REPO),
-    concerns=_is_encoder,
-    when=lambda c: (
-        c.checkpoint.role is Role.EMBEDDING
-        and not (c.checkpoint.architecture or "").endswith("ForMaskedLM")
-        and bool(c.checkpoint.files)
-        and bool(_missing_pooling(c))
-    ),
-    message=lambda c: (
-        "An embedder says in files how it makes one vector of many, and this checkpoint lacks "
-        + " and ".join(f"`{name}`" for name in _missing_pooling(c))
-        + ": the build fails on them. Add them as the sentence-transformers library writes them."
-    ),
-    source=_GUIDE,
-    bad=Example(
-        config=_BERT_ON_L4,
-        checkpoint=BERT.model_copy(update={"files": ("config.json", "model.safetensors")}),
-    ),
-    good=Example(config=_BERT_ON_L4, checkpoint=BERT),
-)
 
-
-def _modes(c: Context) -> tuple[str, ...]:
-    return c.checkpoint.pooling.modes if c.checkpoint.pooling else ()
-
-
-POOLING_MODE = Rule(
-    code="EH637",
-    name="mean-pooling-under-bei",
-    severity=Severity.WARNING,
-    needs=("checkpoint",),
-    fields=at(_BASE, _REPO),
-    concerns=on_gpu(_is_bei),
-    when=_pools_otherwise,
-    message=lambda c: (
-        f"The checkpoint pools by `{'`, `'.join(_modes(c))}`; `encoder` (BEI) takes the first or "
-        "the last token, and `encoder_bert` also the mean."
-    ),
-    fix=Fix(label="Use encoder_bert", patch=_use_bert, safe=False),
-    source=sources.bei_guide("pooling"),
-    bad=Example(config=_CAUSAL_ON_L4, checkpoint=_pooled("mean")),
-    good=Example(config=_CAUSAL_ON_L4, checkpoint=_pooled("last")),
-)
-
-NO_LABELS = Rule(
-    code="EH638",
-    name="classifier-without-labels",
-    severity=Severity.WARNING,
-    needs=("checkpoint",),
-    fields=at(_REPO),
-    concerns=_is_encoder,
-    when=lambda c: (
-        c.checkpoint.role in (Role.SEQUENCE_CLASSIFICATION, Role.TOKEN_CLASSIFICATION)
-        and not c.checkpoint.labels
-    ),
-    message=lambda c: (
-        f"`{c.checkpoint.architecture}` needs `id2label` in its `config.json`, one name for each "
-        "output; without it the answers have no names."
-    ),
-    source=_GUIDE,
-    bad=Example(
-        config=_CAUSAL_ON_L4, checkpoint=facts(architectures=["LlamaForSequenceClassification"])
-    ),
-    good=Example(config=_CAUSAL_ON_L4, checkpoint=_CLASSIFIER),
-)
-
-SHORT_STEP = Rule(
-    code="EH639",
-    name="encoder-step-shorter-than-its-inputs",
-    severity=Severity.WARNING,
-    runtimes=NATIVE,
-    needs=("checkpoint",),
-    fields=at(_TOKENS),
-    concerns=_is_encoder,
-    when=lambda c: c.spec.max_num_tokens < _longest(c),
-    message=lambda c: (
-        f"An encoder reads an input in one step of {c.spec.max_num_tokens:,} tokens, and the model "
-        f"takes {_longest(c):,}: longer inputs are refused."
-    ),
-    fix=Fix(
-        label="Let one step take the longest input",
-        patch=lambda c: {_TOKENS: _longest(c)} if _holds_longest(c) else None,
-        safe=True,
-    ),
-    source=sources.bei_guide("max_num_tokens"),
-    bad=Example(config={**_BERT_ON_L4, _TOKENS: 256}, checkpoint=BERT),
-    good=Example(config={**_BERT_ON_L4, _TOKENS: 8192}, checkpoint=BERT),
-)
-
-RULES = (
-    BERT_ON_BEI, CAUSAL_ON_BERT, LARGE_BERT, TOKEN_LABELS, WRONG_ROUTE, ROUTE_ON_DECODER,
-    POOLING_FILES, POOLING_MODE, NO_LABELS, SHORT_STEP,
-)  # fmt: skip
+RULES = (BERT_ON_BEI, CAUSAL_ON_BERT, LARGE_BERT, TOKEN_LABELS, WRONG_ROUTE, ROUTE_ON_DECODER)
