@@ -101,7 +101,9 @@ class BenchmarkStageObject(serializers.Serializer[Any]):
     is_partial = serializers.BooleanField(help_text="Whether it was not measured to its end.")
     seconds = serializers.FloatField(help_text="Measured.")
     requests = serializers.IntegerField(help_text="Answered well.")
-    errors = serializers.IntegerField(help_text="Not answered, or answered with an error.")
+    errors = serializers.IntegerField(  # type: ignore[assignment]
+        help_text="Not answered, or answered with an error."
+    )
     error_share = _number("Errors of all that ended, from 0 to 1")
     errors_by_reason = serializers.DictField(
         child=serializers.IntegerField(), help_text="The commonest eight."
