@@ -4,7 +4,7 @@ Source: the hosted product's autoscaling page, read 2026-11-27.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 LIMITS: Mapping[str, tuple[int, int | None]] = {
@@ -60,10 +60,6 @@ class ScalingSettings:
     def within(self, replicas: int) -> int:
         """Return the number, moved between the least and the most."""
         return max(self.min_replica, min(replicas, self.max_replica))
-
-    def for_development(self) -> Self:
-        """Return them as they hold for a development deployment: 0 to 1 replica, else as set."""
-        return replace(self, min_replica=0, max_replica=1)
 
     def to_json(self) -> dict[str, Any]:
         """Return them under the hosted product's names."""

@@ -60,12 +60,6 @@ def test_tokens_as_the_target_have_other_defaults():
     assert settings.scale_down_delay == 60, "what a person set stays"
 
 
-def test_a_development_deployment_runs_none_or_one_and_keeps_its_other_settings():
-    settings = ScalingSettings(min_replica=2, max_replica=9, scale_down_delay=30).for_development()
-    assert (settings.min_replica, settings.max_replica) == (0, 1)
-    assert settings.scale_down_delay == 30
-
-
 @pytest.mark.parametrize(
     ("told", "names"),
     [
