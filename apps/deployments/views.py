@@ -23,6 +23,7 @@ from apps.deployments.history.shown import history_of
 from apps.deployments.log_views import REPLICAS_FOLLOWED
 from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
+from apps.deployments.metrics.panels import chart_panels
 from apps.deployments.models import Deployment
 from apps.deployments.planned_and_actual import comparison_of
 from apps.deployments.presentation import (
@@ -120,8 +121,9 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
         "ranges": RANGES,
         "default_range": DEFAULT_RANGE,
-        "makes_text": asked_route(found) == CHAT_ROUTE,
-        "has_drafts": (drafts := has_drafts(every)),
+        "charts": chart_panels(
+            makes_text=asked_route(found) == CHAT_ROUTE, has_drafts=(drafts := has_drafts(every))
+        ),
         "lookahead": lookahead_panel(found) if drafts else None,
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
         "log_parts": [each.id for each in every[:REPLICAS_FOLLOWED]],
