@@ -9,18 +9,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from controlplane.database_url import database
-from controlplane.domain.alert_kinds import AlertKindName
-from controlplane.domain.async_requests.states import AsyncStatus
-from controlplane.domain.facts.engines import Engine
-from controlplane.domain.lifecycle import (
-    BenchmarkState,
-    BuildState,
-    DeploymentState,
-    ReplicaState,
-    StepState,
-)
-from controlplane.domain.runtimes.capability import Feature, Support
-from controlplane.domain.spec.choices import CheckpointSource
+from controlplane.enum_names import ENUM_NAMES
 from controlplane.process_settings.control_plane import ControlPlaneSettings
 from controlplane.process_settings.wrong import WrongSetting
 
@@ -311,33 +300,7 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "apps.configs.config_components.with_config_file",
     ],
-    # All are called `state`, `status` or `type`; a client should call them by what they are.
-    "ENUM_NAME_OVERRIDES": {
-        "AsyncRequestStatus": [each.value for each in AsyncStatus],
-        "BuildState": [each.value for each in BuildState],
-        "BenchmarkState": [each.value for each in BenchmarkState],
-        "StepState": [each.value for each in StepState],
-        "Presence": ["live", "silent"],
-        "ConditionType": ["DEGRADED"],
-        "TypeEnum": "apps.accounts.models.ApiKeyType",
-        "AlertKind": [each.value for each in AlertKindName],
-        "AlertSeverity": ["critical", "warning"],
-        "AutoscalingChange": ["ACCEPTED", "QUEUED", "UNCHANGED"],
-        "BuilderVerdict": ["fits", "too_few_devices"],
-        "CancelledStatus": ["CANCELED", "RAMPING_DOWN"],
-        "CheckpointSource": [each.value for each in CheckpointSource],
-        "DeploymentStatus": [each.value.upper() for each in DeploymentState],
-        "EngineName": [each.value for each in Engine],
-        "Feature": [each.value for each in Feature],
-        "Support": [each.value for each in Support],
-        "PlanVerdict": ["fits", "tight", "does_not_fit"],
-        "PromotionStatus": ["RELEASING", "FAILED", "CANCELED"],
-        "ReplicaState": [each.value for each in ReplicaState],
-        "ReuseState": ["same", "lost", "differs", "incomparable", "first"],
-        "SeverityEnum": ["error", "warning", "hint"],
-        "SecretUse": ["config", "build", "push", "deployment", "alert_channel"],
-        "TestState": ["waiting", "running", "finished", "failed"],
-    },
+    "ENUM_NAME_OVERRIDES": ENUM_NAMES,
 }
 
 LOGGING_CONFIG = "apps.telemetry.logging.configure"
