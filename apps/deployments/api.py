@@ -54,11 +54,11 @@ from apps.deployments.serializers import (
 )
 from apps.deployments.services.autoscaling import autoscaling_update
 from apps.deployments.services.backpressure import backpressure_settings, backpressure_update
+from apps.deployments.services.deleting import deployment_delete
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_create,
     deployment_deactivate,
-    deployment_delete,
     deployment_rename,
     deployment_retry,
 )

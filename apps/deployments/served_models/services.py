@@ -9,7 +9,8 @@ from apps.accounts.models import Team, User
 from apps.accounts.routes_version import routes_version_bump
 from apps.builds.models import Build
 from apps.deployments.models import PRODUCTION, Deployment, Environment, Replica, ServedModel
-from apps.deployments.services.deployments import deployment_create, silent_holders
+from apps.deployments.services.deleting import silent_holders
+from apps.deployments.services.deployments import deployment_create
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
 

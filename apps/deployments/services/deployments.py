@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from apps.accounts.audit.recording import Values, audit
 from apps.accounts.models import User
@@ -18,7 +17,7 @@ from apps.deployments.checks import (
     refuse_ungranted_code,
 )
 from apps.deployments.environments.services import environment_name_candidate
-from apps.deployments.models import PRODUCTION, Deployment, Environment, Replica, ServedModel
+from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 from apps.deployments.nodes.failed_starts import failed_starts_retry_now
 from apps.deployments.plan import STARTS_REPLICAS, is_asleep
 from apps.deployments.services.builds import checkpoint_of
@@ -26,10 +25,8 @@ from apps.deployments.services.reconcile import deployment_settle_after_commit
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.lifecycle import (
     DEPLOYMENT_TERMINAL,
-    REPLICA_TERMINAL,
     BuildState,
     DeploymentState,
-    ReplicaState,
 )
 from controlplane.domain.spec import Spec
 
@@ -67,7 +64,7 @@ def deployment_create(
         **_from_build(build),
     )
     told = {"build": build.number, "environment": environment}
-    _audit("create", deployment, after=told)
+    deployment_audit("create", deployment, after=told)
     _promote_when_ready(deployment, environment)
     routes_version_bump(models=[model.id], deployments=[deployment.id])
     deployment_settle_after_commit(deployment_id=deployment.id)
@@ -98,7 +95,7 @@ def deployment_copy(*, deployment: Deployment, user: User | None = None) -> Depl
         backpressure_policy=deployment.backpressure_policy,
         created_by=user,
     )
-    _audit("copy", copy, before={"name": deployment.name})
+    deployment_audit("copy", copy, before={"name": deployment.name})
     routes_version_bump(deployments=[copy.id])
     deployment_settle_after_commit(deployment_id=copy.id)
     return copy
@@ -110,11 +107,11 @@ def deployment_activate(*, deployment: Deployment) -> bool:
     row = _locked(deployment)
     if row.state in {DeploymentState.INACTIVE, DeploymentState.DEACTIVATING}:
         _start_over(row, DeploymentState.DEPLOYING)
-        _audit("activate", row, before={"state": row.state})
+        deployment_audit("activate", row, before={"state": row.state})
         return True
     if is_asleep(row):
         _start_over(row, DeploymentState.WAKING_UP)
-        _audit("activate", row, before={"state": row.state})
+        deployment_audit("activate", row, before={"state": row.state})
         return True
     if row.state in DEPLOYMENT_TERMINAL:
         raise Conflict(
@@ -142,7 +139,7 @@ def deployment_deactivate(*, deployment: Deployment) -> bool:
         last_failure=None,
         degraded_since=None,
     )
-    _audit("deactivate", row, before={"state": row.state})
+    deployment_audit("deactivate", row, before={"state": row.state})
     routes_version_bump(deployments=[row.id])
     deployment_settle_after_commit(deployment_id=row.id)
     return True
@@ -151,21 +148,21 @@ def deployment_deactivate(*, deployment: Deployment) -> bool:
 @transaction.atomic
 def deployment_retry(*, deployment: Deployment) -> tuple[bool, str | None]:
     """Return whether the deployment is tried again, and why not otherwise."""
-    row = _locked_with_environments(deployment)
+    row = locked_with_environments(deployment)
     if row.state in _BUILD_OVER and row.build is not None:
         build_retry(build=row.build)
         _wait_for_build(row)
-        _audit("retry", row, before={"state": row.state})
+        deployment_audit("retry", row, before={"state": row.state})
         return True, None
     was_waiting = failed_starts_retry_now(deployment=row) or row.start_failures > 0
     if row.state in {DeploymentState.DEPLOY_FAILED, DeploymentState.FAILED}:
         _start_over(row, DeploymentState.DEPLOYING)
         _promote_when_ready(row, None)
-        _audit("retry", row, before={"state": row.state})
+        deployment_audit("retry", row, before={"state": row.state})
         return True, None
     if row.state == DeploymentState.UNHEALTHY or (was_waiting and row.state in STARTS_REPLICAS):
         _start_over(row, DeploymentState(row.state))
-        _audit("retry", row, before={"state": row.state})
+        deployment_audit("retry", row, before={"state": row.state})
         return True, None
     return False, f"Deployment `{row.name}` is {_words(row.state)}: there is nothing to retry."
 
@@ -173,7 +170,7 @@ def deployment_retry(*, deployment: Deployment) -> tuple[bool, str | None]:
 @transaction.atomic
 def deployment_rejoin_build(*, deployment: Deployment) -> None:
     """Wait again for a build that was tried again from its own page."""
-    row = _locked_with_environments(deployment)
+    row = locked_with_environments(deployment)
     if row.state in _BUILD_OVER:
         _wait_for_build(row)
 
@@ -184,51 +181,18 @@ def deployment_rename(*, deployment: Deployment, name: str) -> Deployment:
     ServedModel.objects.select_for_update(no_key=True).get(id=deployment.model_id)
     if name != deployment.name:
         Deployment.objects.filter(id=deployment.id).update(name=_name(deployment.model, name))
-        _audit("rename", deployment, before={"name": deployment.name}, after={"name": name})
+        deployment_audit(
+            "rename", deployment, before={"name": deployment.name}, after={"name": name}
+        )
         deployment.refresh_from_db()
         routes_version_bump(deployments=[deployment.id])
     return deployment
 
 
-@transaction.atomic
-def deployment_delete(*, deployment: Deployment) -> None:
-    """Remove the deployment. Raises Conflict while it runs or an environment points at it."""
-    row = _locked_with_environments(deployment)
-    places = [*row.current_of.all(), *row.candidate_of.all()]
-    if row.state not in DEPLOYMENT_TERMINAL and places:
-        names = ", ".join(f"`{place.name}`" for place in places)
-        raise Conflict(
-            f"Environment {names} points at deployment `{row.name}`.",
-            hint="Promote another deployment there, or deactivate this one first.",
-        )
-    live = Replica.objects.filter(deployment=row).exclude(state__in=REPLICA_TERMINAL)
-    if live.exists():
-        raise Conflict(
-            f"Deployment `{row.name}` still runs.",
-            hint=silent_holders(live) or "Deactivate it, and delete it when it has.",
-        )
-    _audit("delete", row, before={"state": row.state})
-    named = {id for place in places for id in (place.current_id, place.candidate_id) if id}
-    deleted_id = row.id
-    row.delete()
-    routes_version_bump(models=[row.model_id], deployments={deleted_id, *named})
-
-
-def silent_holders(live: QuerySet[Replica]) -> str:
-    """Return what to do where only silent nodes keep these replicas; else an empty text."""
-    if live.exclude(state=ReplicaState.LOST).exists():
-        return ""
-    names = sorted(set(live.values_list("node__name", flat=True)))
-    nodes = ", ".join(f"`{name}`" for name in names)
-    return (
-        f"What is left of it is on {nodes}, silent: it goes when that speaks again, or when an "
-        "admin of the organisation removes the node."
-    )
-
-
-def _audit(
+def deployment_audit(
     what: str, deployment: Deployment, *, before: Values | None = None, after: Values | None = None
 ) -> None:
+    """Write into the audit trail what was done to the deployment."""
     model = deployment.model
     audit(
         f"deployment.{what}",
@@ -311,8 +275,8 @@ def _locked(deployment: Deployment) -> Deployment:
     return Deployment.objects.select_for_update(no_key=True).get(id=deployment.id)
 
 
-def _locked_with_environments(deployment: Deployment) -> Deployment:
-    # Environments are locked before deployments, everywhere.
+def locked_with_environments(deployment: Deployment) -> Deployment:
+    """Return the deployment, locked after the environments of its model, as everywhere."""
     list(Environment.objects.select_for_update(no_key=True).filter(model_id=deployment.model_id))
     return _locked(deployment)
 

@@ -24,11 +24,11 @@ from apps.deployments.environments.services import (
 )
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.deployments.served_models.services import model_create, model_delete
+from apps.deployments.services.deleting import deployment_delete
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_create,
     deployment_deactivate,
-    deployment_delete,
     deployment_rename,
 )
 from apps.deployments.services.sweeping import deployments_sweep

@@ -14,7 +14,8 @@ from apps.deployments.environments.services import (
 )
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.deployments.served_models.services import model_delete
-from apps.deployments.services.deployments import deployment_create, deployment_delete
+from apps.deployments.services.deleting import deployment_delete
+from apps.deployments.services.deployments import deployment_create
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import DeviceLease

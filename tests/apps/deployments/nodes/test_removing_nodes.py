@@ -12,7 +12,8 @@ from apps.accounts.models import AuditEntry
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.nodes.removing import node_held, node_remove
 from apps.deployments.served_models.services import model_delete
-from apps.deployments.services.deployments import deployment_deactivate, deployment_delete
+from apps.deployments.services.deleting import deployment_delete
+from apps.deployments.services.deployments import deployment_deactivate
 from apps.fleet.models import Device, DeviceLease, Node
 from apps.fleet.selectors import node_list
 from apps.fleet.services.enrollment import enrollment_token_create
