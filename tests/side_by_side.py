@@ -61,7 +61,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> "SideBySide 
 class SideBySide(LoadScopeScheduling):
     """Two units at a time to each process: the one that it runs, and the next.
 
-    How many tests they have shows while they run; until then, as many as those before them.
+    How many tests they have shows while they run: the share that is told is that of units.
     """
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
@@ -72,12 +72,17 @@ class SideBySide(LoadScopeScheduling):
 
     def pytest_runtest_logstart(self) -> None:
         self._tests_begun += 1
+        self._tell_share()
 
     def mark_test_complete(self, *unit: Any, **told: Any) -> None:
         super().mark_test_complete(*unit, **told)
         self._units_done += 1
+        self._tell_share()
+
+    def _tell_share(self) -> None:
+        units_each_done = len(self.collection or ()) / max(self._units_done, 1)
         session: Any = self.config.pluginmanager.get_plugin("session")
-        session.testscollected = self._tests_begun * len(self.collection) // self._units_done
+        session.testscollected = round(self._tests_begun * units_each_done)
 
     def _split_scope(self, nodeid: str) -> str:
         return place_of(nodeid)
