@@ -28,6 +28,8 @@ def test_what_killed_workers_left_goes_and_what_a_worker_is_in_stays_however_old
         (tmp_path / "pushes" / name).mkdir(parents=True)
         os.utime(tmp_path / "pushes" / name, (DAYS_AGO, DAYS_AGO))
     (tmp_path / "pushes" / "abcdefgh.2").mkdir()
+    # By the clock that it is held against: what a file system says is another's.
+    os.utime(tmp_path / "pushes" / "abcdefgh.2", (SYSTEM.time(), SYSTEM.time()))
     with lease_folder(lease, under="pushes") as folder:
         there = {each.name for each in folder.parent.iterdir()}
         assert there == {folder.name, names["live"], "abcdefgh.2"}
