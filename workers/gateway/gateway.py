@@ -240,6 +240,13 @@ class Gateway:
         if exchange.is_counted_by_key:
             self.limits.leave(admission.key, tokens=tokens)
 
+    def look_who_is_ejected(self) -> None:
+        """Have the metrics tell of it, which nobody counts."""
+        models = {} if self.routes.snapshot is None else self.routes.snapshot.models
+        for (model_id, id), counts in self.metrics.deployments.items():
+            known = models[model_id].deployments.get(id) if model_id in models else None
+            counts.ejected = {} if known is None else self.placing.ejected(known)
+
     def _metrics_answer(self, request: Request, id: bytes) -> bytes:
         closes = not request.keep_alive
         try:
@@ -251,6 +258,7 @@ class Gateway:
         if self.tracing is not None:
             self.metrics.spans_dropped = self.tracing.dropped
         self.metrics.limits_are_shared = self.limits.is_shared
+        self.look_who_is_ejected()
         together = self.metrics_together
         metrics = self.metrics if together is None else together.metrics()
         text = metrics.exposition(lambda model_id: _sees(key, model_id, snapshot), form)

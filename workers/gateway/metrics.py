@@ -82,7 +82,8 @@ class TokensPerByte:
 
 class DeploymentCounts:
     __slots__ = (
-        "_moved_at", "_seconds", "_weight", "by_status_class", "choices", "duration", "first_byte",
+        "_moved_at", "_seconds", "_weight", "by_status_class", "choices", "duration", "ejected",
+        "first_byte",
         "in_flight", "tokens", "upstream_errors", "waiting",
     )  # fmt: skip
 
@@ -97,6 +98,8 @@ class DeploymentCounts:
         self.waiting = 0
         """Of those in flight, those that wait for their turn."""
         self.upstream_errors: dict[str, int] = {}
+        self.ejected: dict[str, int] = {}
+        """Replicas that are ejected now, by why; as it was when somebody asked last."""
         self.choices: dict[str, int] = {}
         """How often a replica was chosen, by why."""
 
@@ -240,6 +243,12 @@ def _add_requests(page: Page, named: _Named) -> None:
 
 
 def _add_choices(page: Page, named: _Named) -> None:
+    name = "gateway_replicas_ejected"
+    page.add(name, "gauge", "Replicas that are passed over until they are well, by why.", [
+        sample(name, f"{labels},{labels_text(['reason'], [reason])}", count)
+        for labels, counts in named
+        for reason, count in counts.ejected.items()
+    ])  # fmt: skip
     name = "gateway_replica_choices_total"
     page.add(name, "counter", "Replicas chosen, by why.", [
         sample(name, f"{labels},{labels_text(['reason'], [reason])}", count)

@@ -101,6 +101,7 @@ def _row(model_id: str, id: str, counts: DeploymentCounts) -> Kept:
         "id": id,
         "in_flight": counts.in_flight,
         "waiting": counts.waiting,
+        "ejected": counts.ejected,
         "by_status_class": counts.by_status_class,
         "duration": (counts.duration.total, counts.duration.counts),
         "first_byte": (counts.first_byte.total, counts.first_byte.counts),
@@ -122,6 +123,8 @@ def _add(total: Metrics, kept: Kept, *, lives: bool) -> None:
         if lives:
             counts.in_flight += row["in_flight"]
             counts.waiting += row["waiting"]
+            for reason, many in row.get("ejected", {}).items():  # each ejects for itself
+                counts.ejected[reason] = max(many, counts.ejected.get(reason, 0))
 
 
 def _add_row(counts: DeploymentCounts, row: Kept) -> None:

@@ -220,6 +220,7 @@ class Process:
 
     async def _keep_counts(self) -> None:
         if self._gateway.metrics_together is not None:
+            self._gateway.look_who_is_ejected()
             self._gateway.metrics_together.keep()
 
     async def _ship(self) -> None:

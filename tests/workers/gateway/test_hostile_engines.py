@@ -20,7 +20,7 @@ from tests.workers.gateway.stage.mad_engines import (
     answers_half,
     endless_event,
 )
-from tests.workers.gateway.stage.routes import CHAT
+from tests.workers.gateway.stage.routes import CHAT, METRICS_KEY
 from tests.workers.gateway.stage.scripts import answers
 
 
@@ -126,6 +126,10 @@ def test_numbers_of_thousands_of_digits_and_nesting_without_end_are_only_passed_
     assert gateway.inner.metrics.slips == 0
 
 
+def ejected_at(http: httpx.Client, url: str) -> str:
+    return http.get(f"{url}/metrics", headers={"authorization": f"Api-Key {METRICS_KEY}"}).text
+
+
 def asked(engine) -> list[str]:
     """Return by which methods the engine was asked: the probe's is GET."""
     return [call.method for call in engine.calls]
@@ -141,6 +145,7 @@ def test_an_engine_that_has_gone_mad_is_passed_over_for_a_while(house, http, scr
         assert http.post(gateway.url + CHAT, json={}).status_code == 502
     assert [http.post(gateway.url + CHAT, json={}).status_code for _ in range(3)] == [200] * 3
     assert asked(mad) == ["POST"]
+    assert "gateway_replicas_ejected{" in ejected_at(http, gateway.url)
     gateway.advance(gateway.inner.bounds.eject_seconds)
     assert http.post(gateway.url + CHAT, json={}).status_code == 200, "nobody has asked how it is"
     assert gateway.probe_ejected() == 1

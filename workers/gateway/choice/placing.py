@@ -1,12 +1,13 @@
 """Where a request goes: to a replica that is chosen for it, to the queue, or nowhere yet."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.process_settings.gateway import SESSION_HEADER, ReplicaChoice
 from workers.gateway.choice.chooser import NO_WISH, Choice, Chooser, Wish
-from workers.gateway.choice.pool import UpstreamPool
+from workers.gateway.choice.pool import UpstreamPool, replicas_of
 from workers.gateway.choice.probes import Probes
 from workers.gateway.choice.rendezvous import number_of
 from workers.gateway.metrics import Metrics
@@ -83,6 +84,11 @@ class Placing:
     def may_come(self, deployment: Deployment) -> bool:
         """Return whether a replica that cannot be chosen yet may be so in a moment."""
         return self._suspects.may_answer(deployment)
+
+    def ejected(self, deployment: Deployment) -> dict[str, int]:
+        """Return how many of its replicas are ejected, by why."""
+        found = (self.pool.of(each).health for each in replicas_of(deployment))
+        return dict(Counter(each.reason for each in found if not each.is_well))
 
     def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
         """Let it go, and have its key's turn cost what it really used."""
