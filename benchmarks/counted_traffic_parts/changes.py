@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -38,18 +38,20 @@ class Changes:
 
     def go_on(self, ending: threading.Event) -> None:
         """Make one change after another, in turns, until it is to end; the last one is finished."""
-        steps: Mapping[str, Callable[[], None]] = {
-            "promoted": self._promote,
-            "scaled_up": lambda: self._scale(self._most_replicas),
-            "engine_killed": self._kill_engine,
-            "paused_and_resumed": self._pause_and_resume,
-            "settings_changed": self._change_settings,
-            "scaled_down": lambda: self._scale(1),
-            "rolled_back": self._roll_back,
-            "cancelled": self._cancel,
-        }
+        steps: Sequence[tuple[str, Callable[[], None]]] = (
+            ("promoted", self._promote),
+            ("scaled_up", lambda: self._scale(self._most_replicas)),
+            ("engine_killed", self._kill_engine),
+            ("settings_changed", self._change_settings),
+            ("scaled_down", lambda: self._scale(1)),
+            ("rolled_back", self._roll_back),
+            ("paused_and_resumed", self._pause_and_resume),
+            ("cancelled", self._cancel),
+            # To where it began: what a deployment came back to by a promotion has nothing before.
+            ("rolled_back", self._roll_back),
+        )
         while not ending.is_set():
-            for name, step in steps.items():
+            for name, step in steps:
                 if ending.is_set():
                     break
                 step()
