@@ -3,7 +3,8 @@
 A whole installation on this machine with real native engines of a tiny model. Questions come at a
 steady rate, every other one as a stream, while deployments are promoted, rolled back, held as a
 canary, cancelled, scaled, killed and given other settings, one change after another. Then the
-control plane's usage is compared with what the client counted. Exit 1 when a bar is missed.
+control plane's usage is compared with what the client counted. What was in flight on a killed
+engine is told by itself: it is not repeated. Exit 1 when a bar is missed.
 """
 
 import sys
@@ -26,6 +27,8 @@ from tests.e2e.installation import Installation, installation  # noqa: E402
 
 SECONDS, EACH_SECOND, REPLICAS = 60, 30, 2
 LONG_SECONDS, LONG_EACH_SECOND, LONG_REPLICAS = 600, 200, 4
+_STOPPED = "engine_failed"
+"""In what the gateway says of a request that a killed engine had: it may have run in part."""
 _SETTLING_SECONDS = 120.0
 _STANDING_STILL_SECONDS = 10.0
 BARS = {
@@ -57,17 +60,18 @@ def measured(
     """Return what became of the traffic, and how many changes were made meanwhile."""
     with installation(folder) as here:
         model_id = str(here.deploy()["id"])
-        changes = Changes(here, model_id, most_replicas=most_replicas)
-        before = _usage(here)
         traffic = Traffic(
             endpoint(gateway_url=here.services.gateway_url, model_id=model_id),
             here.api_key, each_second=each_second, is_echoed=False,
         )  # fmt: skip
+        changes = Changes(here, model_id, traffic, most_replicas=most_replicas)
+        before = _usage(here)
         began = time.monotonic()
         with traffic.flowing():
             _change_for(seconds, changes)
         took = time.monotonic() - began
-        return {**_figures(here, traffic, before), "seconds": round(took, 1),
+        figures = _figures(here, traffic, changes.at_a_kill, before)
+        return {**figures, "seconds": round(took, 1),
                 "asked_each_second": each_second, "most_replicas": most_replicas,
                 "changes": dict(changes.done)}  # fmt: skip
 
@@ -82,8 +86,14 @@ def _change_for(seconds: float, changes: Changes) -> None:
         timer.cancel()
 
 
-def _figures(here: Installation, traffic: Traffic, before: tuple[int, int]) -> dict[str, Any]:
-    lost = traffic.lost(0)
+def _figures(
+    here: Installation, traffic: Traffic, at_a_kill: set[int], before: tuple[int, int]
+) -> dict[str, Any]:
+    ended = traffic.lost(0)
+    with_an_engine = {
+        number for number, how in ended.items() if number in at_a_kill and _STOPPED in how
+    }
+    lost = {number: how for number, how in ended.items() if number not in with_an_engine}
     wanted = traffic.answered()
 
     def counted() -> tuple[int, int]:
@@ -95,6 +105,7 @@ def _figures(here: Installation, traffic: Traffic, before: tuple[int, int]) -> d
         "asked": traffic.asked,
         "answered": wanted[0],
         "tokens": wanted[1],
+        "in_flight_on_a_killed_engine": len(with_an_engine),
         "lost": len(lost),
         "lost_by_outcome": dict(Counter(lost.values()).most_common(5)),
         "requests_counted_otherwise": abs(requests - traffic.asked),

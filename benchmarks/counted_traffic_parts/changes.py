@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Any
 
 import httpx
-import psutil
 
+from benchmarks.recovery_parts.traffic import Traffic
 from tests.e2e.installation import Installation
 
 _PLACE = "environments/production"
@@ -25,8 +25,12 @@ _ENDED = {None, "SUCCEEDED", "CANCELED", "FAILED"}
 class Changes:
     """Promotes, rolls back, pauses, cancels, scales, kills an engine and changes settings."""
 
-    def __init__(self, here: Installation, model_id: str, *, most_replicas: int) -> None:
-        self._here, self._path = here, f"models/{model_id}"
+    def __init__(
+        self, here: Installation, model_id: str, traffic: Traffic, *, most_replicas: int
+    ) -> None:
+        self._here, self._path, self._traffic = here, f"models/{model_id}", traffic
+        self.at_a_kill: set[int] = set()
+        """Questions that were on their way when an engine was killed, with it or another."""
         self._most_replicas = most_replicas
         self.done: Counter[str] = Counter()
         self._first = self._serving()
@@ -81,10 +85,13 @@ class Changes:
         self._eventually(lambda: self._ready() == replicas, f"{replicas} replicas")
 
     def _kill_engine(self) -> None:
-        """Kill one of several: a request whose answer had begun would be lost with the only one."""
+        """Kill one of several: what it was answering may have run in part, and is not repeated."""
         replicas = self._ready()
-        with suppress(ProcessLookupError, psutil.Error):
-            os.kill(self._here.pids("engine")[0], signal.SIGKILL)
+        victim = self._here.pids("engine")[0]
+        self.at_a_kill |= self._traffic.on_their_way()
+        with suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+        self.at_a_kill |= self._traffic.on_their_way()
         self._eventually(lambda: self._ready() < replicas, "a replica less")
         self._eventually(lambda: self._ready() == replicas, "the replica that replaces it")
 
