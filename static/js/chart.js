@@ -83,7 +83,7 @@ export const draw = (box, data, lines) => {
       { label: "Time", value: clock },
       ...labels.map((label, index) => ({ label, stroke: line, width: 2, dash: DASHES[index], points: { size: 5, fill: line, filter: () => alone(lines[index]), show: alone(lines[index]).length > 0 }, value: (u, value) => (value === null ? "–" : WORDS[unit](value)) })),
     ],
-    axes: [{ ...axis, ...days }, { ...axis, size: 56, ...(unit && { values: (u, marks) => marks.map((mark) => WORDS[unit](mark)) }) }],
+    axes: [{ ...axis, ...days }, { ...axis, size: 64, ...(unit && { values: (u, marks) => marks.map((mark) => WORDS[unit](mark)) }) }],
   }, [data.times, ...lines], box));
   box.setAttribute("role", "img");
   box.setAttribute("aria-label", `${box.dataset.title}, ${data.window}. ${labels.map((label, index) => spoken(label, lines[index], unit)).join(". ")}.`);
