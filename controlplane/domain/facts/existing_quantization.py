@@ -50,6 +50,8 @@ class ExistingQuantization(BaseModel):
     """Inputs of an INT4 or INT8 weight that share a scale; None where a whole row does."""
     is_symmetric: bool | None = None
     """Whether GPTQ kept its numbers around zero; None where the file does not say."""
+    activations: str | None = None
+    """What a compressed-tensors checkpoint rounds the inputs of its layers to: `INT8`, `FP8`."""
     is_mixed: bool = False
     """Parts of a compressed-tensors checkpoint are quantized in different ways."""
     keeps_attention: bool = False
@@ -125,6 +127,9 @@ def read_quantization(
         block=_rows_of_a_block(block),
         group=_inputs_of_a_group(block),
         is_symmetric=sym if isinstance(sym := block.get("sym"), bool) else None,
+        activations=next(
+            filter(None, map(_kind, _group_numbers(block, "input_activations"))), None
+        ),
         is_mixed=len({_kind(weights) for weights in _group_weights(block)}) > 1,
         mixed_algorithm=_word(block.get("moe_quant_algo")),
         layer_algorithms=_of_layers(block.get("quantized_layers")),
@@ -184,11 +189,15 @@ def odd_integers(weights: Mapping[str, Any]) -> str:
 
 
 def _group_weights(block: Config) -> Iterator[Mapping[str, Any]]:
+    return _group_numbers(block, "weights")
+
+
+def _group_numbers(block: Config, which: str) -> Iterator[Mapping[str, Any]]:
     groups = block.get("config_groups")
     for group in groups.values() if isinstance(groups, Mapping) else ():
-        weights = group.get("weights") if isinstance(group, Mapping) else None
-        if isinstance(weights, Mapping):
-            yield weights
+        numbers_of_it = group.get(which) if isinstance(group, Mapping) else None
+        if isinstance(numbers_of_it, Mapping):
+            yield numbers_of_it
 
 
 def _cache(block: Config) -> str | None:

@@ -27,6 +27,8 @@ class PrecisionSupport:
     """Method of a checkpoint in FP8 -> the same, where it is not as for our own builds."""
     unquantized: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Label of a number -> types of models whose weights it does not take in it."""
+    multiplied_on: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
+    """Stored weights and activations -> major compute capabilities that have a kernel of both."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """Label of a number -> why the runtime loads no weights in it."""
 
@@ -61,6 +63,8 @@ def stored_refusal(checkpoint: CheckpointFacts, gpu: Gpu, support: PrecisionSupp
         return None
     if _is_older_than_mxfp4(existing, gpu):
         return f"MXFP4 needs compute capability 8.0; {gpu.kind} has {gpu.capability_text}"
+    if unmultiplied := _unmultiplied(checkpoint, existing, gpu, support):
+        return unmultiplied
     if existing.is_fp4:
         return _of_device(NVFP4, gpu, support, existing.algorithm or "FP4")
     if not existing.is_fp8 or is_expanded_as_stored(checkpoint, gpu, support):
@@ -70,6 +74,30 @@ def stored_refusal(checkpoint: CheckpointFacts, gpu: Gpu, support: PrecisionSupp
 
 def _is_older_than_mxfp4(existing: ExistingQuantization, gpu: Gpu) -> bool:
     return existing.method.lower() == "mxfp4" and not gpu.has_capability(*_MXFP4_CAPABILITY)
+
+
+def _unmultiplied(
+    checkpoint: CheckpointFacts, existing: ExistingQuantization, gpu: Gpu, support: PrecisionSupport
+) -> str | None:
+    """Return why no kernel multiplies such weights with such activations on this GPU, if so.
+
+    Experts have kernels of their own, which are not judged where they alone are quantized.
+    """
+    weights, activations = (existing.algorithm or "")[:4], (existing.activations or "")[:4]
+    majors = support.multiplied_on.get((weights, activations))
+    if majors is None or gpu.compute_capability is None:
+        return None
+    if gpu.compute_capability[0] in majors or (checkpoint.experts and existing.keeps_attention):
+        return None
+    what = f"{weights} weights with {activations} activations have"
+    if not majors:
+        return f"{what} no kernel on any GPU"
+    *others, last = map(str, majors)
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return (
+        f"{what} a kernel on compute capability {listed} alone; {gpu.kind} has "
+        f"{gpu.capability_text}"
+    )
 
 
 def is_expanded_as_stored(checkpoint: CheckpointFacts, gpu: Gpu, support: PrecisionSupport) -> bool:

@@ -61,6 +61,16 @@ def lacks_sparse_latent(architecture: str | None, gpu: Gpu) -> bool:
     return capability[0] not in _SPARSE_LATENT_ON
 
 
+_WIDE_HEADS = frozenset({"Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"})
+"""Classes whose global layers have heads of 512 numbers. Their kernel wants 96 KiB of shared
+memory, and compute capability 7.5 has 64. Source: vllm#57712 (0.26.0), 2026-11-30."""
+
+
+def lacks_wide_heads(architecture: str | None, gpu: Gpu) -> bool:
+    """Return whether the heads of the class are too wide for the GPU's shared memory."""
+    return architecture in _WIDE_HEADS and gpu.compute_capability == (7, 5)
+
+
 def unsuited(
     name: str, gpu: Gpu, version: str, *, model_type: str | None, is_mla: bool | None
 ) -> Iterator[str]:

@@ -38,7 +38,17 @@ _RULES = [
 
 def test_rules_of_runtimes_gpus_and_stored_formats_are_among_them() -> None:
     codes = {rule.code for rule in _RULES}
-    assert codes >= {"EH104", "EH105", "EH116", "EH117", "EH655", "EH656", "EH669", "EH688"}
+    assert codes >= {
+        "EH104",
+        "EH105",
+        "EH116",
+        "EH117",
+        "EH655",
+        "EH656",
+        "EH669",
+        "EH688",
+        "EH693",
+    }
 
 
 @pytest.mark.parametrize("rule", _RULES, ids=lambda rule: rule.anchor)

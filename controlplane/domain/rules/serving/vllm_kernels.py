@@ -1,7 +1,11 @@
 """EH685 on: kernels of vLLM that are named, and a GPU or a model that they do not suit."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.vllm_attention_backends import lacks_sparse_latent, unsuited
+from controlplane.domain.facts.vllm_attention_backends import (
+    lacks_sparse_latent,
+    lacks_wide_heads,
+    unsuited,
+)
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_vllm
 from controlplane.domain.rules.named_arguments import argument_paths, named_arguments
@@ -16,6 +20,7 @@ _STATES = "mamba-ssm-cache-dtype"
 _MAMBA_BACKEND = "mamba-backend"
 _H100: Config = {_ACCELERATOR: "H100"}
 _GLM_5 = facts(architectures=["GlmMoeDsaForCausalLM"], model_type="glm_moe_dsa")
+_GEMMA_4 = facts(architectures=["Gemma4ForConditionalGeneration"], model_type="gemma4")
 _GPT_OSS = facts(architectures=["GptOssForCausalLM"], model_type="gpt_oss")
 
 
@@ -118,4 +123,25 @@ NO_SPARSE_LATENT = Rule(
     good=on_vllm(Example(config=_H100, checkpoint=_GLM_5)),
 )
 
-RULES = (UNSUITED_BACKEND, ROUNDED_STATES, NO_SPARSE_LATENT)
+NO_WIDE_HEADS = Rule(
+    code="EH693",
+    name="heads-wider-than-the-gpu-takes",
+    severity=Severity.ERROR,
+    about_runtime=True,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=at(_ACCELERATOR, "trt_llm.build.checkpoint_repository.repo"),
+    concerns=lambda c: c.gpu.has_capability(7, 5),
+    when=lambda c: lacks_wide_heads(c.checkpoint.architecture, c.gpu),
+    message=lambda c: (
+        f"`{c.checkpoint.architecture}` has layers whose heads have 512 numbers, and the kernel "
+        f"for those wants 96 KiB of shared memory: `{c.gpu.kind}` has 64, and vLLM {c.version} "
+        "ends at its start."
+    ),
+    otherwise=other_engines,
+    source=sources.vllm("v1/attention/ops/triton_unified_attention.py", checked="2026-11-30"),
+    bad=on_vllm(Example(config={_ACCELERATOR: "T4"}, checkpoint=_GEMMA_4)),
+    good=on_vllm(Example(config=_H100, checkpoint=_GEMMA_4)),
+)
+
+RULES = (UNSUITED_BACKEND, ROUNDED_STATES, NO_SPARSE_LATENT, NO_WIDE_HEADS)

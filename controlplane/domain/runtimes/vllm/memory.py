@@ -25,6 +25,15 @@ EXPANDED_STORED_FP8: Mapping[str, tuple[int, int]] = MappingProxyType(
 
 Source: `get_min_capability` of each loader in 0.25.1 and 0.33.0, read 2026-11-30.
 """
+MULTIPLIED_ON: Mapping[tuple[str, str], tuple[int, ...]] = MappingProxyType(
+    {("INT8", "INT8"): (7, 8, 9), ("INT4", "FP8"): (9,), ("INT4", "INT8"): ()}
+)
+"""Weights and activations of compressed-tensors, and the major compute capabilities for both.
+
+Source: `cutlass/c3x/scaled_mm_helper.hpp` (no INT8 from 10.0 on) and `is_supported` of the kernels
+of `kernels/linear/mixed_precision`, where INT4 with INT8 is for CPUs, 2026-11-30; vllm#27182,
+vllm#35439, llm-compressor#2693.
+"""
 MEMORY = RuntimeMemory(
     name="vllm",
     context_bytes=GIB,
@@ -37,6 +46,7 @@ MEMORY = RuntimeMemory(
     precisions=PrecisionSupport(
         expanded_from=MappingProxyType({NVFP4.label: EXPANDED_FP4_CAPABILITY}),
         stored_from=EXPANDED_STORED_FP8,
+        multiplied_on=MULTIPLIED_ON,
     ),
 )
 """Of the version that we ran, which refuses ModelOpt's FP8 weights below compute capability 8.9."""

@@ -8,7 +8,7 @@ from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GPUS
 from controlplane.domain.facts.precision_support import stored_refusal
-from controlplane.domain.facts.vllm_attention_backends import lacks_sparse_latent
+from controlplane.domain.facts.vllm_attention_backends import lacks_sparse_latent, lacks_wide_heads
 from controlplane.domain.facts.vllm_encoder_classes import WITHOUT_CLASS
 from controlplane.domain.lookahead_tuning.settings import DraftManner
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
@@ -102,7 +102,8 @@ class Vllm(Runtime):
         if gpu is None or gpu.compute_capability is None:
             return False
         stored = stored_refusal(checkpoint, gpu, self.memory_in(capabilities.VERSION).precisions)
-        return stored is not None or lacks_sparse_latent(checkpoint.architecture, gpu)
+        name = checkpoint.architecture
+        return stored is not None or lacks_sparse_latent(name, gpu) or lacks_wide_heads(name, gpu)
 
     def predict_route(
         self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
