@@ -25,7 +25,7 @@ from controlplane.domain.failures import Failure
 from controlplane.domain.failures.registry import calibration
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.lookahead_tuning.counted import Counted, added_up
-from controlplane.domain.lookahead_tuning.settings import LookaheadSetting
+from controlplane.domain.lookahead_tuning.settings import OFF, LookaheadSetting
 
 LONGEST = timedelta(minutes=30)
 Figures = Mapping[str, Any]
@@ -116,8 +116,11 @@ def _end(tuning: LookaheadTuning) -> None:
         _fail(tuning, _FAILURES.get(why, calibration.SAMPLES_UNTOLD).failure())
         return
     counted = _added_up(found)
-    if not counted["answers"] or not counted["counted"]:
+    if not counted["answers"]:
         _fail(tuning, calibration.SAMPLES_EMPTY.failure())
+    elif OFF.to_json() not in [each["setting"] for each in counted["counted"]]:
+        # Gateways of different releases: speeds are told to that without lookahead.
+        _fail(tuning, calibration.SAMPLES_UNTOLD.failure())
     else:
         _finish(tuning, state=StepState.FINISHED, result=result_of(tuning, counted))
 

@@ -26,7 +26,7 @@ class TuningBody(StrictSerializer):
     dataset = serializers.CharField(
         max_length=512,
         help_text="A set that the team uploaded, `team/NAME`, with `prompt` and `completion` or "
-        "`messages`.",
+        "`messages`; or the samples of a model's own traffic, `traffic/MODEL_ID`.",
     )
     requests = serializers.IntegerField(
         min_value=1,
@@ -81,7 +81,10 @@ class RecommendedSettingObject(serializers.Serializer[Any]):
 
 
 class TuningResultObject(serializers.Serializer[Any]):
-    commit = serializers.CharField(help_text="Of the checkpoint whose tokenizer was used.")
+    commit = serializers.CharField(
+        allow_blank=True,
+        help_text="Of the checkpoint whose tokenizer was used; empty for own traffic.",
+    )
     conversations = serializers.IntegerField(help_text="Rows with an answer.")
     answers = serializers.IntegerField(help_text="Answers that were said again.")
     prompt_tokens = serializers.IntegerField(help_text="Tokens that the model had read.")
@@ -103,7 +106,9 @@ class TuningProgressObject(serializers.Serializer[Any]):
     total = serializers.IntegerField(
         source="progress_total", allow_null=True, help_text="Of how many; null where unknown."
     )
-    unit = serializers.CharField(source="progress_unit", help_text="`bytes`, then `answers`.")
+    unit = serializers.CharField(
+        source="progress_unit", help_text="`bytes`, then `answers`; or `gateways`."
+    )
 
 
 @shown_as(examples.TUNING)

@@ -169,6 +169,22 @@ def test_a_gateway_that_went_away_is_not_waited_for_and_one_that_found_nothing_s
     assert (tuning.state, tuning.failure["code"]) == ("failed", "EHC-SAMPLES-UNCOMPILED")
 
 
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [({"counted": []}, "EHC-SAMPLES-UNTOLD"), ({"answers": 0}, "EHC-SAMPLES-EMPTY")],
+)
+def test_figures_that_say_nothing_end_the_tuning_with_the_reason(
+    cast: Cast, model: ServedModel, config: Config, gateway: Gateway,
+    changes: dict[str, Any], code: str,
+) -> None:  # fmt: skip
+    given = consent(cast)
+    says(gateway, held(given, model))
+    tuning_id = asks(cast, config, model)[1]["id"]
+    (order,) = says(gateway, held(given, model))
+    says(gateway, held(given, model), **{tuning_id: {**found(order), **changes}})
+    assert LookaheadTuning.objects.get(id=tuning_id).failure["code"] == code
+
+
 def test_a_consent_that_is_taken_back_leaves_no_samples_and_ends_what_waits_for_them(
     cast: Cast, model: ServedModel, config: Config, gateway: Gateway
 ) -> None:

@@ -39,7 +39,9 @@ class Command(AuditedCommand):
         given.add_argument(
             "--file", type=Path, help="rows with `prompt` and `completion`, or `messages`"
         )
-        given.add_argument("--dataset", help="a set that the team uploaded: team/NAME")
+        given.add_argument(
+            "--dataset", help="a set that the team uploaded, team/NAME, or traffic/MODEL_ID"
+        )
         parser.add_argument("--set", default=_DEFAULT_SET, help="the name that --file is kept by")
         parser.add_argument("--requests", type=int, default=1, help="requests at once")
         parser.add_argument("--apply", action="store_true", help="save it as the next revision")
