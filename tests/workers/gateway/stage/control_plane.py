@@ -25,6 +25,7 @@ class ControlPlane:
         self.records: dict[str, dict[str, Any]] = {}
         self.batches: list[dict[str, Any]] = []
         self.loads: list[dict[str, Any]] = []
+        self.samples: list[list[dict[str, Any]]] = []
         self.loses_next_usage_answer = False
         self.hears_applied = True
         """One of an earlier release does not: it is told apart."""
@@ -103,6 +104,9 @@ class ControlPlane:
         elif path == "gateways/load":
             self.loads.append(body)
             _answer(http, 200, {})
+        elif path == "gateways/samples":
+            self.samples.append(body["samples"])
+            _answer(http, 200, {"orders": []})
         else:
             self._usage(http, body)
 
