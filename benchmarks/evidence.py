@@ -24,6 +24,7 @@ from benchmarks import evidence_lookahead as lookahead
 from benchmarks import evidence_media as media
 from benchmarks import evidence_memory as memory
 from benchmarks import evidence_native as native
+from benchmarks import evidence_quantization as quantization
 from benchmarks import evidence_serving as serving
 from benchmarks import evidence_trtllm as trtllm
 from benchmarks.evidence_summary import summary
@@ -172,6 +173,8 @@ _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "large_speed": serving.speed,
     "formats": formats.loaded,
     "lookahead_longer": lookahead.measured,
+    "lookahead_gateway": lookahead.measured,
+    "quantization_speed": quantization.measured,
     "take_down": serving.taken_down,
     "large_take_down": serving.taken_down,
     "trtllm": trtllm.asked,

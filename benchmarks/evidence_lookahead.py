@@ -14,6 +14,7 @@ _NAMES = {
     "ngram_63": "vLLM's n-gram, 63",
     "ours_63": "ours, 63",
     "ours_127": "ours, 127",
+    "ours_255": "ours, 255",
 }
 _COLUMNS = (
     "drafts", "1 % of lines edited, tokens/s", "accepted a draft", "unchanged file",
@@ -24,8 +25,12 @@ _FREE = ("tiny_none_on_v1", "tiny_ours_15")
 _WHAT = """
 The shape of Qwen3-8B in FP8 with made-up weights, whose sampler says recorded answers under the
 older runner: drafts are accepted as those texts have it, and a step costs what it costs. Tokens a
-second from the first token to the last; one edited request is the median of three. vLLM serves by
-itself, without a gateway."""
+second from the first token to the last; one edited request is the median of three."""
+_ALONE = " vLLM serves by itself, without a gateway."
+_BEHIND = """ Each is asked at the
+product's gateway. All sides started together and were asked one after another, ours first, with the
+others idle beside it; each ended when it had been asked."""
+_COPIES = (("small_ours_63", "small_none"), ("small_ours_63_alike", "small_none_alike"))
 
 
 def measured(name: str, found: Mapping[str, Any]) -> str:
@@ -37,8 +42,13 @@ def measured(name: str, found: Mapping[str, Any]) -> str:
         for side, words in _NAMES.items()
         if side in measured_sides
     ]
-    more = [_WHAT, "", *_kept_to_record(measured_sides), *_free(measured_sides), *_left(sides)]
-    return table("Lookahead under vLLM on a GPU", name, found, _COLUMNS, rows, more)
+    is_behind = found.get("through_gateway", False)
+    more = [
+        f"{_WHAT}{_BEHIND if is_behind else _ALONE}", "", *_kept_to_record(measured_sides),
+        *_free(measured_sides), *_copies(measured_sides), *_left(sides),
+    ]  # fmt: skip
+    title = f"Lookahead under vLLM on a GPU{', through the gateway' if is_behind else ''}"
+    return table(title, name, found, _COLUMNS, rows, more)
 
 
 def speed(side: Mapping[str, Any], what: str) -> float | None:
@@ -80,6 +90,24 @@ def _left(sides: Mapping[str, Any]) -> Iterator[str]:
     left = [_NAMES[side] for side, each in sides.items() if "not_run" in each and side in _NAMES]
     if left:
         yield f"- Not run, time was over: {'; '.join(left)}."
+
+
+def _copies(sides: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each pair of SmolLM2 with drafts and without, which copy pages by itself."""
+    for drafted, plain in _COPIES:
+        if drafted not in sides or plain not in sides:
+            continue
+        ours, none = sides[drafted], sides[plain]
+        both = [name for name in none if name.startswith("copy_") and name in ours]
+        alike = sum(ours[name]["token_ids"] == none[name]["token_ids"] for name in both)
+        rates = [median(side[name]["tokens_per_second"] for name in both) for side in (ours, none)]
+        accepted = median(ours[name]["accepted_per_draft"] for name in both)
+        how = "each row computed alike" if drafted.endswith("alike") else "as it is served"
+        yield (
+            f"- SmolLM2 copies pages with its own weights, {how}: {rates[0]:,.0f} tokens/s with "
+            f"drafts of 63 and {rates[1]:,.0f} without, {accepted:.1f} accepted a draft, "
+            f"{alike} of {len(both)} texts the same."
+        )
 
 
 def _free(sides: Mapping[str, Any]) -> Iterator[str]:

@@ -1,13 +1,14 @@
 """Lookahead under vLLM on one GPU: each side a server of its own, the same requests in one run.
 
     python -m benchmarks.gpu.lookahead FOLDER [--seconds 400] [--sides ours_63,…] [--shape FILE]
-        [--jobs FILE] [--tokenizer FOLDER] [--small FOLDER] [--through-gateway]
+        [--jobs FILE] [--tokenizer FOLDER] [--small FOLDER] [--through-gateway] [--at-once 1]
 
 The shape of Qwen3-8B in FP8, whose weights are made up and whose sampler says recorded answers
 (`forced_answers.py`): acceptance is that of the recorded texts, a step costs what it costs. V2 of
 vLLM's model runner is measured without drafts alone, where answers do not change the speed. A tiny
 shape answers freely, each row computed alike whatever else is in its step: with drafts and without,
-token for token. And SmolLM2, where its folder is given, copies pages with its own weights.
+token for token. And SmolLM2, where its folder is given, copies pages with its own weights. With
+`--at-once` so many sides start together, which takes long, and are then asked one after another.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import tarfile
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -27,20 +28,30 @@ from benchmarks.checkpoints import smollm2
 from benchmarks.gpu.lookahead_parts.asking import Asked, ask_at_once
 from benchmarks.gpu.lookahead_parts.gateways import behind_gateway
 from benchmarks.gpu.lookahead_parts.jobs import Jobs, recorded_jobs
-from benchmarks.gpu.lookahead_parts.servers import SIDES, Server, Side, model_folders, serve
+from benchmarks.gpu.lookahead_parts.servers import (
+    SIDES,
+    Server,
+    Side,
+    Started,
+    model_folders,
+    started,
+)
 from workers.lookahead.vllm_proposer import BREAK_EVEN_TOKENS
 
 UNDRAFTED_TOKENS = 512
 """Of each answer where nothing is drafted: the speed is the same, and time is short."""
 FREE_TOKENS = 256
 AT_ONCE = (4, 8)
+MANY_AT_ONCE = (16,)
+MANY_TOKENS = 512
+"""Of each answer where so many are asked for; the KV cache that a side has holds them."""
 
 
 class Measured:
     """What was measured so far, on the disk."""
 
-    def __init__(self, folder: Path, device: str, *, through_gateway: bool) -> None:
-        self.through_gateway = through_gateway
+    def __init__(self, folder: Path, place: Path, device: str, *, through_gateway: bool) -> None:
+        self.place, self.through_gateway = place, through_gateway
         self._path = folder / "lookahead.json"
         self._began = time.monotonic()
         self.figures: dict[str, Any] = {
@@ -53,6 +64,11 @@ class Measured:
     def seconds(self) -> float:
         """Since the beginning."""
         return time.monotonic() - self._began
+
+    def failed(self) -> list[str]:
+        """Return the sides that did not start; together they may have stood in each other's way."""
+        sides = self.figures["sides"]
+        return [name for name, each in sides.items() if "error" in each and len(each) == 2]
 
     def keep(self, side: str, found: Mapping[str, Any]) -> None:
         """Write what a side gave so far."""
@@ -67,35 +83,65 @@ def main() -> int:
     options = _options()
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
-        measured = Measured(options.folder, _device(), through_gateway=options.through_gateway)
+        measured = Measured(
+            options.folder, Path(place), device(), through_gateway=options.through_gateway
+        )
         tokenizer = options.tokenizer or smollm2()
         jobs = Jobs.read(options.jobs) if options.jobs else recorded_jobs(tokenizer)
         jobs.write_answers(Path(place) / "answers.json")
         folders = model_folders(tokenizer, Path(place), shape=options.shape, small=options.small)
-        for name in options.sides.split(","):
-            if measured.seconds > options.seconds:
-                measured.keep(name, {"not_run": f"{options.seconds} s were over"})
-            elif SIDES[name].model in folders:
-                _measure(name, SIDES[name], folders, Path(place), jobs, measured)
+        names = [name for name in options.sides.split(",") if SIDES[name].model in folders]
+        for first in range(0, len(names), options.at_once):
+            _measure_some(names[first : first + options.at_once], folders, jobs, measured, options)
+        _measure_some(measured.failed(), folders, jobs, measured, options)
         _keep_logs(Path(place), options.folder)
     return 0 if any("ready_seconds" in each for each in measured.figures["sides"].values()) else 1
 
 
-def _measure(
-    name: str, side: Side, folders: Mapping[str, Path], place: Path, jobs: Jobs,
-    measured: Measured,
+def _measure_some(
+    names: Sequence[str], folders: Mapping[str, Path], jobs: Jobs, measured: Measured,
+    options: argparse.Namespace,
 ) -> None:  # fmt: skip
+    """Start sides together, and measure one after the other."""
+    if measured.seconds > options.seconds:
+        for name in names:
+            measured.keep(name, {"not_run": f"{options.seconds} s were over"})
+        return
+    place = measured.place
+    with started(names, folders, place) as begun:
+        ready = {each.name: _once_ready(each, measured) for each in begun}
+        for each in begun:
+            if server := ready[each.name]:
+                _measure(each, server, jobs, measured)
+            each.end()
+
+
+def _once_ready(begun: Started, measured: Measured) -> Server | None:
+    """Return a side's server; where it does not start, that is kept."""
+    try:
+        server = begun.ready()
+    except RuntimeError as error:
+        begun.end()
+        log = _end_of(measured.place, begun.name)
+        measured.keep(begun.name, {"error": str(error), "log": log})
+        return None
+    measured.figures["sides"].pop(begun.name, None)  # of a first try
+    measured.keep(begun.name, {"ready_seconds": server.ready_seconds, "words": server.words})
+    return server
+
+
+def _measure(begun: Started, server: Server, jobs: Jobs, measured: Measured) -> None:
     """Measure one side; a failure is a figure too."""
+    name, side = begun.name, begun.side
     try:
         with ExitStack() as running:
-            server = running.enter_context(serve(name, side, folders[side.model], place))
-            measured.keep(name, {"ready_seconds": server.ready_seconds, "words": server.words})
             if measured.through_gateway:
                 server = running.enter_context(behind_gateway(server))
             for label, found in _FIGURES[side.model](server, side, jobs):
                 measured.keep(name, {label: found()})
     except Exception:
-        measured.keep(name, {"error": traceback.format_exc()[-3000:], "log": _end_of(place, name)})
+        log = _end_of(measured.place, name)
+        measured.keep(name, {"error": traceback.format_exc()[-3000:], "log": log})
 
 
 def _end_of(place: Path, name: str) -> list[str]:
@@ -121,7 +167,20 @@ def _recorded(server: Server, side: Side, jobs: Jobs) -> list[tuple[str, Any]]:
         ("unlike", asked([jobs.unlike.cut(UNDRAFTED_TOKENS)])),
         *(() if most else (("verbatim", asked([jobs.verbatim])),)),
         *((f"edited_1_percent_at_once_{many}", asked(one_percent[:many])) for many in AT_ONCE),
+        *(() if _is_ngram(side) else _of_many(jobs, asked)),
     ]
+
+
+def _is_ngram(side: Side) -> bool:
+    return side.drafts and side.speculative["method"] == "ngram"  # type: ignore[index]
+
+
+def _of_many(jobs: Jobs, asked: Any) -> Iterator[tuple[str, Any]]:
+    """Yield figures of so many at once that drafts may no longer pay."""
+    short = [each.cut(MANY_TOKENS) for each in jobs.edited]
+    for many in MANY_AT_ONCE:
+        repeated = (short * many)[:many]
+        yield f"edited_1_percent_cut_at_once_{many}", asked(repeated)
 
 
 def _free(server: Server, side: Side, jobs: Jobs) -> list[tuple[str, Any]]:
@@ -141,7 +200,7 @@ def _kept(server: Server, asked: Asked) -> Any:
 _FIGURES = {"shape": _recorded, "tiny": _free, "small": _copied}
 
 
-def _device() -> str:
+def device() -> str:
     """Return name, memory and driver of the GPU; `none` in a rehearsal."""
     query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
     try:
@@ -159,6 +218,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--through-gateway", action="store_true", help="ask at the product's gateway before each"
     )
+    parser.add_argument("--at-once", type=int, default=1, help="sides that start together")
     parser.add_argument("--shape", type=Path, help="config.json of another shape, for a rehearsal")
     parser.add_argument("--jobs", type=Path, help="what `lookahead_parts.jobs` wrote")
     parser.add_argument("--tokenizer", type=Path, help="its folder; SmolLM2's otherwise")

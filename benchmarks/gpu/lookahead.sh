@@ -3,6 +3,7 @@
 #
 #   benchmarks/gpu/lookahead.sh --out FOLDER [--seconds 400] [--sides ours_63,none,…] [--shape FILE]
 #       [--jobs FILE] [--tokenizer FOLDER] [--small FOLDER] [--through-gateway]
+#       [--at-once 1]
 #
 # ENGINEHOUSE_PYTHON and VLLM_PYTHON name interpreters, as for `run.sh`. FOLDER gets `lookahead.json`,
 # written anew after each figure, and the servers' logs. No side is begun when the seconds are over.
@@ -10,8 +11,9 @@
 # bring what `python -m benchmarks.gpu.lookahead_parts.jobs` wrote elsewhere.
 # --through-gateway asks each server at the product's own gateway before it. Ours at 127 beside
 # vLLM's n-gram at its best, in one call, with the guard of `BREAK_EVEN_TOKENS`:
-#   benchmarks/gpu/lookahead.sh --out FOLDER --through-gateway --seconds 540 \
+#   benchmarks/gpu/lookahead.sh --out FOLDER --through-gateway --seconds 540 --at-once 5 \
 #       --sides ours_127,ngram_63,ngram_31,ngram_15,none
+# --at-once starts so many sides together (21 GB each), and asks one after another.
 # The device must be used by nobody.
 # Exit status: 0 measured, 1 nothing was, 2 wrong use, 3 no device.
 set -euo pipefail
@@ -27,7 +29,7 @@ while [[ $# -gt 0 ]]; do
   [[ $# -ge 2 ]] || usage
   case "$1" in
     --out) out=$2 ;;
-    --seconds | --sides | --shape | --jobs | --tokenizer | --small) words+=("$1" "$2") ;;
+    --seconds | --sides | --at-once | --shape | --jobs | --tokenizer | --small) words+=("$1" "$2") ;;
     *) usage ;;
   esac
   shift 2

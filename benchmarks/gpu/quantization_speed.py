@@ -1,22 +1,26 @@
 """Engines of one checkpoint in several precisions, asked by the product's own load generator.
 
-Started by `quantization_speed.sh`, one engine after another on the same device. With REHEARSAL in
-the environment the native engine serves on the CPU, which says nothing of precisions.
+Started by `quantization_speed.sh`: engines start together on one device, and are asked one after
+another. With REHEARSAL in the environment the native engine serves on the CPU, which says nothing
+of precisions.
 """
 
 import argparse
 import asyncio
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.gpu.lookahead import device as _device
+from benchmarks.gpu.lookahead_parts.servers import FIRST_OWN_PORT, OWN_PORTS
 from controlplane.clock import SYSTEM
 from controlplane.domain.benchmarks.order import BenchmarkOrder, Lengths, Load, LoadKind, Target
 from controlplane.domain.benchmarks.shapes import Kind
@@ -27,23 +31,46 @@ PRECISIONS = ("no_quant", "fp8", "fp8_kv")
 IS_REHEARSAL = "REHEARSAL" in os.environ
 PROMPT_TOKENS, COMPLETION_TOKENS = (32, 16) if IS_REHEARSAL else (256, 256)
 LOAD_SECONDS = 600.0
+KV_BYTES = 16 * 2**30
+"""Of each engine, as much as the most requests take: none measures what another takes meanwhile."""
 
 
 def main() -> int:
     """Return the exit status: 0 where every precision was measured."""
     options = _parser().parse_args()
     found: dict[str, Any] = {}
-    for precision in PRECISIONS:
-        folder = options.checkpoints / precision
-        if not folder.is_dir():
-            print(f"{folder} is not there.", file=sys.stderr)
-            continue
-        with _engine(folder, precision, options.out) as url:
-            found[precision] = _measured(url, options.seconds, options.levels)
-    told = {"rehearsal": IS_REHEARSAL, "precisions": found, "speedup": _speedup(found)}
-    (options.out / "quantization-speed.json").write_text(json.dumps(told, indent=1))
-    print(json.dumps(told["speedup"]))
+    with ExitStack() as running:
+        engines = {
+            each.name: running.enter_context(_engine(each, each.name, number, options.out))
+            for number, each in enumerate(_folders(options.checkpoints))
+        }
+        for process, port in engines.values():
+            _wait(process, port)
+        for precision, (_, port) in engines.items():
+            found[precision] = _measured(
+                f"http://127.0.0.1:{port}", options.seconds, options.levels
+            )
+            _keep(options.out, found)
     return 0 if len(found) == len(PRECISIONS) else 1
+
+
+def _folders(checkpoints: Path) -> Iterator[Path]:
+    for precision in PRECISIONS:
+        if (checkpoints / precision).is_dir():
+            yield checkpoints / precision
+        else:
+            print(f"{checkpoints / precision} is not there.", file=sys.stderr)
+
+
+def _keep(out: Path, found: dict[str, Any]) -> None:
+    told = {
+        "what": "quantization_speed", "gpu": _device(), "date": time.strftime("%Y-%m-%d"),
+        "command": "benchmarks/gpu/quantization_speed.sh --out <results> --checkpoints <folder>",
+        "prompt_tokens": PROMPT_TOKENS, "completion_tokens": COMPLETION_TOKENS,
+        "rehearsal": IS_REHEARSAL, "precisions": found, "speedup": _speedup(found),
+    }  # fmt: skip
+    (out / "quantization-speed.json").write_text(json.dumps(told, indent=1))
+    print(json.dumps(told["speedup"]), flush=True)
 
 
 def _measured(url: str, seconds: float, levels: list[float]) -> list[dict[str, Any]]:
@@ -79,18 +106,26 @@ def _speedup(found: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 @contextmanager
-def _engine(folder: Path, precision: str, out: Path) -> Iterator[str]:
+def _engine(
+    folder: Path, precision: str, number: int, out: Path
+) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    own = {
+        "VLLM_CACHE_ROOT": str(out / f"cache-{precision}"),
+        "VLLM_PORT": str(FIRST_OWN_PORT + OWN_PORTS * number),
+    }
     with (out / f"engine-{precision}.log").open("wb") as log:
-        process = subprocess.Popen(_command(folder, precision, port), stdout=log, stderr=log)
+        process = subprocess.Popen(
+            _command(folder, precision, port), stdout=log, stderr=log, env=os.environ | own
+        )
         try:
-            _wait(process, port)
-            yield f"http://127.0.0.1:{port}"
+            yield process, port
         finally:
             process.terminate()
             process.wait(timeout=60)
+            shutil.rmtree(own["VLLM_CACHE_ROOT"], ignore_errors=True)
 
 
 def _command(folder: Path, precision: str, port: int) -> list[str]:
@@ -101,7 +136,9 @@ def _command(folder: Path, precision: str, port: int) -> list[str]:
                 "--served-model-name", "served"]  # fmt: skip
     kv = ["--kv-cache-dtype", "fp8"] if precision == "fp8_kv" else []
     server = [os.environ["VLLM_PYTHON"], "-m", "vllm.entrypoints.openai.api_server"]
-    named = ["--model", str(folder), "--served-model-name", "served", "--port", str(port)]
+    named = ["--model", str(folder), "--served-model-name", "served", "--port", str(port),
+             "--host", "127.0.0.1", "--max-model-len", "4096", "--gpu-memory-utilization", "0.04",
+             "--kv-cache-memory-bytes", str(KV_BYTES)]  # fmt: skip
     return [*server, *named, *kv]
 
 

@@ -5,7 +5,7 @@
 #   benchmarks/gpu/quantization_speed.sh --out FOLDER --checkpoints FOLDER [--seconds 30]
 #
 # FOLDER of --checkpoints has a folder for each precision with the artifact that a build wrote
-# (`random_checkpoint.py` writes the Qwen3-8B shape). VLLM_PYTHON names an interpreter that has vLLM,
+# (`random_checkpoint.py` and `random_precisions.py` write the Qwen3-8B shape). VLLM_PYTHON names an interpreter that has vLLM,
 # ENGINEHOUSE_PYTHON one that has Enginehouse. The device must be used by nobody. FOLDER of --out
 # gets `quantization-speed.json` and the engines' logs; it would have to show `fp8` and `fp8_kv`
 # beside the documented 2 and 2.5 times.

@@ -41,6 +41,8 @@ WANTED: Mapping[str, str] = {
     "formats": "what builds write in each precision, loaded and asked by vLLM beside the native "
     "engine: `gpu/formats.sh`",
     "lookahead": "lookahead under vLLM with our drafter, beside vLLM's own n-gram and no drafts",
+    "lookahead_gateway": "the same through the gateway, beside the n-gram at its best",
+    "quantization_speed": "the quantization speed table, by the product's own load generator",
     "native_verify": "the native engine in FP8 on an H100, verifying 64 tokens of one row of the "
     "shape of Qwen3-8B, in 4.5 ms; its fused decoder is later work",
     "two_devices": "a model served over two GPUs",

@@ -1,5 +1,6 @@
 """The servers that are compared: vLLM with our drafter, with its own n-gram, and with none."""
 
+import functools
 import json
 import os
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +21,15 @@ from controlplane.domain.runtimes.vllm.drafter import speculative_config
 from workers.runtimes.ports import free_port
 from workers.runtimes.vllm.part import write_part
 
-READY_SECONDS = 240
+READY_SECONDS = 320
 OF_THE_MODEL = ("config.json", "generation_config.json", "model.safetensors")
 LONGEST_TEXT = 16384
-MOST_ROWS = 8
+MOST_ROWS = 16
+KV_BYTES: Final = {"shape": 6 * 2**30, "tiny": 2**30, "small": 2**30}
+"""Of each side, so that none measures the memory that another takes meanwhile."""
+FIRST_OWN_PORT, OWN_PORTS = 23000, 100
+"""vLLM looks for ports of its own from here on, each side among others."""
+COMPILE_THREADS = 4
 PLUGIN = "enginehouse_forced"
 TINY: Final = {
     "hidden_size": 512, "intermediate_size": 1024, "num_hidden_layers": 4,
@@ -40,6 +46,7 @@ class Side:
     model: str = "shape"
     environment: Mapping[str, str] | None = None
     is_forced: bool = True
+    is_eager: bool = False
 
     @property
     def drafts(self) -> bool:
@@ -71,18 +78,24 @@ _V1: Final = {"VLLM_USE_V2_MODEL_RUNNER": "0"}
 _ALIKE: Final = {"VLLM_BATCH_INVARIANT": "1"}
 """A row is computed alike however many share its step."""
 SIDES: Final[Mapping[str, Side]] = {
-    "ours_63": Side(speculative=speculative_config(63)),
-    "none": Side(is_forced=False),
-    "ngram_63": Side(speculative=_ngram(63)),
     "ours_127": Side(speculative=speculative_config(127)),
+    "ngram_63": Side(speculative=_ngram(63)),
     "ngram_31": Side(speculative=_ngram(31)),
-    "none_on_v1": Side(environment=_V1),
-    "tiny_none_on_v1": Side(model="tiny", environment=_V1 | _ALIKE),
-    "tiny_ours_15": Side(model="tiny", speculative=speculative_config(15), environment=_ALIKE),
     "ngram_15": Side(speculative=_ngram(15)),
-    "small_none": Side(model="small"),
+    "none": Side(is_forced=False),
     "small_ours_63": Side(model="small", speculative=speculative_config(63)),
-    "small_none_on_v1": Side(model="small", environment=_V1),
+    "small_none": Side(model="small"),
+    "small_ours_63_alike": Side(
+        model="small", speculative=speculative_config(63), environment=_ALIKE, is_eager=True
+    ),
+    "small_none_alike": Side(model="small", environment=_V1 | _ALIKE, is_eager=True),
+    "ours_63": Side(speculative=speculative_config(63)),
+    "ours_255": Side(speculative=speculative_config(255)),
+    "none_on_v1": Side(environment=_V1),
+    "tiny_none_on_v1": Side(model="tiny", environment=_V1 | _ALIKE, is_eager=True),
+    "tiny_ours_15": Side(
+        model="tiny", speculative=speculative_config(15), environment=_ALIKE, is_eager=True
+    ),
 }
 """In the order of their worth, for when time runs out."""
 
@@ -108,52 +121,88 @@ def _without_weights(config: Mapping[str, Any], tokenizer: Path, folder: Path) -
     return folder
 
 
+class Started:
+    """A server that is starting, or has."""
+
+    def __init__(self, name: str, number: int, side: Side, folder: Path, place: Path) -> None:
+        port = free_port("127.0.0.1")
+        self.name, self.side, self._place = name, side, place
+        self._url, self._words = f"http://127.0.0.1:{port}", _words(side, folder)
+        command = [*os.environ["VLLM_PYTHON"].split(), "-m", "vllm.entrypoints.cli.main", "serve",
+                   str(folder), "--port", str(port), "--host", "127.0.0.1",
+                   "--served-model-name", "served", *self._words]  # fmt: skip
+        self._began = time.monotonic()
+        with (place / f"{name}.log").open("wb") as log:
+            self._engine = subprocess.Popen(
+                command, stdout=log, stderr=log, start_new_session=True,
+                env=_environment(self, number, place),
+            )  # fmt: skip
+
+    def ready(self) -> Server:
+        """Return it once it answers. Raises RuntimeError where it does not."""
+        _await(self._engine, self._url, self._began)
+        seconds = round(time.monotonic() - self._began, 1)
+        return Server(url=self._url, words=self._words, ready_seconds=seconds)
+
+    def end(self) -> None:
+        """End it; once is enough."""
+        if self._engine.poll() is None:
+            _end(self._engine)
+
+
 @contextmanager
-def serve(name: str, side: Side, folder: Path, place: Path) -> Iterator[Server]:
-    """Start a side and give it once it is ready; its log goes to `place`."""
-    port = free_port("127.0.0.1")
-    words = _words(side, folder)
-    command = [*os.environ["VLLM_PYTHON"].split(), "-m", "vllm.entrypoints.cli.main", "serve",
-               str(folder), "--port", str(port), "--host", "127.0.0.1",
-               "--served-model-name", "served", *words]  # fmt: skip
-    began = time.monotonic()
-    with (place / f"{name}.log").open("wb") as log:
-        engine = subprocess.Popen(
-            command, stdout=log, stderr=log, env=_environment(side, place), start_new_session=True
-        )
-    url = f"http://127.0.0.1:{port}"
+def started(
+    names: Sequence[str], folders: Mapping[str, Path], place: Path
+) -> Iterator[list[Started]]:
+    """Start sides together and give them; whoever is left at the end is ended."""
+    begun: list[Started] = []
     try:
-        _await(engine, url, began)
-        yield Server(url=url, words=words, ready_seconds=round(time.monotonic() - began, 1))
+        for number, name in enumerate(names):
+            side = SIDES[name]
+            begun.append(Started(name, number, side, folders[side.model], place))
+        yield begun
     finally:
-        _end(engine)
+        for each in begun:
+            each.end()
 
 
 def _words(side: Side, folder: Path) -> list[str]:
     words = ["--max-model-len", str(2048 if side.model == "small" else LONGEST_TEXT),
              "--max-num-seqs", str(MOST_ROWS), "--max-num-batched-tokens", "8192",
-             "--gpu-memory-utilization", "0.6"]  # fmt: skip
+             "--gpu-memory-utilization", "0.04",
+             "--kv-cache-memory-bytes", str(KV_BYTES[side.model])]  # fmt: skip
     if side.model == "shape":
         words += ["--load-format", "dummy", "--quantization", "fp8"]
     elif side.model == "tiny":
-        words += ["--load-format", "dummy", "--enforce-eager"]
+        words += ["--load-format", "dummy"]
+    if side.is_eager:
+        words += ["--enforce-eager"]
     if side.speculative is not None:
         words += ["--speculative-config", json.dumps(dict(side.speculative))]
     return words
 
 
-def _environment(side: Side, place: Path) -> dict[str, str]:
-    part = write_part(place / "parts")
-    path = [str(part), str(_plugin(place)), *filter(None, [os.environ.get("VLLM_SITE")])]
+def _environment(started: Started, number: int, place: Path) -> dict[str, str]:
+    side = started.side
+    path = [*_parts(place), *filter(None, [os.environ.get("VLLM_SITE")])]
     forced = side.model == "shape" and side.is_forced
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path),
         "NUMBA_CACHE_DIR": str(place / "numba"),
+        "VLLM_CACHE_ROOT": str(place / f"cache-{started.name}"),
+        "VLLM_PORT": str(FIRST_OWN_PORT + OWN_PORTS * number),
+        "TORCHINDUCTOR_COMPILE_THREADS": str(COMPILE_THREADS),
         "FORCED_ANSWERS": str(place / "answers.json"),
         "VLLM_PLUGINS": PLUGIN if forced else "",
         **(side.environment or {}),
     }
+
+
+@functools.cache
+def _parts(place: Path) -> tuple[str, str]:
+    """Return the folders of our part and of the plugin, written once: others may be reading."""
+    return str(write_part(place / "parts")), str(_plugin(place))
 
 
 def _plugin(place: Path) -> Path:
