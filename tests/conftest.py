@@ -102,6 +102,9 @@ def pytest_configure(config: pytest.Config) -> None:
         # Each process makes a data folder and servers of its own. One that inherited this name
         # would have its settings read, from our folder, before its own conftest runs.
         del os.environ["DJANGO_SETTINGS_MODULE"]
+        # Set by an engine's conftest where the run names its folder; none of them could ask a hub.
+        for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+            os.environ.pop(name, None)
 
 
 @pytest.hookimpl(trylast=True)
