@@ -227,6 +227,76 @@ def test_a_refused_form_comes_back_as_it_was_sent_with_the_words_at_its_field(
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+TYPE_EVERYWHERE = """() => {
+  const other = ["checkbox", "radio", "hidden", "file", "submit", "search", "date", "time"];
+  const isTyped = (each) => each.matches("textarea, input") && !other.includes(each.type)
+    && !each.readOnly && !each.disabled && !each.type.startsWith("datetime");
+  const forms = [...document.querySelectorAll("form[method=post]")];
+  window.typedInto = [];
+  window.formsTyped = forms.filter((form) => {
+    // The editor's answers come back while one types; it has tests of its own above.
+    if (form.closest("#sign-in, #editor")) return false;
+    // Who is not signed in yet has no session to lose: those pages have no guard.
+    if (!document.getElementById("refused")) return false;
+    form.noValidate = true;
+    const fields = [...form.elements].filter(isTyped);
+    for (const each of fields) {
+      each.value = each.type === "number" ? "7" : `typed ${window.typedInto.length}`;
+      window.typedInto.push([each, each.value]);
+    }
+    return fields.length > 0;
+  });
+  return window.formsTyped.length;
+}"""
+SEND = "index => window.formsTyped[index].requestSubmit()"
+IS_KEPT = """() => window.typedInto.every(
+  ([each, value]) => each.isConnected && each.value === value
+)"""
+
+
+@pytest.mark.long
+def test_every_form_keeps_what_was_typed_without_network_server_or_session(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    """One mechanism guards them all: this asks it of each form that has something to type."""
+    forms = 0
+    for user, paths in ((stage.owner, pages_of(stage)), (stage.admin, pages_of_admins())):
+        page = visit("/secrets/", user=user, allowed=(*REFUSED, "net::ERR", "status of"))
+        page.on("dialog", lambda dialog: dialog.accept())
+        session = [
+            each for each in page.context.cookies() if each["name"] == settings.SESSION_COOKIE_NAME
+        ]
+        origin = page.url.removesuffix("/secrets/")
+        for path in paths.values():
+            page.context.add_cookies(session)  # type: ignore[arg-type]
+            page.goto(origin + path, wait_until="load")
+            for index in range(page.evaluate(TYPE_EVERYWHERE)):
+                forms += 1
+                keeps_what_was_typed(page, index)
+    assert forms >= 20
+
+
+def keeps_what_was_typed(page: Page, index: int) -> None:
+    """Send a form into a dead network, a dead server and an ended session; all of it stays."""
+    notice, address = page.locator("#refused"), page.url
+    page.context.set_offline(True)
+    page.evaluate(SEND, index)
+    expect(notice).to_contain_text("Not sent")
+    page.context.set_offline(False)
+    page.route(re.compile(r"/session/$"), lambda route: route.fulfill(status=502, body=STRANGER))
+    page.evaluate("document.getElementById('refused').hidden = true")
+    page.evaluate(SEND, index)
+    expect(notice).to_be_visible()
+    page.unroute_all()
+    end_session(page)
+    page.evaluate(SEND, index)
+    dialog = page.get_by_role("dialog", name="Sign in to continue")
+    dialog.get_by_role("button", name="Not now").click()
+    expect(dialog).to_be_hidden()
+    assert page.url == address
+    assert page.evaluate(IS_KEPT)
+
+
 def test_a_check_that_met_a_fault_is_asked_again_by_itself(visit: OpenPage, stage: "Stage") -> None:
     page = editor(visit, stage, allowed=("status of",))
     page.route("**/check/", lambda route: route.fulfill(status=502, body=STRANGER))
