@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from controlplane.domain.alert_kinds import AlertKindName
 from controlplane.domain.async_requests.states import AsyncStatus
+from controlplane.domain.benchmarks.order import LoadKind
 from controlplane.domain.facts.engines import Engine
 from controlplane.domain.lifecycle import (
     BenchmarkState,
@@ -26,6 +27,7 @@ ENUM_NAMES: Mapping[str, str | Sequence[str]] = {
     "AlertKind": [each.value for each in AlertKindName],
     "AlertSeverity": ["critical", "warning"],
     "AutoscalingChange": ["ACCEPTED", "QUEUED", "UNCHANGED"],
+    "BenchmarkLoadKind": [each.value for each in LoadKind],
     "BuilderVerdict": ["fits", "too_few_devices"],
     "CancelledStatus": ["CANCELED", "RAMPING_DOWN"],
     "CheckpointSource": [each.value for each in CheckpointSource],

@@ -79,10 +79,11 @@ class Admitting:
 def _keep(request: Request, admission: Admission, snapshot: Snapshot, edition: int) -> None:
     """Have the next request with this head admitted as this one was, where nothing else counts."""
     known, key = request.known, admission.key
+    is_counted = key.spent_until is not None or key.spend is not None
     is_spread = admission.target.place is Place.ENVIRONMENT and bool(
         snapshot.models[admission.target.model_id].shares
     )
-    if known is None or is_spread or key.spent_until is not None or _MARK_HEADER in request.named:
+    if known is None or is_spread or is_counted or _MARK_HEADER in request.named:
         return
     known.admission, known.edition = admission, edition
     known.holds_until = inf if key.expires_at is None else key.expires_at

@@ -1,13 +1,10 @@
 """One request on its way: pick a replica, send, splice the answer back, meter, let go."""
 
 import asyncio
-from http import HTTPStatus
 
 from workers.gateway import refusals
 from workers.gateway.choice.chooser import Choice
-from workers.gateway.choice.prompts import Prompt
-from workers.gateway.consents import Consent
-from workers.gateway.containment import contained, contains
+from workers.gateway.containment import contains
 from workers.gateway.engine_head import engine_head
 from workers.gateway.event_stream import EndlessEvent
 from workers.gateway.exchange_end import EndingExchange
@@ -17,13 +14,7 @@ from workers.gateway.hold.time_limits import lateness
 from workers.gateway.phase import Phase
 from workers.gateway.refusals import Refused, no_replica
 from workers.gateway.reply import Reply, status_of_leaving
-from workers.gateway.request import Admission, Request
-from workers.gateway.request_body import Prepared
-from workers.gateway.seams import Client, Ledger
-from workers.gateway.timeouts import lateness
-from workers.gateway.tracing import Trace
-from workers.gateway.traffic_samples.overheard import Overheard, OverheardReply
-from workers.gateway.turns.urgency import Urgency
+from workers.gateway.traffic_samples.overheard import OverheardReply
 from workers.gateway.upstream import Upstream, UpstreamConnection
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
@@ -36,65 +27,8 @@ RUNNING_RECORD_SECONDS = 1.0
     "client_has_room", "connected", "connect_failed", "answer_begins", "answer_ends",
     "answer_failed",
 )  # fmt: skip
-class Exchange:
-    __slots__ = (
-        "_client", "_client_is_full", "_clock", "_connection", "_connects", "_has_internal_error",
-        "_held_until", "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply",
-        "_tried", "_upstream", "_was_unheard", "admission", "consent", "deadline_at",
-        "is_counted_by_key",
-        "reckoned_tokens", "request", "urgency",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        client: Client,
-        request: Request,
-        prepared: Prepared,
-        meter: Meter,
-        admission: Admission,
-        is_counted_by_key: bool,
-        clock: Clock = SYSTEM,
-    ) -> None:
-        self._clock = clock
-        self._ledger, self._client, self._meter, self._prepared = ledger, client, meter, prepared
-        self.request, self.admission = request, admission
-        self.is_counted_by_key = is_counted_by_key
-        self.deadline_at: float | None = None
-        self.consent: Consent | None = None
-        """By which the outline of what is said is kept, where it was chosen for that."""
-        self.reckoned_tokens, self.urgency = 0, Urgency(_USUAL)
-        self._phase = Phase.WAITING
-        self._reply: Reply | None = None
-        self._upstream: Upstream | None = None
-        self._connection: UpstreamConnection | None = None
-        self._connects: asyncio.Task[None] | None = None
-        self._tried: set[str] = set()
-        self._was_unheard = self._client_is_full = self._has_internal_error = False
-        self._held_until: float | None = None
-        self._last_moved_at = meter.started_at
-
-    @property
-    def is_async(self) -> bool:
-        return self._meter.is_async
-
-    @property
-    def request_bytes(self) -> int:
-        return self._meter.request_bytes
-
-    @property
-    def response_bytes(self) -> int:
-        return self._meter.response_bytes
-
-    @property
-    def prompt(self) -> Prompt | None:
-        """How its prompt begins, where there is a choice."""
-        return self._prepared.prompt
-
-    @property
-    def sizes(self) -> bool:
-        """Whether its deployment is sized by it."""
-        return self._meter.sizes
+class Exchange(EndingExchange):
+    __slots__ = ()
 
     def start(self) -> None:
         self._meter.opened()
@@ -340,74 +274,3 @@ class Exchange:
         may_come = is_connecting or (hold is not None and hold.waits_for_routes)
         waits = self._phase is Phase.WAITING and may_come  # and not for its turn
         return lateness(bounds, self._meter, self._last_moved_at, waits=waits, now=now)
-
-    def _give_up(self, reason: str, refusal: Refusal) -> None:
-        self._meter.upstream_failed(reason)
-        self._end_early(refusal)
-
-    def _end_early(self, refusal: Refusal) -> None:
-        if self._reply is not None and not self._meter.has_sent and not self._reply.streams:
-            self._reply = None  # the whole truth can still be told
-        if self._reply is None:
-            self._refuse(refusal)
-        else:
-            self._break_off(self._reply, refusal)
-
-    def _break_off(self, reply: Reply, refusal: Refusal) -> None:
-        """End an answer that began: an error event in a stream, a cut connection elsewhere."""
-        last_words = b"" if self._client_is_full else reply.break_off(refusal)
-        if last_words:
-            self._send(last_words)
-        self._end(refusal.status)
-        if last_words:
-            # It ended as HTTP wants it, and the head said whether the connection stays.
-            self._client.answered(keep_alive=not (reply.closes or self._has_internal_error))
-        else:
-            self._client.abort()
-
-    def _refuse(self, refusal: Refusal) -> None:
-        self._end(refusal.status)
-        self._client.refuse(self.request, refusal, self._meter.request_id)
-
-    def _end(self, status: int) -> None:
-        now = self._clock.monotonic()
-        self._phase, self._held_until = Phase.ENDED, None
-        if self._connection is not None:
-            self._connection.drop()
-            self._connection = None
-        self._meter.closed(status, now)
-        if self._reply is not None and (used := self._reply.counts) is not None:
-            self._meter.used(used.prompt, used.completion)
-        if self.consent is not None and status == HTTPStatus.OK:
-            self._tell_overheard(self.consent)
-        line = self.line(RecordState.CLOSED, now)
-        if self._meter.trace is not None:
-            self._tell_trace(self._meter.trace, now)
-        self._leave_upstream()
-        self._ledger.ended(self, None if self._reply is None else self._reply.counts)
-        self._ledger.record(line)
-
-    def _tell_trace(self, trace: Trace, now: float) -> None:
-        upstream, reply = self._upstream, self._reply
-        self._ledger.trace_ended(
-            trace, self._meter, self.admission,
-            None if upstream is None else upstream.replica.id,
-            None if reply is None else reply.counts,
-            now,
-        )  # fmt: skip
-
-    def _tell_overheard(self, consent: Consent) -> None:
-        if isinstance(reply := self._reply, OverheardReply):
-            model_id, counts = self.admission.deployment.model_id, reply.counts
-            self._ledger.overheard(
-                Overheard(
-                    consent, model_id, self._prepared.body, bytes(reply.heard), reply.streams,
-                    None if counts is None else counts.prompt + counts.completion,
-                )
-            )  # fmt: skip
-
-    def _leave_upstream(self) -> None:
-        if self._upstream is not None:
-            self._upstream.in_flight -= 1
-            self._upstream = None
-            self._ledger.placing.left(self.admission.deployment)

@@ -1,10 +1,12 @@
 """How a request ends: answered, refused, or broken off; and what is written down of it."""
 
 import asyncio
+from http import HTTPStatus
 
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway import refusals
 from workers.gateway.choice.prompts import Prompt
+from workers.gateway.consents import Consent
 from workers.gateway.containment import contained
 from workers.gateway.hold.hold import Hold
 from workers.gateway.meter import Meter
@@ -15,6 +17,7 @@ from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared
 from workers.gateway.seams import Client, Ledger
 from workers.gateway.tracing import Trace
+from workers.gateway.traffic_samples.overheard import Overheard, OverheardReply
 from workers.gateway.turns.urgency import USUAL
 from workers.gateway.upstream import Upstream, UpstreamConnection
 from workers.gateway.usage import TokenCounts
@@ -27,8 +30,8 @@ class EndingExchange:
     __slots__ = (
         "_client", "_client_is_full", "_clock", "_connection", "_connects", "_has_internal_error",
         "_hold", "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply",
-        "_tried", "_upstream", "_was_unheard", "admission", "deadline_at", "is_counted_by_key",
-        "reckoned_tokens", "request", "urgency",
+        "_tried", "_upstream", "_was_unheard", "admission", "consent", "deadline_at",
+        "is_counted_by_key", "reckoned_tokens", "request", "urgency",
     )  # fmt: skip
 
     def __init__(
@@ -47,6 +50,8 @@ class EndingExchange:
         self.request, self.admission = request, admission
         self.is_counted_by_key = is_counted_by_key
         self.deadline_at: float | None = None
+        self.consent: Consent | None = None
+        """By which the outline of what is said is kept, where it was chosen for that."""
         self.reckoned_tokens, self.urgency = 0, USUAL
         self._phase = Phase.WAITING
         self._reply: Reply | None = None
@@ -148,6 +153,8 @@ class EndingExchange:
         used = None if reply is None else reply.counts
         if used is not None:
             meter.used(used.prompt, used.completion)
+        if self.consent is not None and status == HTTPStatus.OK:
+            self._tell_overheard(self.consent)
         line = self.line(RecordState.CLOSED, now)
         if meter.trace is not None:
             self._tell_trace(meter.trace, now)
@@ -163,6 +170,16 @@ class EndingExchange:
             None if reply is None else reply.counts,
             now,
         )  # fmt: skip
+
+    def _tell_overheard(self, consent: Consent) -> None:
+        if isinstance(reply := self._reply, OverheardReply):
+            model_id, counts = self.admission.deployment.model_id, reply.counts
+            self._ledger.overheard(
+                Overheard(
+                    consent, model_id, self._prepared.body, bytes(reply.heard), reply.streams,
+                    None if counts is None else counts.prompt + counts.completion,
+                )
+            )  # fmt: skip
 
     def _leave_upstream(self) -> None:
         if (upstream := self._upstream) is not None:

@@ -107,6 +107,11 @@ class Process:
         self._load_reports = LoadReports(
             self._control_plane, self._membership, self._gateway, clock=clock
         )
+        self._gateway.limits.processes = self._gateway.spend.processes = settings.processes
+        if settings.counts_dir is not None:
+            self._gateway.metrics_together = MetricsTogether(
+                settings.counts_dir, settings.process, self._gateway.metrics, clock=clock
+            )
         files = SampleFiles(storage.samples_directory, clock=clock)
         self._gateway.sampler = Sampler(files)
         self._samples = SampleReports(
@@ -116,11 +121,6 @@ class Process:
             lambda: self._gateway.routes.snapshot,
             clock=clock,
         )
-        self._gateway.limits.processes = settings.processes
-        if settings.counts_dir is not None:
-            self._gateway.metrics_together = MetricsTogether(
-                settings.counts_dir, settings.process, self._gateway.metrics, clock=clock
-            )
         self._shared_limits: SharedLimits | None = None
         if settings.broker_url:
             self._shared_limits = SharedLimits(
@@ -213,6 +213,10 @@ class Process:
         # Beside the sweep: a disk that hangs must not keep time limits from being looked at.
         await self._recorder.keep(self._gateway.running_lines)
         await asyncio.to_thread(self._confirmation.keep)
+
+    async def _count_spend(self) -> None:
+        self._gateway.spend.processes = self._gateway.limits.processes
+        await self._shared_spend.exchange()
 
     def _go_on_counting(self) -> None:
         if (together := self._gateway.metrics_together) is not None:

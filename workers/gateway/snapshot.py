@@ -11,6 +11,7 @@ from controlplane.domain.wire.client_routes import ANY, HOSTED
 from controlplane.domain.wire.identity import Identity
 from controlplane.domain.wire.routes import FORMAT
 from workers.gateway.consents import Consent, read_consent
+from workers.gateway.spend.measured import Spend, read_spend
 
 NESTED_FORMATS = frozenset({0, 1})
 """Of control planes of earlier releases, which send everything in one nested value."""

@@ -5,7 +5,7 @@ Source: its list of supported metrics, read 2026-11-27. Here `status_code` is a 
 for every engine.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from apps.accounts.models import Team
 from apps.deployments.metrics.counted import add_counted

@@ -15,6 +15,7 @@ from workers.gateway.request import Request
 from workers.gateway.request_reader import RequestReader
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Share, Snapshot, read
+from workers.gateway.spend.counts import SpendCounts
 
 ENDS_AT = 100.0
 
@@ -26,7 +27,7 @@ class Connection:
         self.bounds, self.now = Bounds(), 0.0
         self.known = KnownRoutes()
         self.take()
-        self._admitting = Admitting(self.known, lambda: self.now)
+        self._admitting = Admitting(self.known, SpendCounts(), lambda: self.now)
         self._reader = RequestReader(self, self)
         self._complete: list[Request] = []
 
@@ -121,6 +122,13 @@ def test_where_an_environment_rolls_each_request_is_chosen_for(connection: Conne
     share = Share(candidate="deploy02", percent=50, by_header=False)
     rolls = replace(model, shares={"production": share})
     connection.known.take(replace(snapshot, models={model.id: rolls}))
+    first, second = connection.asks(), connection.asks()
+    assert first.admission is not None
+    assert second.admission is not first.admission
+
+
+def test_a_key_with_a_limit_of_money_is_looked_at_each_time(connection: Connection) -> None:
+    connection.take(limits={"spend": {"left": 10.0, "measured_at": 0.0, "hours": []}})
     first, second = connection.asks(), connection.asks()
     assert first.admission is not None
     assert second.admission is not first.admission

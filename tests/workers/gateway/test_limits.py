@@ -151,7 +151,7 @@ def test_a_key_that_has_spent_its_money_is_402_until_the_month_ends(house, http)
 def test_a_key_near_its_limit_is_stopped_by_what_gateways_count_themselves(house, http):
     engine = house.engine(answers)
     snapshot, now = routes(engine.port), house.clock.time()
-    (deployment_id,) = next(iter(snapshot["models"].values()))["deployments"]
+    deployment_id = snapshot["models"]["modelaaa"]["environments"]["production"]
     hour = {"hour": int(now) // 3600 * 3600, "deployment_id": deployment_id, "money": 4.0,
             "tokens": 100, "key_tokens": 0, "key_money": 0.0}  # fmt: skip
     spend = {"left": 0.1, "measured_at": now, "hours": [hour]}
