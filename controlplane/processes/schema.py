@@ -11,7 +11,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from controlplane.clock import SYSTEM, Clock
 
 _MIGRATOR_LOCK = 0x456E67696E65
-_BEFORE_RELEASES = ("accounts", "0002_routes_version_row")
+_BEFORE_RELEASES = ("accounts", "0001_initial")
 """A migration that only databases of before the first release have applied."""
 
 

@@ -2,10 +2,8 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("accounts", "0001_initial"),
-        ("otp_totp", "0003_add_timestamps"),
-    ]
+    # Its package's first migration waits for the users of the one before.
+    dependencies = [("accounts", "0001_first_release"), ("otp_totp", "0003_add_timestamps")]
 
     operations = [
         migrations.CreateModel(

@@ -18,7 +18,7 @@ INSTALLATION = {
     "schema": {
         "applied": 61,
         "missing": [],
-        "last": "fleet.0005_workers",
+        "last": "fleet.0001_first_release",
         "last_at": "2026-11-28T08:00:00Z",
     },
     "key_ring": {

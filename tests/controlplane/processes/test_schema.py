@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def of_before() -> None:
-    MigrationRecorder.Migration.objects.create(app="accounts", name="0002_routes_version_row")
+    MigrationRecorder.Migration.objects.create(app="accounts", name="0001_initial")
 
 
 @pytest.mark.usefixtures("of_before")

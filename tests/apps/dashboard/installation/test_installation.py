@@ -117,10 +117,10 @@ def test_what_is_wrong_with_keys_and_schema_stands_on_top(
     tmp_path: Path, settings: LazySettings
 ) -> None:
     settings.KEY_RING_FILE = tmp_path / "gone"
-    MigrationRecorder.Migration.objects.filter(app="fleet", name="0001_initial").delete()
+    MigrationRecorder.Migration.objects.filter(app="fleet", name="0001_first_release").delete()
     page = signed_in(make_cast().organisation_admin).get("/settings/").content.decode()
     assert "There is no key ring at" in page
-    assert "lacks 1 migration of this release: fleet.0001_initial" in folded(page)
+    assert "lacks 1 migration of this release: fleet.0001_first_release" in folded(page)
 
 
 def test_the_page_takes_the_committed_number_of_queries(

@@ -3,7 +3,6 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-
 APPEND_ONLY = """
 CREATE FUNCTION accounts_audit_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -92,32 +91,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "abstract": False,
-            },
-        ),
-        migrations.CreateModel(
-            name="AuditEntry",
-            fields=[
-                ("id", models.BigAutoField(primary_key=True, serialize=False)),
-                ("at", models.DateTimeField(auto_now_add=True)),
-                ("actor_kind", models.CharField(max_length=16)),
-                ("actor_id", models.CharField(blank=True, max_length=16)),
-                ("actor_label", models.CharField(max_length=300)),
-                ("source", models.CharField(max_length=16)),
-                ("address", models.CharField(blank=True, max_length=64)),
-                ("action", models.CharField(max_length=64)),
-                ("target_id", models.CharField(blank=True, max_length=64)),
-                ("target_label", models.CharField(blank=True, max_length=300)),
-                ("team_id", models.CharField(blank=True, max_length=16)),
-                ("team_name", models.CharField(blank=True, max_length=64)),
-                ("by_admin_rights", models.BooleanField(default=False)),
-                ("before", models.JSONField(null=True)),
-                ("after", models.JSONField(null=True)),
-            ],
-            options={
-                "indexes": [
-                    models.Index(fields=["team_id", "-at", "-id"], name="accounts_audit_by_team"),
-                    models.Index(fields=["-at", "-id"], name="accounts_audit_by_time"),
-                ],
             },
         ),
         migrations.CreateModel(
@@ -240,52 +213,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name="ApiKey",
-            fields=[
-                (
-                    "id",
-                    models.CharField(
-                        default=apps.rest.identifiers.new_id,
-                        max_length=16,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("prefix", models.CharField(max_length=8, unique=True)),
-                ("secret_sha256", models.CharField(max_length=64, unique=True)),
-                ("name", models.CharField(blank=True, max_length=64)),
-                ("type", models.CharField(max_length=40)),
-                ("model_ids", models.JSONField(null=True)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("expires_at", models.DateTimeField(null=True)),
-                ("last_used_at", models.DateTimeField(null=True)),
-                ("revoked_at", models.DateTimeField(null=True)),
-                (
-                    "owner",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="api_keys",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="api_keys",
-                        to="accounts.team",
-                    ),
-                ),
-                ("environments", models.JSONField(null=True)),
-                ("requests_per_minute", models.PositiveIntegerField(null=True)),
-                ("tokens_per_minute", models.PositiveIntegerField(null=True)),
-                ("parallel_requests", models.PositiveIntegerField(null=True)),
-                ("monthly_spend", models.DecimalField(decimal_places=2, max_digits=12, null=True)),
-                ("spent_until", models.DateTimeField(null=True)),
-            ],
-        ),
-        migrations.CreateModel(
             name="SingleSignOn",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
@@ -370,6 +297,84 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("team", "user"), name="accounts_member_once")
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="AuditEntry",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("at", models.DateTimeField(auto_now_add=True)),
+                ("actor_kind", models.CharField(max_length=16)),
+                ("actor_id", models.CharField(blank=True, max_length=16)),
+                ("actor_label", models.CharField(max_length=300)),
+                ("source", models.CharField(max_length=16)),
+                ("address", models.CharField(blank=True, max_length=64)),
+                ("action", models.CharField(max_length=64)),
+                ("target_id", models.CharField(blank=True, max_length=64)),
+                ("target_label", models.CharField(blank=True, max_length=300)),
+                ("team_id", models.CharField(blank=True, max_length=16)),
+                ("team_name", models.CharField(blank=True, max_length=64)),
+                ("by_admin_rights", models.BooleanField(default=False)),
+                ("before", models.JSONField(null=True)),
+                ("after", models.JSONField(null=True)),
+            ],
+            options={
+                "indexes": [
+                    models.Index(fields=["team_id", "-at", "-id"], name="accounts_audit_by_team"),
+                    models.Index(fields=["-at", "-id"], name="accounts_audit_by_time"),
+                    models.Index(fields=["target_id", "-at"], name="accounts_audit_by_target"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ApiKey",
+            fields=[
+                (
+                    "id",
+                    models.CharField(
+                        default=apps.rest.identifiers.new_id,
+                        max_length=16,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("prefix", models.CharField(max_length=8, unique=True)),
+                ("secret_sha256", models.CharField(max_length=64, unique=True)),
+                ("name", models.CharField(blank=True, max_length=64)),
+                ("type", models.CharField(max_length=40)),
+                ("model_ids", models.JSONField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField(null=True)),
+                ("last_used_at", models.DateTimeField(null=True)),
+                ("revoked_at", models.DateTimeField(null=True)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_keys",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "team",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_keys",
+                        to="accounts.team",
+                    ),
+                ),
+                ("environments", models.JSONField(null=True)),
+                ("requests_per_minute", models.PositiveIntegerField(null=True)),
+                ("tokens_per_minute", models.PositiveIntegerField(null=True)),
+                ("parallel_requests", models.PositiveIntegerField(null=True)),
+                ("monthly_spend", models.DecimalField(decimal_places=2, max_digits=12, null=True)),
+                ("spent_until", models.DateTimeField(null=True)),
+                (
+                    "traffic_mark",
+                    models.CharField(blank=True, db_default="", default="", max_length=16),
+                ),
+                ("live_spend", models.JSONField(null=True)),
+            ],
         ),
         migrations.RunSQL(APPEND_ONLY, CHANGEABLE),
         migrations.RunPython(make_the_row, migrations.RunPython.noop),

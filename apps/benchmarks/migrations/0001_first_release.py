@@ -6,15 +6,17 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+    initial = True
+
     dependencies = [
-        ("accounts", "0002_authenticators"),
-        ("builds", "0001_initial"),
+        ("accounts", "0001_first_release"),
+        ("deployments", "0001_first_release"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="ArtifactPush",
+            name="Benchmark",
             fields=[
                 (
                     "lease_owner",
@@ -33,30 +35,30 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                ("destination", models.CharField(max_length=1000)),
-                ("secret_name", models.CharField(max_length=253)),
-                ("private", models.BooleanField(default=True)),
-                ("pool", models.CharField(default="default", max_length=64)),
+                ("name", models.CharField(blank=True, max_length=100)),
                 (
                     "state",
                     models.CharField(
-                        default=controlplane.domain.lifecycle.PushState["QUEUED"], max_length=16
+                        default=controlplane.domain.lifecycle.BenchmarkState["QUEUED"],
+                        max_length=16,
                     ),
                 ),
-                ("attempt", models.PositiveIntegerField(default=1)),
-                ("done_bytes", models.BigIntegerField(default=0)),
-                ("result", models.JSONField(null=True)),
+                ("shape", models.CharField(max_length=32)),
+                ("order", models.JSONField()),
+                ("samples", models.JSONField(default=list)),
+                ("progress", models.JSONField(default=dict)),
                 ("failure", models.JSONField(null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("started_at", models.DateTimeField(null=True)),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("cancel_requested_at", models.DateTimeField(null=True)),
                 (
-                    "artifact",
+                    "api_key",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="pushes",
-                        to="builds.artifact",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="accounts.apikey",
                     ),
                 ),
                 (
@@ -72,13 +74,48 @@ class Migration(migrations.Migration):
                     "team",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
+                        related_name="benchmarks",
                         to="accounts.team",
                     ),
                 ),
             ],
             options={
-                "indexes": [models.Index(fields=["state"], name="builds_push_by_state")],
+                "indexes": [
+                    models.Index(fields=["team", "-created_at"], name="benchmarks_of_team")
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="BenchmarkTarget",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("position", models.PositiveSmallIntegerField()),
+                ("label", models.CharField(max_length=400)),
+                ("made_of", models.JSONField(default=dict)),
+                ("stages", models.JSONField(default=list)),
+                (
+                    "benchmark",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="targets",
+                        to="benchmarks.benchmark",
+                    ),
+                ),
+                (
+                    "deployment",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to="deployments.deployment",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("benchmark", "position"), name="benchmarks_target_position_unique"
+                    )
+                ],
             },
         ),
     ]

@@ -4,7 +4,6 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-
 # In the changing transaction, whoever changes: a crash right after it loses nothing.
 MARKS = """
 CREATE FUNCTION deployments_mark_itself() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -46,15 +45,34 @@ DROP TRIGGER deployments_mark_changed ON deployments_deployment;
 DROP TRIGGER deployments_mark_new ON deployments_deployment;
 DROP FUNCTION deployments_mark_itself();
 """
+# In the changing transaction, whoever changes; what serves now is where going back leads later.
+SWITCHES = """
+CREATE FUNCTION deployments_note_switch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO deployments_environmentswitch (at, environment_id, deployment_id)
+    VALUES (statement_timestamp(), NEW.id, NEW.current_id);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER deployments_note_first AFTER INSERT ON deployments_environment
+FOR EACH ROW WHEN (NEW.current_id IS NOT NULL) EXECUTE FUNCTION deployments_note_switch();
+CREATE TRIGGER deployments_note_next AFTER UPDATE ON deployments_environment
+FOR EACH ROW WHEN (NEW.current_id IS NOT NULL AND OLD.current_id IS DISTINCT FROM NEW.current_id)
+EXECUTE FUNCTION deployments_note_switch();
+"""
+NO_SWITCHES = """
+DROP TRIGGER deployments_note_next ON deployments_environment;
+DROP TRIGGER deployments_note_first ON deployments_environment;
+DROP FUNCTION deployments_note_switch();
+"""
 
 
 class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("accounts", "0001_initial"),
-        ("builds", "0001_initial"),
-        ("fleet", "0001_initial"),
+        ("accounts", "0001_first_release"),
+        ("builds", "0001_first_release"),
+        ("fleet", "0001_first_release"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -92,6 +110,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("team", "name"), name="deployments_model_name_unique"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Deployment",
@@ -119,7 +144,7 @@ class Migration(migrations.Migration):
                 ("failure", models.JSONField(null=True)),
                 ("generation", models.PositiveIntegerField(default=1)),
                 ("wanted_replicas", models.PositiveIntegerField(default=1)),
-                ("min_replica", models.PositiveIntegerField(default=1)),
+                ("min_replica", models.PositiveIntegerField(default=0)),
                 ("max_replica", models.PositiveIntegerField(default=1)),
                 ("autoscaling", models.JSONField(default=dict)),
                 ("start_failures", models.PositiveIntegerField(default=0)),
@@ -165,7 +190,35 @@ class Migration(migrations.Migration):
                 ("marked_at", models.DateTimeField(null=True)),
                 ("reconcile_at", models.DateTimeField(null=True)),
                 ("room_seen", models.CharField(max_length=32, null=True)),
+                (
+                    "backpressure_policy",
+                    models.CharField(blank=True, db_default="", default="", max_length=16),
+                ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("marked_at__isnull", False)),
+                        fields=["marked_at"],
+                        name="deployments_marked",
+                    ),
+                    models.Index(
+                        condition=models.Q(("reconcile_at__isnull", False)),
+                        fields=["reconcile_at"],
+                        name="deployments_due_later",
+                    ),
+                    models.Index(
+                        condition=models.Q(("room_seen__isnull", False)),
+                        fields=["id"],
+                        name="deployments_without_room",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("model", "name"), name="deployments_name_unique"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Environment",
@@ -212,7 +265,19 @@ class Migration(migrations.Migration):
                         to="deployments.servedmodel",
                     ),
                 ),
+                ("autoscaling_schedules", models.JSONField(db_default={}, default=dict)),
+                (
+                    "backpressure_policy",
+                    models.CharField(blank=True, db_default="", default="", max_length=16),
+                ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("model", "name"), name="deployments_environment_unique"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="FailedStarts",
@@ -306,47 +371,240 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        migrations.AddConstraint(
-            model_name="servedmodel",
-            constraint=models.UniqueConstraint(
-                fields=("team", "name"), name="deployments_model_name_unique"
-            ),
+        migrations.CreateModel(
+            name="ScalingState",
+            fields=[
+                (
+                    "deployment",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="scaling",
+                        serialize=False,
+                        to="deployments.deployment",
+                    ),
+                ),
+                ("low_since", models.DateTimeField(null=True)),
+                ("raised_at", models.DateTimeField(null=True)),
+                ("code", models.CharField(blank=True, default="", max_length=32)),
+            ],
         ),
-        migrations.AddConstraint(
-            model_name="environment",
-            constraint=models.UniqueConstraint(
-                fields=("model", "name"), name="deployments_environment_unique"
-            ),
+        migrations.CreateModel(
+            name="GatewayLoad",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("sequence", models.BigIntegerField()),
+                ("at", models.DateTimeField(db_index=True)),
+                ("seconds", models.FloatField()),
+                ("loads", models.JSONField()),
+                (
+                    "gateway",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="loads",
+                        to="fleet.gateway",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("gateway", "sequence"), name="deployments_gateway_load_once"
+                    )
+                ],
+            },
         ),
-        migrations.AddIndex(
-            model_name="deployment",
-            index=models.Index(
-                condition=models.Q(("marked_at__isnull", False)),
-                fields=["marked_at"],
-                name="deployments_marked",
-            ),
+        migrations.CreateModel(
+            name="ScalingDecision",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("at", models.DateTimeField()),
+                ("code", models.CharField(max_length=32)),
+                ("sentence", models.TextField()),
+                ("before", models.PositiveIntegerField()),
+                ("after", models.PositiveIntegerField()),
+                ("by_load", models.PositiveIntegerField()),
+                ("requests", models.FloatField()),
+                ("tokens", models.FloatField()),
+                (
+                    "deployment",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="scaling_decisions",
+                        to="deployments.deployment",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(fields=["deployment", "-at"], name="deployments_scaling_history")
+                ],
+            },
         ),
-        migrations.AddIndex(
-            model_name="deployment",
-            index=models.Index(
-                condition=models.Q(("reconcile_at__isnull", False)),
-                fields=["reconcile_at"],
-                name="deployments_due_later",
-            ),
+        migrations.CreateModel(
+            name="EnvironmentSwitch",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "deployment",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="switches",
+                        to="deployments.deployment",
+                    ),
+                ),
+                (
+                    "environment",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="switches",
+                        to="deployments.environment",
+                    ),
+                ),
+            ],
         ),
-        migrations.AddIndex(
-            model_name="deployment",
-            index=models.Index(
-                condition=models.Q(("room_seen__isnull", False)),
-                fields=["id"],
-                name="deployments_without_room",
-            ),
+        migrations.CreateModel(
+            name="PromotionEvent",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("candidate_id", models.CharField(max_length=16)),
+                ("current_id", models.CharField(blank=True, default="", max_length=16)),
+                ("at", models.DateTimeField()),
+                ("code", models.CharField(max_length=32)),
+                ("sentence", models.TextField()),
+                ("actor", models.CharField(max_length=254)),
+                ("percent_before", models.PositiveSmallIntegerField()),
+                ("percent_after", models.PositiveSmallIntegerField()),
+                (
+                    "environment",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="promotion_events",
+                        to="deployments.environment",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        fields=["environment", "-at"], name="deployments_promotion_history"
+                    )
+                ],
+            },
         ),
-        migrations.AddConstraint(
-            model_name="deployment",
-            constraint=models.UniqueConstraint(
-                fields=("model", "name"), name="deployments_name_unique"
-            ),
+        migrations.CreateModel(
+            name="PromotionSample",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("deployment_id", models.CharField(max_length=16)),
+                ("request_id", models.CharField(max_length=64)),
+                ("at", models.DateTimeField()),
+                ("is_failed", models.BooleanField()),
+                ("first_token_seconds", models.FloatField(null=True)),
+                ("inter_token_seconds", models.FloatField(null=True)),
+            ],
+            options={
+                "indexes": [
+                    models.Index(fields=["deployment_id", "at"], name="deployments_samples"),
+                    models.Index(fields=["at"], name="deployments_samples_by_age"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("deployment_id", "request_id"), name="deployments_sample_once"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="AnswerCheck",
+            fields=[
+                (
+                    "lease_owner",
+                    models.CharField(blank=True, db_default="", default="", max_length=128),
+                ),
+                ("lease_token", models.PositiveIntegerField(default=0)),
+                ("lease_claims", models.PositiveIntegerField(db_default=0, default=0)),
+                ("lease_expires_at", models.DateTimeField(null=True)),
+                ("lease_secret_sha256", models.CharField(blank=True, max_length=64)),
+                (
+                    "id",
+                    models.CharField(
+                        default=apps.rest.identifiers.new_id,
+                        max_length=16,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("candidate_id", models.CharField(max_length=16)),
+                ("current_id", models.CharField(max_length=16)),
+                ("settings", models.JSONField()),
+                ("prompts", models.JSONField()),
+                (
+                    "state",
+                    models.CharField(
+                        default=controlplane.domain.lifecycle.AnswerCheckState["QUEUED"],
+                        max_length=16,
+                    ),
+                ),
+                ("outcome", models.CharField(blank=True, db_default="", default="", max_length=16)),
+                ("sentence", models.TextField(blank=True, db_default="", default="")),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("asked_at", models.DateTimeField(null=True)),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("cancel_requested_at", models.DateTimeField(null=True)),
+                (
+                    "api_key",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="accounts.apikey",
+                    ),
+                ),
+                (
+                    "environment",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="answer_checks",
+                        to="deployments.environment",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        fields=["environment", "-created_at"], name="deployments_answer_checks"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="AnswerPair",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("number", models.PositiveSmallIntegerField()),
+                ("is_equal", models.BooleanField()),
+                ("differs_at", models.PositiveIntegerField(null=True)),
+                ("candidate", models.JSONField()),
+                ("current", models.JSONField()),
+                (
+                    "check_of",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pairs",
+                        to="deployments.answercheck",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("check_of", "number"), name="deployments_pair_once"
+                    )
+                ],
+            },
         ),
         migrations.RunSQL(MARKS, NO_MARKS),
+        migrations.RunSQL(SWITCHES, NO_SWITCHES),
     ]

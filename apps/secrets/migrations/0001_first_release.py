@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("accounts", "0001_initial"),
+        ("accounts", "0001_first_release"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -52,6 +52,13 @@ class Migration(migrations.Migration):
                 ),
                 ("expires_at", models.DateTimeField(null=True)),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("team", "name"), name="secrets_name_unique_in_team"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="SecretTest",
@@ -104,15 +111,10 @@ class Migration(migrations.Migration):
                     models.CharField(blank=True, db_default="", default="", max_length=128),
                 ),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name="secret",
-            constraint=models.UniqueConstraint(
-                fields=("team", "name"), name="secrets_name_unique_in_team"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="secrettest",
-            index=models.Index(fields=["secret", "-created_at"], name="secrets_tests_of_secret"),
+            options={
+                "indexes": [
+                    models.Index(fields=["secret", "-created_at"], name="secrets_tests_of_secret")
+                ],
+            },
         ),
     ]

@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("accounts", "0001_initial"),
+        ("accounts", "0001_first_release"),
     ]
 
     operations = [
@@ -155,6 +155,7 @@ class Migration(migrations.Migration):
                 ("pool", models.CharField(blank=True, db_default="", default="", max_length=64)),
                 ("used_by", models.JSONField(db_default=[], default=list)),
                 ("computes_bfloat16", models.BooleanField(db_default=False, default=False)),
+                ("power_watts", models.FloatField(null=True)),
             ],
         ),
         migrations.CreateModel(

@@ -9,8 +9,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("accounts", "0001_initial"),
-        ("configs", "0001_initial"),
+        ("accounts", "0001_first_release"),
+        ("configs", "0001_first_release"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -55,6 +55,13 @@ class Migration(migrations.Migration):
                 ),
                 ("inputs", models.JSONField(null=True)),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("team", "input_digest"), name="builds_first_publish_wins"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Build",
@@ -139,6 +146,14 @@ class Migration(migrations.Migration):
                 ("lease_claims", models.PositiveIntegerField(db_default=0, default=0)),
                 ("runtime", models.CharField(blank=True, db_default="", default="", max_length=32)),
             ],
+            options={
+                "indexes": [models.Index(fields=["state"], name="builds_by_state")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("team", "number"), name="builds_number_unique_in_team"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="BuildStep",
@@ -172,26 +187,77 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["position"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("build", "name"), name="builds_step_once")
+                ],
             },
         ),
-        migrations.AddConstraint(
-            model_name="artifact",
-            constraint=models.UniqueConstraint(
-                fields=("team", "input_digest"), name="builds_first_publish_wins"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="build",
-            index=models.Index(fields=["state"], name="builds_by_state"),
-        ),
-        migrations.AddConstraint(
-            model_name="build",
-            constraint=models.UniqueConstraint(
-                fields=("team", "number"), name="builds_number_unique_in_team"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="buildstep",
-            constraint=models.UniqueConstraint(fields=("build", "name"), name="builds_step_once"),
+        migrations.CreateModel(
+            name="ArtifactPush",
+            fields=[
+                (
+                    "lease_owner",
+                    models.CharField(blank=True, db_default="", default="", max_length=128),
+                ),
+                ("lease_token", models.PositiveIntegerField(default=0)),
+                ("lease_claims", models.PositiveIntegerField(db_default=0, default=0)),
+                ("lease_expires_at", models.DateTimeField(null=True)),
+                ("lease_secret_sha256", models.CharField(blank=True, max_length=64)),
+                (
+                    "id",
+                    models.CharField(
+                        default=apps.rest.identifiers.new_id,
+                        max_length=16,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("destination", models.CharField(max_length=1000)),
+                ("secret_name", models.CharField(max_length=253)),
+                ("private", models.BooleanField(default=True)),
+                ("pool", models.CharField(default="default", max_length=64)),
+                (
+                    "state",
+                    models.CharField(
+                        default=controlplane.domain.lifecycle.PushState["QUEUED"], max_length=16
+                    ),
+                ),
+                ("attempt", models.PositiveIntegerField(default=1)),
+                ("done_bytes", models.BigIntegerField(default=0)),
+                ("result", models.JSONField(null=True)),
+                ("failure", models.JSONField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("started_at", models.DateTimeField(null=True)),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("cancel_requested_at", models.DateTimeField(null=True)),
+                (
+                    "artifact",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pushes",
+                        to="builds.artifact",
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "team",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.team",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [models.Index(fields=["state"], name="builds_push_by_state")],
+            },
         ),
     ]

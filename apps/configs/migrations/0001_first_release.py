@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("accounts", "0001_initial"),
+        ("accounts", "0001_first_release"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -39,6 +39,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("team", "name"), name="configs_calibration_set_unique_in_team"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="CalibrationVersion",
@@ -82,6 +89,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("set", "number"), name="configs_calibration_version_unique"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="CheckpointRecord",
@@ -122,6 +136,14 @@ class Migration(migrations.Migration):
                     models.CharField(blank=True, db_default="", default="", max_length=128),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("team", "source", "repo", "revision", "secret_name"),
+                        name="configs_checkpoint_once",
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Config",
@@ -147,6 +169,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("team", "name"), name="configs_name_unique_in_team"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="RemoteCodeGrant",
@@ -179,6 +208,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["commit"], name="configs_remote_code_by_commit")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("revoked_at", None)),
+                        fields=("source", "repo", "commit"),
+                        name="configs_remote_code_granted_once",
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Revision",
@@ -221,6 +260,18 @@ class Migration(migrations.Migration):
                 ),
                 ("secret_names", models.JSONField(default=list)),
             ],
+            options={
+                "indexes": [
+                    django.contrib.postgres.indexes.GinIndex(
+                        fields=["secret_names"], name="configs_revision_by_secret"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("config", "number"), name="configs_revision_number_unique"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="CalibrationPreview",
@@ -280,58 +331,170 @@ class Migration(migrations.Migration):
                     models.CharField(blank=True, db_default="", default="", max_length=128),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["state"], name="configs_preview_by_state")],
+            },
         ),
-        migrations.AddConstraint(
-            model_name="calibrationset",
-            constraint=models.UniqueConstraint(
-                fields=("team", "name"), name="configs_calibration_set_unique_in_team"
-            ),
+        migrations.CreateModel(
+            name="PlanMeasurement",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("benchmark_id", models.CharField(max_length=16)),
+                ("figure", models.CharField(max_length=32)),
+                ("concurrency", models.PositiveIntegerField(null=True)),
+                ("device_kind", models.CharField(blank=True, max_length=64)),
+                ("planned_low", models.FloatField()),
+                ("planned_high", models.FloatField()),
+                ("measured", models.FloatField()),
+                ("difference_ratio", models.FloatField()),
+                ("measured_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "revision",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="plan_measurements",
+                        to="configs.revision",
+                    ),
+                ),
+            ],
         ),
-        migrations.AddConstraint(
-            model_name="calibrationversion",
-            constraint=models.UniqueConstraint(
-                fields=("set", "number"), name="configs_calibration_version_unique"
-            ),
+        migrations.CreateModel(
+            name="LookaheadTuning",
+            fields=[
+                (
+                    "lease_owner",
+                    models.CharField(blank=True, db_default="", default="", max_length=128),
+                ),
+                ("lease_token", models.PositiveIntegerField(default=0)),
+                ("lease_claims", models.PositiveIntegerField(db_default=0, default=0)),
+                ("lease_expires_at", models.DateTimeField(null=True)),
+                ("lease_secret_sha256", models.CharField(blank=True, max_length=64)),
+                (
+                    "id",
+                    models.CharField(
+                        default=apps.rest.identifiers.new_id,
+                        max_length=16,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("dataset", models.CharField(max_length=512)),
+                ("requests", models.PositiveIntegerField()),
+                ("pool", models.CharField(max_length=64)),
+                (
+                    "state",
+                    models.CharField(
+                        default=controlplane.domain.lifecycle.StepState["WAITING"], max_length=16
+                    ),
+                ),
+                ("progress_done", models.PositiveIntegerField(default=0)),
+                ("progress_total", models.PositiveIntegerField(null=True)),
+                ("progress_unit", models.CharField(blank=True, max_length=16)),
+                ("result", models.JSONField(null=True)),
+                ("failure", models.JSONField(null=True)),
+                ("cancel_requested_at", models.DateTimeField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("finished_at", models.DateTimeField(null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "made_revision",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="made_by_tunings",
+                        to="configs.revision",
+                    ),
+                ),
+                (
+                    "revision",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="lookahead_tunings",
+                        to="configs.revision",
+                    ),
+                ),
+                (
+                    "team",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="accounts.team",
+                    ),
+                ),
+                ("figures", models.JSONField(null=True)),
+                ("gathers_from", models.JSONField(null=True)),
+            ],
+            options={
+                "indexes": [models.Index(fields=["state"], name="configs_tuning_by_state")],
+            },
         ),
-        migrations.AddConstraint(
-            model_name="checkpointrecord",
-            constraint=models.UniqueConstraint(
-                fields=("team", "source", "repo", "revision", "secret_name"),
-                name="configs_checkpoint_once",
-            ),
+        migrations.CreateModel(
+            name="TrafficConsent",
+            fields=[
+                (
+                    "id",
+                    models.CharField(
+                        default=apps.rest.identifiers.new_id,
+                        max_length=16,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("share", models.FloatField()),
+                ("kept_days", models.PositiveIntegerField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "team",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="traffic_consent",
+                        to="accounts.team",
+                    ),
+                ),
+            ],
         ),
-        migrations.AddConstraint(
-            model_name="config",
-            constraint=models.UniqueConstraint(
-                fields=("team", "name"), name="configs_name_unique_in_team"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="remotecodegrant",
-            index=models.Index(fields=["commit"], name="configs_remote_code_by_commit"),
-        ),
-        migrations.AddConstraint(
-            model_name="remotecodegrant",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("revoked_at", None)),
-                fields=("source", "repo", "commit"),
-                name="configs_remote_code_granted_once",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="revision",
-            index=django.contrib.postgres.indexes.GinIndex(
-                fields=["secret_names"], name="configs_revision_by_secret"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.UniqueConstraint(
-                fields=("config", "number"), name="configs_revision_number_unique"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="calibrationpreview",
-            index=models.Index(fields=["state"], name="configs_preview_by_state"),
+        migrations.CreateModel(
+            name="HeldSamples",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("gateway_id", models.CharField(max_length=16)),
+                ("model_id", models.CharField(max_length=16)),
+                ("samples", models.PositiveIntegerField()),
+                ("size_bytes", models.BigIntegerField()),
+                ("oldest_at", models.DateTimeField()),
+                ("told_at", models.DateTimeField()),
+                (
+                    "consent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="held",
+                        to="configs.trafficconsent",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("consent", "gateway_id", "model_id"), name="configs_held_once"
+                    )
+                ],
+            },
         ),
     ]
