@@ -47,6 +47,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "secrets:expire": ("expires_at", "nonsense"),
     "secrets:list": ("name", "no name!"),
     "set_price": ("per_hour", "-2"),
+    "traffic_samples:consent": ("percent", "a tenth"),
 }
 
 CHOSEN_ONLY = {
