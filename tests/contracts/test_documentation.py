@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ def links(page: Path) -> Iterator[str]:
             yield target
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """Return the anchors of the headings of a page."""
     headings = _HEADING.findall(_CODE.sub(_spoken, page.read_text()))
