@@ -13,6 +13,12 @@ import pytest
 from _pytest.runner import collect_one_node
 
 Node = pytest.Item | pytest.Collector
+_AT_WORK: pytest.StashKey[Sequence[pytest.Item]] = pytest.StashKey()
+
+
+def items_at_work(session: pytest.Session) -> Sequence[pytest.Item]:
+    """Return the chosen tests of the unit that runs; of the whole run where there are no units."""
+    return session.stash.get(_AT_WORK, session.items)
 
 
 class Unit(pytest.Item):
@@ -80,7 +86,7 @@ class OneFileAtATime:
     ) -> bool | None:
         if not isinstance(item, Unit):
             return None
-        tests = item.collected()
+        item.session.stash[_AT_WORK] = tests = item.collected()
         item.items = []  # each holds its module, and what it was given
         for place, item.running in enumerate(tests):
             following = tests[place + 1] if place + 1 < len(tests) else nextitem

@@ -29,10 +29,11 @@ import pathlib
 with pathlib.Path("imported").open("a") as imported:
     print(__name__, file=imported)
 import pytest
+from tests.one_file_at_a_time import items_at_work
 
 @pytest.mark.parametrize("each", range(3))
-def test_passes(each, server):
-    pass
+def test_passes(each, server, request):
+    assert {item.module.__name__ for item in items_at_work(request.session)} == {__name__}
 """
 _DESELECTED = "import pytest\n@pytest.mark.slow\ndef test_slow(): pass\n"
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.debian_parts import program
 from tests.e2e.newcomer.conftest import Stack
+from tests.one_file_at_a_time import items_at_work
 from tests.waiting import DEADLINE_SECONDS
 
 pytestmark = [pytest.mark.e2e]
@@ -78,7 +79,7 @@ def pasted(
     request: pytest.FixtureRequest, stack: Stack, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Pasted]]:
     """All chapters of this run at once: while one waits for an engine, another computes."""
-    asked = {each.callspec.params.get("chapter") for each in request.session.items
+    asked = {each.callspec.params.get("chapter") for each in items_at_work(request.session)
              if hasattr(each, "callspec")}  # fmt: skip
     program("curl")
     with ExitStack() as running:
