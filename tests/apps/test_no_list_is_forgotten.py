@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 import pytest
-from drf_spectacular.generators import SchemaGenerator
 
+from apps.rest.specification import document
 from benchmarks.many_rows import Amounts, fill
 from benchmarks.pages import pages_of
 from tests.factories import make_cast
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
 def paths_of_lists() -> set[str]:
     """Return the paths whose GET answers a page of rows."""
-    schema: Any = SchemaGenerator().get_schema(request=None, public=True)
+    schema = document()
     objects = schema["components"]["schemas"]
     return {
         path

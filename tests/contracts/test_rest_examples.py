@@ -8,7 +8,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from drf_spectacular.generators import SchemaGenerator
+
+from apps.rest.specification import document
 
 BINARY = {"application/zip", "application/x-tar"}
 """What text cannot show."""
@@ -27,11 +28,6 @@ class Body:
     @property
     def examples(self) -> list[Any]:
         return [each["value"] for each in self.content.get("examples", {}).values()]
-
-
-@cache
-def document() -> Any:
-    return SchemaGenerator().get_schema(request=None, public=True)
 
 
 def bodies() -> Iterator[Body]:

@@ -1,14 +1,13 @@
 """The OpenAPI document says enough for a program that knows nothing else."""
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import pytest
 from django.test import Client
-from drf_spectacular.generators import SchemaGenerator
 
 from apps.rest.api import inference_paths
+from apps.rest.specification import document
 
 CLOSED_SETS = {"state", "status", "severity", "blame", "verdict", "binding"}
 """Names of fields whose values a program must be able to list."""
@@ -25,11 +24,6 @@ FREE_BY_NATURE = {
 }
 """Fields that hold objects of no one shape, and why."""
 OF_ONE_SHAPE = {"failure": "FailureObject", "plan": "PlanObject", "urls": "UrlsObject"}
-
-
-@cache
-def document() -> Any:
-    return SchemaGenerator().get_schema(request=None, public=True)
 
 
 def properties() -> Iterator[tuple[str, Any]]:
