@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,6 @@ _PASSED_ON = ("PATH", "HOME", *migrated_postgres.LOCALE)
 _LISTED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 _PATIENCE_SECONDS = 540
 """Less than a test has: that it ran out is then told with what was run."""
-_IGNORED = re.compile(r"\.|.*/__pycache__/")
 _PLACEHOLDER = re.compile(r"<[a-z_ ]+>")
 _COMMANDS = """\
 import os, sys
@@ -179,15 +178,21 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 
 def _digests(root: Path) -> dict[str, str]:
-    files = {str(each.relative_to(root)): each for each in root.rglob("*") if each.is_file()}
     return {
-        path: _digest(file, file.stat().st_mtime_ns)
-        for path, file in files.items()
-        if not _IGNORED.match(path)
+        path: _digest(file, os.stat(file).st_mtime_ns)  # noqa: PTH116  # thousands, many times
+        for file in _files(root)
+        if not (path := file.removeprefix(f"{root}/")).startswith(".")
     }
 
 
+def _files(root: Path) -> Iterator[str]:
+    """Yield every file but compiled modules, which are as many again to look at."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = [each for each in folders if each != "__pycache__"]
+        yield from (f"{folder}/{name}" for name in names)
+
+
 @cache
-def _digest(file: Path, _changed_at: int) -> str:
+def _digest(file: str, _changed_at: int) -> str:
     """Return that of its content, which is read again once it was written to."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
