@@ -116,7 +116,7 @@ IDS = {
     for kind in _KINDS
 }
 """What these would find; PostgreSQL computes no column that nobody asks for."""
-CHANGED = (
+_CHANGED = (
     SQL("""
     WITH named AS MATERIALIZED (
         SELECT kind, name FROM accounts_routeschange WHERE version > %(after)s
@@ -136,4 +136,8 @@ CHANGED = (
     )
     .as_string()
 )
-"""The version, what was named after another one, and the rows of that which are there."""
+CHANGED = " ".join(_CHANGED.split())
+"""The version, what was named after another one, and the rows of that which are there.
+
+Without its indentation: psycopg reads a statement of more than 4,096 characters anew each time.
+"""

@@ -167,12 +167,16 @@ def _status(deployment: Deployment) -> str:
 def _with_checkpoints(found: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
     """Yield deployments, with checkpoints only where a route depends on it: they are large."""
     made = [_deployment(row) for row in found]
-    encoders = [each.id for each in made if is_encoder(each)]
-    known = Deployment.objects.filter(id__in=encoders).values_list("id", "checkpoint")
-    checkpoints = dict(known) if encoders else {}
+    checkpoints = _checkpoints([each.id for each in made if is_encoder(each)])
     for each in made:
         each.checkpoint = checkpoints.get(each.id)
         yield each
+
+
+def _checkpoints(ids: Collection[str]) -> dict[str, Any]:
+    if not ids:  # as for most changes: making a queryset that nobody reads is not free
+        return {}
+    return dict(Deployment.objects.filter(id__in=ids).values_list("id", "checkpoint"))
 
 
 def _deployment(row: Mapping[str, Any]) -> Any:
