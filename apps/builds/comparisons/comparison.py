@@ -1,19 +1,22 @@
 """Two builds side by side: what was asked, what the checks said, what came out and how fast."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apps.builds.comparisons.names import row_name
 from apps.builds.models import Build, BuildStep
+from apps.builds.passports.passport import short_digest
 from apps.builds.step_labels import LABELS
 from apps.builds.values import value_words
-from apps.configs.form_fields import label_of
 from apps.ui import formats
 from controlplane.domain.reuse import leaves
 
 _PLAN_PARTS = ("model", "per_gpu", "capacity", "builder")
 _LONGEST_WORDS = 300
 _SMOKE_FIELDS = ("first_token_seconds", "tokens_per_second", "finish_reason", "answer")
+_DIGEST = re.compile(r"(sha256:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{64})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,13 +24,15 @@ class ComparedRow:
     """One thing of both builds; None where a build does not have it."""
 
     label: str
+    name: str
+    """What pages call it, empty where that is its label."""
     left: Any
     right: Any
 
     @property
-    def setting(self) -> str:
-        """What the form calls it, empty for what is no setting of the form."""
-        return label_of(self.label)
+    def is_digest(self) -> bool:
+        """Whether it is a digest or a commit, of which pages show the beginning."""
+        return any(_is_digest(each) for each in (self.left, self.right))
 
     @property
     def differs(self) -> bool:
@@ -116,7 +121,12 @@ def _part(
 ) -> ComparedPart:
     one, other = dict(leaves(read(left))), dict(leaves(read(right)))
     rows = [
-        ComparedRow(label=label, left=one.get(label), right=other.get(label))
+        ComparedRow(
+            label=label,
+            name=row_name(name, label),
+            left=one.get(label),
+            right=other.get(label),
+        )
         for label in dict.fromkeys([*one, *other])
     ]
     kept = [row for row in rows if row.differs or not only]
@@ -192,6 +202,8 @@ def _result(build: Build, name: str) -> Mapping[str, Any]:
 
 def _words(label: str, value: Any) -> str:
     """Return the value as a page writes it, in the unit that its name ends with."""
+    if _is_digest(value):
+        return short_digest(value)
     if not _is_amount(value):
         return formats.ABSENT if value is None else value_words(value)[:_LONGEST_WORDS]
     if label.endswith("_bytes"):
@@ -199,6 +211,10 @@ def _words(label: str, value: Any) -> str:
     if label.endswith("seconds"):
         return formats.duration(value)
     return formats.number(value) if isinstance(value, int) else f"{value:.4g}"
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
 def _is_amount(value: Any) -> bool:

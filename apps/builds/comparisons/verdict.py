@@ -61,7 +61,7 @@ def _is_same(parts: Sequence[ComparedPart]) -> bool:
 
 
 def _setting(row: ComparedRow) -> str:
-    name = row.setting or f"`{row.label}`"
+    name = row.name or f"`{row.label}`"
     left, right = (
         _UNSET if value is None else words
         for value, words in ((row.left, row.left_words), (row.right, row.right_words))

@@ -36,7 +36,9 @@ def pair(cast: "Cast") -> tuple[Build, Build]:
     )
     left = make_told_build(artifact=make_passported(team=cast.team), revision=first)
     newer = make_inputs(spec, tool_versions=TOOLS | {"torch": "2.14.0"})
-    artifact = make_passported(team=cast.team, inputs=newer, size_bytes=250_000)
+    artifact = make_passported(
+        team=cast.team, inputs=newer, size_bytes=250_000, content_digest=f"sha256:{'cd' * 32}"
+    )
     right = make_told_build(artifact=artifact, revision=second, seconds=4.0)
     right.steps.filter(name="gate").update(result=GATE)
     right.steps.filter(name="smoke_test").update(
@@ -60,14 +62,19 @@ def test_the_page_shows_what_differs_and_the_list_leads_there(
     for said in (
         '<span title="trt_llm.build.quantization_type">Quantization</span>',
         "EH201 on trt_llm.build",
-        "capacity.kv_tokens",
-        "figures.perplexity_change",
+        '<span title="capacity.kv_tokens">Capacity, KV tokens</span>',
+        '<span title="figures.perplexity_change">Figures, perplexity change</span>',
+        "<code>torch</code>",
         "2.14.0",
-        "Smoke test.seconds",
-        "tokens_per_second",
+        '<span title="Smoke test.seconds">Smoke test, duration</span>',
+        '<span title="tokens_per_second">Tokens per second</span>',
         "×\u202f0.5",
     ):
         assert said in page, said
+    for build in pair:
+        digest = build.artifact.content_digest if build.artifact else ""
+        assert f"<code>{digest[:19]}</code>" in page
+        assert f'data-copy="{digest}"' in page
     assert "trt_llm.build.max_seq_len" not in page
     assert ">same<" not in page
     (verdict,) = re.findall(r'<p class="lead">([^<]+)</p>', page)
