@@ -41,6 +41,18 @@ def test_what_a_node_starts_is_shown_among_all_and_on_its_own_page() -> None:
         assert "<dd><code>native, vllm</code></dd>" in browser.get(address).content.decode()
 
 
+def test_the_page_of_a_node_tells_the_load_of_its_gpus_and_who_holds_them() -> None:
+    node = make_node()
+    gpu = {"kind": "H100", "memory_bytes": 80 << 30, "used_bytes": 40 << 30}
+    make_lease(
+        device=make_device(node=node, utilization_percent=93.4, **gpu), holder="replica:abcde"
+    )
+    page = signed_in(make_cast().owner).get(f"/nodes/{node.id}/").content.decode()
+    assert "93&#8239;%" in page
+    assert "<code>replica:abcde</code>" in page
+    assert "1 × H100, none free; 40.0\u202fGiB of 80.0\u202fGiB used" in page
+
+
 def test_the_page_takes_the_committed_number_of_queries() -> None:
     for _ in range(6):
         make_lease(device=make_device())
