@@ -16,6 +16,14 @@ _LOADS = (
 )
 
 
+_GROUPS = (
+    ("What is measured", ("deployment", "beside", "name")),
+    ("Load", ("load", "levels", "seconds", "warm_up_seconds")),
+    ("Limits", ("error_percent", "first_token_p90_seconds", "inter_token_p90_seconds")),
+    ("Requests", ("shape", "prompt_tokens", "completion_tokens", "seed", "samples_jsonl")),
+)
+
+
 class BenchmarkForm(forms.Form):
     """A run; the services check what belongs together."""
 
@@ -51,6 +59,11 @@ class BenchmarkForm(forms.Form):
             required=False, choices=[("", "nothing"), *choices], label="Compare with"
         )
         self.fields["beside"] = beside
+
+    @property
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """Return the fields that belong together, each group with its title."""
+        return [(title, [self[name] for name in names]) for title, names in _GROUPS]
 
     def clean_levels(self) -> tuple[float, ...]:
         """Return the levels as numbers."""

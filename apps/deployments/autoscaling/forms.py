@@ -15,7 +15,7 @@ _CADENCES = (
     (Cadence.HOURLY, "Each hour"),
     (Cadence.ONE_TIME, "Once"),
 )
-_LABELS = {
+LABELS = {
     "min_replica": "Minimum replicas",
     "max_replica": "Maximum replicas",
     "autoscaling_window": "Window (s)",
@@ -25,6 +25,8 @@ _LABELS = {
     "target_in_flight_tokens": "Tokens in flight target",
     "max_scale_down_rate": "Scale-down rate (%)",
 }
+_REPLICAS = ("min_replica", "max_replica")
+"""What a schedule is mostly for."""
 TIMES = (
     ("start_time", Cadence.DAILY.value, "From"),
     ("end_time", Cadence.DAILY.value, "Until"),
@@ -78,7 +80,7 @@ class ScheduleForm(forms.Form):
         super().__init__(*args, **more)
         for name, (least, most) in LIMITS.items():
             self.fields[name] = forms.IntegerField(
-                required=False, min_value=least, max_value=most, label=_LABELS[name]
+                required=False, min_value=least, max_value=most, label=LABELS[name]
             )
 
     def clean(self) -> dict[str, Any]:
@@ -90,9 +92,19 @@ class ScheduleForm(forms.Form):
         return data
 
     @property
-    def setting_fields(self) -> list[forms.BoundField]:
-        """Return the fields of what holds then."""
-        return [self[name] for name in LIMITS]
+    def replica_fields(self) -> list[forms.BoundField]:
+        """Return the fields of how many replicas there are then."""
+        return [self[name] for name in _REPLICAS]
+
+    @property
+    def more_fields(self) -> list[forms.BoundField]:
+        """Return the fields of how it scales between these."""
+        return [self[name] for name in LIMITS if name not in _REPLICAS]
+
+    @property
+    def has_more(self) -> bool:
+        """Whether any of `more_fields` says something."""
+        return any(each.errors or each.value() not in (None, "") for each in self.more_fields)
 
     def schedule(self, zone: ZoneInfo, schedule_id: str | None) -> dict[str, Any]:
         """Return what the service stores; moments were typed in that zone."""

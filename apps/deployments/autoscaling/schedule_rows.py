@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from apps.deployments.autoscaling.forms import LABELS
 from apps.deployments.autoscaling.schedules import UTC_NAME
 from controlplane.domain.scaling.schedules import WEEKDAYS, Cadence
 from controlplane.domain.scaling.settings import LIMITS
@@ -33,9 +34,9 @@ class ScheduleRow:
 
     @property
     def settings(self) -> Mapping[str, int]:
-        """What is not as usual then, by the names of the REST API."""
+        """What is not as usual then, by the names of the form."""
         told = self.stored["autoscaling_settings"]
-        return {name: told[name] for name in LIMITS if told.get(name) is not None}
+        return {LABELS[name]: told[name] for name in LIMITS if told.get(name) is not None}
 
 
 def schedule_rows(shown: Mapping[str, Any]) -> Sequence[ScheduleRow]:

@@ -50,7 +50,7 @@ def test_a_schedule_is_added_shown_in_words_changed_and_removed(
     assert (made["start_hour"], made["start_minute"], made["end_hour"]) == (22, 30, 6)
     shown = browser.get(path).content.decode()
     assert "Sat, Sun, 22:30 to 06:00" in shown
-    assert "<code>max_replica: 1</code>" in shown
+    assert "Maximum replicas: 1" in shown
     edited = browser.get(path, {"schedule": made["id"]}).content.decode()
     assert 'value="22:30"' in edited
     browser.post(f"{path}?schedule={made['id']}", _NIGHTS | {"name": "Weekends"})
