@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from apps.deployments.addresses import GONE, addresses_of
+from apps.deployments.addresses import CHAT_ROUTE, GONE, addresses_of, asked_route
+from apps.deployments.memory_need import instance_type_name
+from apps.deployments.metrics.panels import Measures
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica
 from apps.deployments.plan import STARTS_REPLICAS, next_start_at, ready_count
 from apps.deployments.ranking import clock_time
@@ -15,6 +17,7 @@ from apps.telemetry.traffic import Traffic
 from apps.ui import formats
 from apps.ui.tones import Tone
 from controlplane import clock
+from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState, ReplicaState
 from controlplane.domain.runtimes.open_routes import borrowed_routes
 
@@ -152,9 +155,15 @@ def engine_of(deployment: Deployment, replicas: Sequence[Replica]) -> dict[str, 
     return {"engine_version": version, "borrowed_routes": said}
 
 
-def has_drafts(replicas: Iterable[Replica]) -> bool:
-    """Return whether an engine has guessed tokens ahead, by its own count."""
-    return any((replica.metrics or {}).get("draft_tokens_total") for replica in replicas)
+def measures_of(deployment: Deployment, replicas: Iterable[Replica]) -> Measures:
+    """Return what can be measured of the deployment, by what its engines have counted."""
+    counted = [replica.metrics or {} for replica in replicas]
+    return Measures(
+        makes_text=asked_route(deployment) == CHAT_ROUTE,
+        has_drafts=any(each.get("draft_tokens_total") for each in counted),
+        looks_prompts_up=any(each.get("prefix_cache_queries_total") for each in counted),
+        has_gpus=instance_type_name(deployment) != CPU,
+    )
 
 
 def actions_of(

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.models import Team
 from apps.accounts.pages import actor_on, page, person
-from apps.deployments.addresses import CHAT_ROUTE, addresses_of, asked_route
+from apps.deployments.addresses import addresses_of
 from apps.deployments.autoscaling.history import decision_list
 from apps.deployments.autoscaling.standing import standing_of
 from apps.deployments.environments.promoting import environment_promote
@@ -23,7 +23,7 @@ from apps.deployments.history.shown import history_of
 from apps.deployments.log_views import REPLICAS_FOLLOWED
 from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
-from apps.deployments.metrics.panels import chart_panels
+from apps.deployments.metrics.panels import chart_panels, missing_charts
 from apps.deployments.models import Deployment
 from apps.deployments.planned_and_actual import comparison_of
 from apps.deployments.presentation import (
@@ -32,7 +32,7 @@ from apps.deployments.presentation import (
     deactivation_words,
     endpoint_of,
     engine_of,
-    has_drafts,
+    measures_of,
     places_of,
     promotions_of,
     replica_views,
@@ -94,6 +94,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
     replicas = [*running, *ended[:ENDED_REPLICAS_SHOWN]]
     failed = list(failed_starts_of(deployment=found))
     waiting = waiting_of(found, every, failed)
+    measures = measures_of(found, every)
     plan = found.build.revision.plan if found.build else None
     comparison_replica, comparison = comparison_of(plan, running)
     asked = asked_in(request, sorts=REPLICA_SORTS, keeps=["call"], anchor="replicas-title")
@@ -121,10 +122,9 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
         "ranges": RANGES,
         "default_range": DEFAULT_RANGE,
-        "charts": chart_panels(
-            makes_text=asked_route(found) == CHAT_ROUTE, has_drafts=(drafts := has_drafts(every))
-        ),
-        "lookahead": lookahead_panel(found) if drafts else None,
+        "charts": chart_panels(measures),
+        "missing_charts": missing_charts(measures),
+        "lookahead": lookahead_panel(found) if measures.has_drafts else None,
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
         "log_parts": [each.id for each in every[:REPLICAS_FOLLOWED]],
         **_code(request, found),

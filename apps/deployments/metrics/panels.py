@@ -58,11 +58,13 @@ _OF_REQUESTS = (
         series="running,waiting", labels="Running,Waiting", starts="an engine first reports them",
     ),
 )  # fmt: skip
-_OF_CACHE = (
+_OF_KV = (
     Chart(
         name="kv-used", title="KV cache used", note="engine, fullest replica", series="kv_used",
         labels="Used", unit="%", starts="the engine first reports it",
     ),
+)  # fmt: skip
+_OF_PROMPT_CACHE = (
     Chart(
         name="cached", title="Prompt cache hits", note="engines, share of tokens looked up",
         series="cached", labels="Found", unit="%", starts="an engine first looks a prompt up",
@@ -78,11 +80,13 @@ _OF_DRAFTS = (
         series="tokens_per_step", labels="Tokens", starts="the first guess",
     ),
 )  # fmt: skip
-_OF_MACHINES = (
+_OF_GPUS = (
     Chart(
         name="gpu-used", title="GPU utilization", note="NVML, mean of its GPUs", series="gpu_used",
         labels="Used", unit="%", starts="a replica has a GPU of its own",
     ),
+)  # fmt: skip
+_OF_REPLICAS = (
     Chart(
         name="load", title="Requests in flight", note="gateways, running and waiting",
         series="in_flight,target", labels="In flight,Target of the wanted replicas",
@@ -95,8 +99,32 @@ _OF_MACHINES = (
 )  # fmt: skip
 
 
-def chart_panels(*, makes_text: bool, has_drafts: bool) -> Sequence[Chart]:
-    """Return the charts of a deployment that answers with text, whose engines guess ahead."""
-    text, cache = (_OF_TEXT, _OF_CACHE) if makes_text else ((), ())
-    drafts = _OF_DRAFTS if has_drafts else ()
-    return (*text, *_OF_REQUESTS, *cache, *drafts, *_OF_MACHINES)
+@dataclass(frozen=True, kw_only=True)
+class Measures:
+    """What can be measured of a deployment."""
+
+    makes_text: bool
+    has_drafts: bool
+    """Whether its engines guess ahead."""
+    looks_prompts_up: bool
+    """Whether its engines have looked a prompt up in their cache."""
+    has_gpus: bool
+
+
+def chart_panels(of: Measures) -> Sequence[Chart]:
+    """Return the charts of a deployment, without those that would stay empty."""
+    text, kv = (_OF_TEXT, _OF_KV) if of.makes_text else ((), ())
+    cache = _OF_PROMPT_CACHE if of.makes_text and of.looks_prompts_up else ()
+    drafts = _OF_DRAFTS if of.has_drafts else ()
+    gpus = _OF_GPUS if of.has_gpus else ()
+    return (*text, *_OF_REQUESTS, *kv, *cache, *drafts, *gpus, *_OF_REPLICAS)
+
+
+def missing_charts(of: Measures) -> Sequence[str]:
+    """Return which charts people may look for in vain, and why there is none."""
+    missing = []
+    if of.makes_text and not of.looks_prompts_up:
+        missing.append(f"{_OF_PROMPT_CACHE[0].title}: no engine of it has looked a prompt up")
+    if not of.has_gpus:
+        missing.append(f"{_OF_GPUS[0].title}: it runs on a CPU")
+    return missing
