@@ -17,7 +17,7 @@ from apps.configs.services.configs import revision_create
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.lease import Lease, LeaseLost
 from apps.leases.queue import work_send
-from apps.leases.services import lease_claim, lease_end, lease_held
+from apps.leases.services import lease_end, lease_held
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane import clock
 from controlplane.domain.failures import Failure
@@ -76,11 +76,6 @@ def tuning_cancel(*, tuning: LookaheadTuning) -> None:
         if not ended and not rows.update(cancel_requested_at=now):
             raise Conflict("The tuning has ended and cannot be cancelled.")
         audit("lookahead.cancel_tuning", tuning, team=tuning.team)
-
-
-def tuning_claim(*, tuning_id: str, owner: str = "") -> Lease | None:
-    """Return a lease on a tuning that nobody makes, or None where another was first."""
-    return lease_claim(kind=TUNING, id=tuning_id, owner=owner)
 
 
 def tuning_progress(*, lease: Lease, done: int, total: int | None, unit: str) -> None:

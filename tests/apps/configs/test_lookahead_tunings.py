@@ -14,14 +14,12 @@ from apps.configs.lookahead_tunings.models import LookaheadTuning
 from apps.configs.lookahead_tunings.selectors import order_of, tuning_behind
 from apps.configs.lookahead_tunings.services import (
     tuning_cancelled,
-    tuning_claim,
     tuning_finish,
     tuning_progress,
 )
 from apps.configs.models import Config
 from apps.configs.services.configs import config_create
-from apps.leases.services import lease_check
-from apps.leases.sweeping import leases_sweep
+from apps.leases.services import lease_check, lease_claim
 from controlplane.domain.failures.registry import calibration
 from controlplane.domain.lookahead_tuning.counted import Counted
 from controlplane.domain.lookahead_tuning.settings import LookaheadSetting
@@ -81,7 +79,7 @@ def asked(cast: Cast, config: Config, **more: Any) -> LookaheadTuning:
 
 def finished(cast: Cast, config: Config, *, accepted: int) -> Any:
     tuning = asked(cast, config)
-    lease = tuning_claim(tuning_id=tuning.id)
+    lease = lease_claim(kind=TUNING, id=tuning.id)
     assert lease is not None
     tuning_progress(lease=lease, done=4, total=9, unit="answers")
     assert tuning_finish(lease=lease, counted=dict(counted(tuning, accepted=accepted)))
@@ -145,31 +143,19 @@ def test_a_waiting_tuning_is_cancelled_at_once_and_a_running_one_by_its_holder(
     cast: Cast, config: Config
 ) -> None:
     waiting, running = asked(cast, config), asked(cast, config, requests=2)
-    lease = tuning_claim(tuning_id=running.id)
+    lease = lease_claim(kind=TUNING, id=running.id)
     assert lease is not None
     for each in (waiting, running):
         assert client_of(cast.member).post(f"/v1/lookahead_tunings/{each.id}/cancel")[0] == 200
     waiting.refresh_from_db()
     assert waiting.state == "cancelled"
-    assert tuning_claim(tuning_id=waiting.id) is None
+    assert lease_claim(kind=TUNING, id=waiting.id) is None
     assert lease_check(lease=lease).is_cancel_requested
     tuning_cancelled(lease=lease)
     running.refresh_from_db()
     assert running.state == "cancelled"
     assert AuditEntry.objects.filter(action="lookahead.cancel_tuning").count() == 2
     assert client_of(cast.member).post(f"/v1/lookahead_tunings/{running.id}/cancel")[0] == 409
-
-
-def test_one_whose_worker_died_after_the_request_is_cancelled_by_the_sweep(
-    cast: Cast, config: Config
-) -> None:
-    tuning = asked(cast, config)
-    assert tuning_claim(tuning_id=tuning.id) is not None
-    assert client_of(cast.member).post(f"/v1/lookahead_tunings/{tuning.id}/cancel")[0] == 200
-    LookaheadTuning.objects.update(lease_expires_at=None)
-    leases_sweep(TUNING)
-    tuning.refresh_from_db()
-    assert tuning.state == "cancelled"
 
 
 def test_pages_ask_show_and_take_over(cast: Cast, config: Config) -> None:
@@ -180,7 +166,7 @@ def test_pages_ask_show_and_take_over(cast: Cast, config: Config) -> None:
     page = asked_for.headers["location"]
     assert b"Waiting for a build" in client.get(page).content
     tuning = LookaheadTuning.objects.get()
-    lease = tuning_claim(tuning_id=tuning.id)
+    lease = lease_claim(kind=TUNING, id=tuning.id)
     assert lease is not None
     tuning_finish(lease=lease, counted=dict(counted(tuning, accepted=64)))
     shown = client.get(page).content.decode()
@@ -195,7 +181,7 @@ def test_pages_ask_show_and_take_over(cast: Cast, config: Config) -> None:
 
 def test_a_failure_says_what_to_upload(cast: Cast, config: Config) -> None:
     tuning = asked(cast, config)
-    lease = tuning_claim(tuning_id=tuning.id)
+    lease = lease_claim(kind=TUNING, id=tuning.id)
     assert lease is not None
     failure = calibration.NO_ANSWERS.failure(name=SET, columns="`text`")
     tuning_finish(lease=lease, failure=failure)
@@ -212,7 +198,7 @@ class _Worker:
 
     def sleep(self, _seconds: float) -> None:
         tuning = LookaheadTuning.objects.get()
-        lease = tuning_claim(tuning_id=tuning.id)
+        lease = lease_claim(kind=TUNING, id=tuning.id)
         assert lease is not None
         tuning_finish(lease=lease, counted=dict(counted(tuning, accepted=self._accepted)))
 

@@ -10,11 +10,11 @@ from django.test import Client
 from apps.accounts.models import AuditEntry
 from apps.configs.lookahead_tunings.leasing import TUNING
 from apps.configs.lookahead_tunings.models import LookaheadTuning
-from apps.configs.lookahead_tunings.services import tuning_claim
 from apps.configs.models import Config, HeldSamples, TrafficConsent
 from apps.configs.services.configs import config_create
 from apps.deployments.models import ServedModel
 from apps.fleet.models import Gateway
+from apps.leases.services import lease_claim
 from apps.leases.sweeping import leases_sweep
 from apps.routes.rows import routes_rows
 from controlplane import clock
@@ -140,7 +140,7 @@ def test_gateways_replay_what_they_hold_and_their_figures_are_one_recommendation
     assert [says(each, held(given, model)) for each in (gateway, other)] == [[], []]
     status, told = asks(cast, config, model)
     assert status == 202, told
-    assert tuning_claim(tuning_id=told["id"]) is None
+    assert lease_claim(kind=TUNING, id=told["id"]) is None
     (order,) = says(gateway, held(given, model))
     assert (order["consent_id"], order["model_id"]) == (given.id, model.id)
     assert says(gateway, held(given, model), **{order["tuning_id"]: found(order)}) == []
