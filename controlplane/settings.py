@@ -1,7 +1,6 @@
 """Every setting, read once from the environment; `docs/settings.md` lists them for operators."""
 
 import os
-import secrets
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +11,7 @@ from controlplane.database_url import database
 from controlplane.enum_names import ENUM_NAMES
 from controlplane.process_settings.control_plane import ControlPlaneSettings
 from controlplane.process_settings.wrong import WrongSetting
+from controlplane.secret_key import kept_secret_key
 
 ROOT = Path(__file__).resolve().parent.parent
 try:
@@ -57,22 +57,7 @@ SERIES_KEPT = {
 EMAIL_URL = _given.email_url or ""
 EMAIL_FROM = _given.email_from
 KEY_RING_FILE = _given.key_ring_file
-
-
-def _secret_key() -> str:
-    """Return SECRET_KEY, or the one kept in the data folder, made on the first start."""
-    if _given.secret_key:
-        return _given.secret_key
-    kept = DATA_DIR / "keys" / "django.key"
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_urlsafe(48))
-    return kept.read_text().strip()
-
-
-SECRET_KEY = _secret_key()
+SECRET_KEY = _given.secret_key or kept_secret_key(DATA_DIR)
 ALLOWED_HOSTS = _given.allowed_hosts
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 CSRF_FAILURE_VIEW = "apps.accounts.signing_in.views.form_token_refused"
