@@ -6,13 +6,8 @@ from dataclasses import dataclass, field
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.gpus import Gpu
-from controlplane.domain.facts.quantization import (
-    FP8,
-    KV_SENSITIVE_MODEL_TYPES,
-    NVFP4,
-    PRECISIONS,
-    Number,
-)
+from controlplane.domain.facts.quantization import FP8, NVFP4, PRECISIONS, Number
+from controlplane.domain.facts.quantization_of_models import KV_SENSITIVE_MODEL_TYPES
 
 _MXFP4_CAPABILITY = (8, 0)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.facts.precision_support import precision_refusal
-from controlplane.domain.facts.quantization import QWEN2_CALIBRATION_SAMPLES
+from controlplane.domain.facts.quantization_of_models import QWEN2_CALIBRATION_SAMPLES
 from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan
 from controlplane.domain.memory.sizing import DEVICE_COUNTS, divides, longest_sequence

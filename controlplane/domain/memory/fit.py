@@ -11,7 +11,8 @@ from controlplane.domain.facts.precision_support import (
     precision_refusal,
     stored_refusal,
 )
-from controlplane.domain.facts.quantization import PRECISIONS, SMALL_MODEL_PARAMETERS, TRIED
+from controlplane.domain.facts.quantization import PRECISIONS, TRIED
+from controlplane.domain.facts.quantization_of_models import SMALL_MODEL_PARAMETERS
 from controlplane.domain.memory.changes import patched
 from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan

@@ -1,7 +1,7 @@
 """EH2: the data that quantization is calibrated on."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.quantization import ESSENTIAL_PARAMETERS
+from controlplane.domain.facts.quantization_of_models import ESSENTIAL_PARAMETERS
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example
 from controlplane.domain.rules.quantization.precision import QUANTIZATION, is_quantized

@@ -1,12 +1,8 @@
 """EH2: what a precision costs and brings, beyond whether the hardware has it."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.quantization import (
-    ESSENTIAL_PARAMETERS,
-    FP4_CAPABILITY,
-    FP8,
-    FP8_CAPABILITY,
-)
+from controlplane.domain.facts.quantization import FP4_CAPABILITY, FP8, FP8_CAPABILITY
+from controlplane.domain.facts.quantization_of_models import ESSENTIAL_PARAMETERS
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, LLAMA_70B, Example, facts, on_trtllm
 from controlplane.domain.rules.quantization.precision import (

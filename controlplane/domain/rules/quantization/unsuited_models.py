@@ -1,7 +1,7 @@
 """EH2: models that quantization does not suit."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.quantization import (
+from controlplane.domain.facts.quantization_of_models import (
     KV_SENSITIVE_MODEL_TYPES,
     QWEN2_CALIBRATION_SAMPLES,
     SMALL_MODEL_PARAMETERS,
