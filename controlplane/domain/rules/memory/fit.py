@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU, GIB
-from controlplane.domain.memory import builder_devices, devices_that_fit, longest_sequence
-from controlplane.domain.memory.sizing import DEVICES_PER_HOST, BuilderNeed
+from controlplane.domain.memory import devices_that_fit, longest_sequence
+from controlplane.domain.memory.sizing import DEVICES_PER_HOST
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.division import divided, is_served_on, other_kinds
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example, on_trtllm
 from controlplane.domain.rules.rule import (
-    GPU_RUNTIMES,
     TRTLLM,
     Fix,
     Patch,
@@ -23,7 +22,6 @@ from controlplane.domain.rules.rule import (
 
 _ACCELERATOR = "resources.accelerator"
 _FRACTION = "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"
-_BUILDERS = "trt_llm.build.num_builder_gpus"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
 _SHORTEST_USEFUL = 256
 USUAL_STEP = 8192
@@ -212,56 +210,6 @@ FRACTION = Rule(
 )
 
 
-def _builders(c: Context) -> BuilderNeed | None:
-    return builder_devices(c.spec, c.checkpoint, c.device.memory_bytes) if c.device else None
-
-
-def _asked_builders(c: Context) -> int:
-    return c.spec.engine_build.num_builder_gpus or c.spec.accelerator_count
-
-
-def _builder_message(c: Context) -> str:
-    need = _builders(c)
-    if need is None:
-        return ""
-    return (
-        f"Quantizing holds the 16-bit and the quantized weights side by side, about "
-        f"{_gib(need.peak_bytes)}: {need.devices} of `{c.gpu.kind}` where this build would lease "
-        f"{_asked_builders(c)}. Serving needs fewer."
-    )
-
-
-BUILDERS = Rule(
-    code="EH504",
-    name="too-few-builder-gpus",
-    severity=Severity.WARNING,
-    runtimes=GPU_RUNTIMES,
-    needs=("checkpoint",),
-    fields=at(_BUILDERS),
-    concerns=lambda c: not c.spec.quantization_type.is_none and c.device is not None,
-    when=lambda c: (need := _builders(c)) is not None and need.devices > _asked_builders(c),
-    message=_builder_message,
-    fix=Fix(
-        label=lambda c: f"Use {need.devices} builder GPUs" if (need := _builders(c)) else "",
-        patch=lambda c: {_BUILDERS: need.devices} if (need := _builders(c)) else None,
-        safe=True,
-    ),
-    source=sources.tensorrt_llm("issue 1331: memory of calibration"),
-    bad=Example(
-        config={_ACCELERATOR: "H100:2", _TENSOR: 2, "trt_llm.build.quantization_type": "fp8_kv"},
-        checkpoint=LLAMA_70B,
-    ),
-    good=Example(
-        config={
-            _ACCELERATOR: "H100:2",
-            _TENSOR: 2,
-            "trt_llm.build.quantization_type": "fp8_kv",
-            _BUILDERS: 4,
-        },
-        checkpoint=LLAMA_70B,
-    ),
-)
-
 UNPLANNED = Rule(
     code="EH505",
     name="memory-that-cannot-be-planned",
@@ -299,4 +247,4 @@ FEW_REQUESTS = Rule(
     good=Example(),
 )
 
-RULES = (WEIGHTS, FULL_LENGTH, OPEN_LENGTH, FRACTION, BUILDERS, UNPLANNED, FEW_REQUESTS)
+RULES = (WEIGHTS, FULL_LENGTH, OPEN_LENGTH, FRACTION, UNPLANNED, FEW_REQUESTS)
