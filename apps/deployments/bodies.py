@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from apps.deployments import examples
 from apps.deployments.autoscaling.bodies import SchedulesBody
-from apps.deployments.environments.promotion import CLEANUPS
+from apps.deployments.environments.promotion_settings import CLEANUPS
 from apps.deployments.environments.rolling.answers.serializers import answer_guard_field
 from apps.deployments.environments.rolling.serializers import (
     canary_field,

@@ -11,8 +11,8 @@ from apps.deployments.environments.promotion import (
     deployments_lock,
     environment_advance,
     environment_switch,
-    promotion_settings,
 )
+from apps.deployments.environments.promotion_settings import promotion_settings
 from apps.deployments.environments.services import (
     candidate_name,
     deployment_may_be_promoted,

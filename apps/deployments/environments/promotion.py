@@ -18,6 +18,7 @@ from django.db import transaction
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.environments.capacity import Capacity, capacity_of
 from apps.deployments.environments.inheriting import settings_inherit
+from apps.deployments.environments.promotion_settings import promotion_settings
 from apps.deployments.environments.rolling.carrying import roll_advance
 from apps.deployments.environments.rolling.plan import is_rolling, roll_of
 from apps.deployments.models import Deployment, Environment
@@ -31,22 +32,6 @@ from controlplane.domain.rolling.roll import Roll, Status
 from controlplane.domain.rolling.step import Outcome
 
 PROGRESS_DEADLINE = timedelta(hours=1)
-CLEANUPS = ("SCALE_TO_ZERO", "KEEP", "DEACTIVATE")
-PROMOTION_DEFAULTS: Mapping[str, Any] = {
-    "redeploy_on_promotion": False,
-    "rolling_deploy": False,
-    "promotion_cleanup_strategy": "SCALE_TO_ZERO",
-    "rolling_deploy_config": None,
-    "ramp_up_while_promoting": False,
-    "ramp_up_duration_seconds": 600,
-    "canary_percent": None,
-    "canary_by_header": False,
-    "slo_guard": None,
-    "answer_guard": None,
-}
-"""Source: the hosted product's management API, promotion_settings, read 2026-08-22. The canary and
-the guards are ours."""
-
 _PLACES = ("candidate", "current", "retiring")
 _WAITING = (
     "ready_replicas", "needed_replicas", "waits_for", "most_ready", "gives_up_at", "step_code",
@@ -66,11 +51,6 @@ _HELD = CompiledQuery(
 _PLACE_HELD = CompiledQuery(
     int, lambda id: Environment.objects.filter(id=id).select_for_update(no_key=True)
 )
-
-
-def promotion_settings(environment: Environment) -> dict[str, Any]:
-    """Return the environment's own settings over the defaults."""
-    return {**PROMOTION_DEFAULTS, **environment.promotion_settings}
 
 
 @transaction.atomic

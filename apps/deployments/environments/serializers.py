@@ -14,7 +14,7 @@ from apps.deployments.autoscaling.settings_objects import (
     AutoscalingObject,
     BackpressureObject,
 )
-from apps.deployments.environments.promotion import CLEANUPS, promotion_settings
+from apps.deployments.environments.promotion_settings import CLEANUPS, promotion_settings
 from apps.deployments.environments.rolling.answers.serializers import AnswerGuardObject
 from apps.deployments.environments.rolling.serializers import RollingDeployConfigBody, SloGuardBody
 from apps.deployments.memory_need import instance_type_name

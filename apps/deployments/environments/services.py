@@ -10,10 +10,10 @@ from apps.accounts.audit.recording import Values, audit
 from apps.accounts.models import AuditEntry
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.addresses import CHAT_ROUTE, asked_route
-from apps.deployments.environments.promotion import (
+from apps.deployments.environments.promotion import candidate_let_go
+from apps.deployments.environments.promotion_settings import (
     CLEANUPS,
     PROMOTION_DEFAULTS,
-    candidate_let_go,
     promotion_settings,
 )
 from apps.deployments.environments.rolling.answers.guarding import answers_begun

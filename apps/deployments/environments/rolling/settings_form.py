@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.deployments.environments.promotion import promotion_settings
+from apps.deployments.environments.promotion_settings import promotion_settings
 from apps.deployments.models import Environment
 from controlplane.domain.rolling.answer_guard import prompt_lines, prompts_of_lines
 from controlplane.domain.rolling.settings import RollSettings, Strategy

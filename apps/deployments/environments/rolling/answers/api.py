@@ -5,7 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.deployments.environments.api import EnvironmentView
-from apps.deployments.environments.promotion import promotion_settings
+from apps.deployments.environments.promotion_settings import promotion_settings
 from apps.deployments.environments.rolling.answers.selectors import answer_check_last
 from apps.deployments.environments.rolling.answers.serializers import (
     AnswerCheckObject,
