@@ -15,7 +15,8 @@ from workers.gateway.control_plane import (
 from workers.gateway.kept_routes import following
 from workers.gateway.membership import Membership
 from workers.gateway.routes_table import RoutesGap, RoutesTable
-from workers.gateway.snapshot import Snapshot, UnreadableSnapshot
+from workers.gateway.snapshot import Snapshot
+from workers.gateway.snapshot_reading import UnreadableSnapshot
 from workers.gateway.storage import Storage
 
 log = logging.getLogger(__name__)

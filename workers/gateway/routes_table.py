@@ -6,15 +6,9 @@ from typing import Any
 
 from controlplane.domain.wire.routes import RoutesDigest
 from workers.gateway.consents import read_consent
-from workers.gateway.snapshot import (
+from workers.gateway.snapshot import Deployment, Key, Model, Replica, Routes, Snapshot, Suspect
+from workers.gateway.snapshot_reading import (
     NESTED_FORMATS,
-    Deployment,
-    Key,
-    Model,
-    Replica,
-    Routes,
-    Snapshot,
-    Suspect,
     message,
     nested,
     read_deployment,

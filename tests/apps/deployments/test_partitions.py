@@ -21,7 +21,7 @@ from apps.routes.snapshot import routes_snapshot
 from controlplane import clock
 from controlplane.domain.wire.identity import Identity
 from tests.factories_serving import BROKEN, GIB, listened, make_gateway, make_serving_node
-from workers.gateway.snapshot import read
+from workers.gateway.snapshot_reading import read
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 

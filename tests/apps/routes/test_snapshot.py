@@ -25,7 +25,7 @@ from tests.factories import (
     make_user,
 )
 from tests.factories_serving import make_gateway
-from workers.gateway.snapshot import read
+from workers.gateway.snapshot_reading import read
 
 pytestmark = pytest.mark.django_db
 

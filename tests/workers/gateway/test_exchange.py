@@ -17,7 +17,8 @@ from workers.gateway.client_connection import ClientConnection
 from workers.gateway.gateway import Gateway
 from workers.gateway.recorder import Recorder
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import Snapshot, read
+from workers.gateway.snapshot import Snapshot
+from workers.gateway.snapshot_reading import read
 
 
 class Wire(asyncio.Transport):

@@ -14,7 +14,8 @@ from workers.gateway.refusals import Refusal, Refused
 from workers.gateway.request import Request
 from workers.gateway.request_reader import RequestReader
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import Share, Snapshot, read
+from workers.gateway.snapshot import Share, Snapshot
+from workers.gateway.snapshot_reading import read
 from workers.gateway.spend.counts import SpendCounts
 
 ENDS_AT = 100.0

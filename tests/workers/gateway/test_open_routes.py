@@ -7,7 +7,7 @@ import pytest
 from tests.workers.gateway.stage.connections import read_answer, request_bytes
 from tests.workers.gateway.stage.routes import routes
 from tests.workers.gateway.stage.scripts import answers
-from workers.gateway.snapshot import read
+from workers.gateway.snapshot_reading import read
 
 BASE = "/m/modelaaa/production/sync"
 CLOSED = [

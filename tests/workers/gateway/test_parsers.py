@@ -16,7 +16,7 @@ from workers.gateway.request import Request
 from workers.gateway.request_reader import RequestReader
 from workers.gateway.routing import Action, Place, parse_target
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import UnreadableSnapshot, read
+from workers.gateway.snapshot_reading import UnreadableSnapshot, read
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_search import EVENT, UsageSearch, find_usage
 

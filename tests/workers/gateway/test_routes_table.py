@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from controlplane.domain.wire.routes import KINDS, RoutesDigest
 from workers.gateway.kept_routes import merged
 from workers.gateway.routes_table import RoutesGap, RoutesTable
-from workers.gateway.snapshot import UnreadableSnapshot
+from workers.gateway.snapshot_reading import UnreadableSnapshot
 
 Table = dict[str, dict[str, Any]]
 _IDS = ("a", "b", "c")

@@ -11,7 +11,8 @@ from controlplane.domain.wire.routes import FORMAT, RoutesDigest
 from workers.gateway.refusals import Refused
 from workers.gateway.routes_table import RoutesTable
 from workers.gateway.shares import CanaryWish, Shares
-from workers.gateway.snapshot import Model, Replica, Share, read_deployment
+from workers.gateway.snapshot import Model, Replica, Share
+from workers.gateway.snapshot_reading import read_deployment
 
 NO_WISH = CanaryWish()
 REPLICA = Replica(id="r", host="127.0.0.1", port=1, address="r@127.0.0.1:1")

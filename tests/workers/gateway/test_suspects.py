@@ -12,7 +12,7 @@ from tests.waiting import DEADLINE_SECONDS, wait_for
 from tests.workers.gateway.stage.routes import CHAT, routes
 from tests.workers.gateway.stage.runner import Runner, suspect_row
 from tests.workers.gateway.stage.scripts import answers
-from workers.gateway.snapshot import read
+from workers.gateway.snapshot_reading import read
 from workers.gateway.suspects import ANSWER_SECONDS, LATE_SECONDS, TRUSTED_SECONDS
 
 

@@ -24,7 +24,7 @@ from workers.gateway.recorder import Recorder
 from workers.gateway.settings import Bounds
 from workers.gateway.shared_limits import SharedLimits
 from workers.gateway.shipping import Shipper
-from workers.gateway.snapshot import read
+from workers.gateway.snapshot_reading import read
 
 
 class GatewayThread:
