@@ -1,6 +1,6 @@
 """The base of every block of `config.yaml`, and the strict types of its numbers."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     BaseModel,
@@ -31,6 +31,10 @@ class Section(BaseModel):
     def gives(self, name: str) -> bool:
         """Return whether the user wrote this field."""
         return name in self.model_fields_set
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return the block itself: pydantic copies a default at every parse, most of its time."""
+        return self
 
     @model_serializer(mode="wrap")
     def _keep_absence(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

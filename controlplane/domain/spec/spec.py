@@ -1,5 +1,6 @@
 """One `config.yaml`, and what the rest of the program reads from it."""
 
+from functools import cache
 from typing import Any
 
 from controlplane.domain.facts.bit_budgets import searched_numbers
@@ -17,6 +18,12 @@ from controlplane.domain.spec.enginehouse_settings import EnginehouseSettings
 from controlplane.domain.spec.resources import Accelerator
 from controlplane.domain.spec.spec_fields import SpecFields
 from controlplane.domain.spec.trt_llm import TrtLlmV2
+
+
+@cache
+def _no_settings() -> EnginehouseSettings:
+    """Return our own block as it is where none is given: rules ask for it many times."""
+    return EnginehouseSettings()
 
 
 class Spec(SpecFields):
@@ -52,7 +59,7 @@ class Spec(SpecFields):
     @property
     def settings(self) -> EnginehouseSettings:
         """Our own block, from either of its two places."""
-        return self.enginehouse or self.model_metadata.enginehouse or EnginehouseSettings()
+        return self.enginehouse or self.model_metadata.enginehouse or _no_settings()
 
     @property
     def settings_path(self) -> str:
