@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,12 +55,25 @@ def process(pid: int) -> Process | None:
 
 def environment(pid: int) -> dict[str, str]:
     """Return the environment that a process was started with; empty when it may not be read."""
-    try:
-        content = (_PROC / str(pid) / "environ").read_bytes()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return {}
-    pairs = (entry.partition(b"=") for entry in content.split(b"\0") if entry)
+    pairs = (entry.partition(b"=") for entry in _environ(pid).split(b"\0") if entry)
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+
+
+def is_marked(pid: int, marks: Mapping[str, str]) -> bool:
+    """Return whether a process was started with these variables in its environment.
+
+    Few of a machine are, and to take the environment of each apart takes longer than to read it.
+    """
+    entries = [os.fsencode(f"{name}={value}") for name, value in marks.items()]
+    given = _environ(pid)
+    return all(each in given for each in entries) and {*entries} <= {*given.split(b"\0")}
+
+
+def _environ(pid: int) -> bytes:
+    try:
+        return (_PROC / str(pid) / "environ").read_bytes()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return b""
 
 
 def memory_of(pid: int) -> dict[str, int]:
@@ -101,13 +114,8 @@ def of_step(session: int, *, lease: str, instance: str) -> Callable[[Process], b
     Both marks: what another installation of this machine calls the same lease is not ours.
     """
 
-    def test(each: Process) -> bool:
-        if each.session == session:
-            return True
-        marks = environment(each.pid)
-        return (marks.get(LEASE_VARIABLE), marks.get(INSTANCE_VARIABLE)) == (lease, instance)
-
-    return test
+    marks = {LEASE_VARIABLE: lease, INSTANCE_VARIABLE: instance}
+    return lambda each: each.session == session or is_marked(each.pid, marks)
 
 
 def living(test: Callable[[Process], bool]) -> list[Process]:
