@@ -116,14 +116,23 @@ HARDWARE = Group(
             v2=f"{_RUNTIME}.tensor_parallel_size", kind=Kind.NUMBER, default="1",
             help="GPUs that share one copy of the weights.",
         ),
-        Field(name="memory", label="Host memory", path="resources.memory", default="2Gi"),
-        Field(name="cpu", label="Host cores", path="resources.cpu", default="1"),
+        Field(
+            name="memory", label="Host memory", path="resources.memory", default="2Gi",
+            help="Of one replica: `10Gi`, `512Mi` or a number of bytes.",
+        ),
+        Field(
+            name="cpu", label="Host cores", path="resources.cpu", default="1",
+            help="Of one replica: `1`, `0.5` or `500m`.",
+        ),
         Field(
             name="runtime", label="Runtime", path="enginehouse.runtime", kind=Kind.CHOICE,
             choices=tuple(RuntimeChoice), default=RuntimeChoice.AUTO,
             help="`auto` takes `native` without an accelerator, else what hosts start.",
         ),
-        Field(name="pool", label="Pool", path="enginehouse.pool", default="default"),
+        Field(
+            name="pool", label="Pool", path="enginehouse.pool", default="default",
+            help="The pool whose GPUs it takes.",
+        ),
     ),
 )  # fmt: skip
 PRECISION = Group(
