@@ -1,6 +1,7 @@
 """How a request ends: answered, refused, or broken off; and what is written down of it."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from http import HTTPStatus
 
 from controlplane.clock import SYSTEM, Clock
@@ -24,7 +25,7 @@ from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState, usage_line
 
 
-class EndingExchange:
+class EndingExchange(ABC):
     """What an exchange holds, and lets go of at its end."""
 
     __slots__ = (
@@ -189,6 +190,6 @@ class EndingExchange:
             self._upstream = None
             self._ledger.placing.left(self.admission.deployment)
 
+    @abstractmethod
     def _forget(self, used: TokenCounts | None) -> None:
         """Have the ledger forget it; the second time changes nothing."""
-        raise NotImplementedError
