@@ -32,8 +32,8 @@ BLOCK_EXPERTS = Rule(
     concerns=lambda c: c.gpu.has_capability(8, 9),
     when=_lacks_kernel,
     message=lambda c: (
-        "The experts are in FP8 blocks, and TensorRT-LLM multiplies those on compute capability "
-        f"9.0, 10 and 12.0 alone; `{c.gpu.kind}` has {c.gpu.capability_text}."
+        "The checkpoint's experts are in FP8 blocks, and TensorRT-LLM has kernels for those only "
+        f"on compute capability 9.0, 10 and 12.0; `{c.gpu.kind}` has {c.gpu.capability_text}."
     ),
     otherwise=other_engines,
     source=sources.tensorrt_llm("quantization, Hardware Support Matrix; fused_moe support tables"),
@@ -52,9 +52,9 @@ ATTENTION = Rule(
     concerns=lambda c: c.gpu.compute_capability is not None,
     when=lambda c: lacks_attention(c.checkpoint.architecture, c.gpu),
     message=lambda c: (
-        f"TensorRT-LLM serves `{c.checkpoint.architecture}` on compute capability 10 alone (B200 "
-        f"and its kind): its attention has no kernel on `{c.gpu.kind}`, which has "
-        f"{c.gpu.capability_text}, and the engine ends while it warms up."
+        f"TensorRT-LLM serves `{c.checkpoint.architecture}` only on compute capability 10, such as "
+        f"a B200. On `{c.gpu.kind}`, which has {c.gpu.capability_text}, its attention has no "
+        "kernel, and the engine ends while it warms up."
     ),
     otherwise=other_engines,
     source=sources.tensorrt_llm("Supported Models, DeepSeek-V4"),

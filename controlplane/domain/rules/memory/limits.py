@@ -278,10 +278,10 @@ UNCOUNTED = Rule(
     fields=lambda c: _uncounted(c) or (_KWARGS,),
     when=lambda c: bool(_uncounted(c)),
     message=lambda c: (
-        "The engine lays "
+        "The engine uses "
         + ", ".join(f"`{path.removeprefix(f'{ARGUMENTS}.')}`" for path in _uncounted(c))
-        + " over the checkpoint's own; the memory plan counts the checkpoint as it is. A length "
-        "and its rope scaling are counted."
+        + " in place of the checkpoint's own, but the memory plan counts the checkpoint as it is. "
+        "Of overrides it counts only the length and its rope scaling."
     ),
     fix=Fix(label="Remove them", patch=lambda c: dict.fromkeys(_uncounted(c)), safe=False),
     source=sources.enginehouse("memory plan, overrides of config.json"),

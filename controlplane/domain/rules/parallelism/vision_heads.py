@@ -109,9 +109,9 @@ AUDIO_HEADS = Rule(
     concerns=lambda c: c.spec.tensor_parallel > 1,
     when=_is_hearing_cut,
     message=lambda c: (
-        f"The part that hears has {c.checkpoint.audio_heads} attention heads, which do not divide "
-        f"by {c.spec.tensor_parallel} ranks: vLLM {c.version} ends at its start. It keeps that "
-        f"part whole from {HEARS_WHOLE_SINCE} on."
+        f"The audio tower has {c.checkpoint.audio_heads} attention heads, which do not divide by "
+        f"{c.spec.tensor_parallel} ranks: vLLM {c.version} ends at its start. From "
+        f"{HEARS_WHOLE_SINCE} on vLLM keeps the tower whole on each rank."
     ),
     otherwise=_whole_hearing,
     source=sources.vllm("model_executor/models/qwen3_omni_moe_thinker.py", checked="2026-11-30"),

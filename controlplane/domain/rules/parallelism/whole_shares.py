@@ -71,8 +71,8 @@ UNEVEN_VOCABULARY = Rule(
     when=lambda c: padded_vocabulary(c.checkpoint) % c.spec.tensor_parallel != 0,
     message=lambda c: (
         f"vLLM pads the {c.checkpoint.vocabulary_size or 0:,} rows of the vocabulary to "
-        f"{padded_vocabulary(c.checkpoint):,} and gives each rank as many, which does not divide "
-        f"by {c.spec.tensor_parallel}: it ends at its start."
+        f"{padded_vocabulary(c.checkpoint):,} and gives each rank the same share, but that does "
+        f"not divide by {c.spec.tensor_parallel}: it ends at its start."
     ),
     otherwise=_fewer_ranks,
     source=sources.vllm("model_executor/layers/vocab_parallel_embedding.py", checked=_READ),

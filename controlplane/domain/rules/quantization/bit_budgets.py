@@ -65,11 +65,10 @@ NOT_SEARCHED = Rule(
     concerns=_is_asked,
     when=lambda c: not searched_numbers(c.spec.quantization_type.precision.weights),
     message=lambda c: (
-        f"`effective_bits` has a search choose among FP4, FP8 and 16 bits, and "
-        f"`{c.spec.quantization_type}` leaves it nothing to choose. It goes with the FP8 and FP4 "
-        "types."
+        f"`effective_bits` lets a search choose among FP4, FP8 and 16 bits, and "
+        f"`{c.spec.quantization_type}` leaves it nothing to choose. Use it with an FP8 or FP4 type."
     ),
-    fix=Fix(label="Leave the budget away", patch=_without, safe=False),
+    fix=Fix(label="Remove the budget", patch=_without, safe=False),
     source=sources.enginehouse("quantization, budgets of bits"),
     bad=Example(config={"resources.accelerator": "H100", _BUDGET: 6}),
     good=Example(config={**_B200, _BUDGET: 6}),
@@ -88,7 +87,7 @@ OF_OTHERS = Rule(
         + ("an encoder" if c.spec.base_model.is_encoder else "experts")
         + ": the search scores layers by the loss of the next token, layer by layer."
     ),
-    fix=Fix(label="Leave the budget away", patch=_without, safe=False),
+    fix=Fix(label="Remove the budget", patch=_without, safe=False),
     source=sources.enginehouse("quantization, budgets of bits"),
     bad=Example(config={**_B200, _BUDGET: 6}, checkpoint=_EXPERTS),
     good=Example(config={**_B200, _BUDGET: 6}, checkpoint=LLAMA_8B),
@@ -103,11 +102,11 @@ UNREACHABLE = Rule(
     concerns=lambda c: c.spec.bit_budget is not None,
     when=lambda c: (_asked(c) or 0) < _least(c),
     message=lambda c: (
-        f"`effective_bits` is {_asked(c):g}, and `{c.spec.quantization_type}` comes to "
-        f"{_least(c):.2f} bits a weight at the least"
+        f"`effective_bits` is {_asked(c):g}, but `{c.spec.quantization_type}` needs at least "
+        f"{_least(c):.2f} bits a weight"
         + (", as excluded modules count with 16." if _excluded_share(c) else ".")
     ),
-    fix=Fix(label="Ask for the least that is to be had", patch=_reachable, safe=False),
+    fix=Fix(label="Use the smallest budget that it can keep", patch=_reachable, safe=False),
     source=sources.enginehouse("quantization, budgets of bits"),
     bad=Example(config={**_B200, _BUDGET: 4}),
     good=Example(

@@ -18,9 +18,9 @@ def _place(c: Context) -> str:
 def _reason(c: Context) -> str:
     """Return why no task will be done; empty where they will."""
     if not is_quantized(c):
-        return "nothing is quantized, so that there is nothing to compare"
+        return "nothing is quantized, so there is nothing to compare"
     if c.spec.base_model.is_encoder:
-        return "an encoder does none: its vectors and labels are compared"
+        return "the gate compares an encoder's vectors and labels instead"
     if not c.spec.settings.gate.enabled:
         return "`enginehouse.gate.enabled` is false"
     return ""
@@ -33,7 +33,7 @@ UNDONE = Rule(
     fields=lambda c: (_place(c),),
     concerns=lambda c: bool(c.spec.settings.gate.tasks),
     when=lambda c: bool(_reason(c)),
-    message=lambda c: f"The tasks of the gate have no effect: {_reason(c)}.",
+    message=lambda c: f"The gate's tasks have no effect: {_reason(c)}.",
     fix=Fix(label="Remove the tasks", patch=lambda c: {_place(c): None}, safe=True),
     source=sources.enginehouse("quantization, the gate"),
     bad=Example(config={"resources.accelerator": "H100", **_ASKED}),

@@ -106,7 +106,7 @@ ODD_WIDTHS = Rule(
     concerns=_is_packed,
     when=lambda c: any(True for _ in _odd_widths(c)),
     message=lambda c: (
-        f"vLLM's Marlin takes inputs of a multiple of {_MARLIN_WIDTH} on each GPU, and here "
+        f"vLLM's Marlin kernel needs inputs of a multiple of {_MARLIN_WIDTH} on each GPU; here "
         + " and ".join(f"{name} is {width:,}" for name, width in _odd_widths(c))
         + ". It may find no other kernel for INT4 and end at its start."
     ),

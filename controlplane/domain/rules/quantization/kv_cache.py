@@ -81,13 +81,13 @@ LONG_KV = Rule(
 def _scales_of_a_latent(c: Context) -> str:
     if not c.spec.quantization_type.quantizes_kv_cache:
         return (
-            "Kept in 8 bits without scales of its own, answers were reported to lose their sense "
-            "from the second turn on."
+            "With the latent in 8 bits and no scales for it, answers were reported to become "
+            "nonsense from the second turn on."
         )
     return (
-        "The scales that calibration finds are those of the keys and values that attention makes "
-        "of it, and so is what the gate measures; an engine that applies them to the latent rounds "
-        "something else."
+        "Calibration finds scales for the keys and values that attention computes from it, and "
+        "the gate measures those; an engine that applies the scales to the latent itself rounds "
+        "what nobody measured."
     )
 
 

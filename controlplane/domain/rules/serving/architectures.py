@@ -101,8 +101,8 @@ NOT_IN_TRANSFORMERS = Rule(
     ),
     message=lambda c: (
         f"Builds quantize with transformers, and {TRANSFORMERS_VERSION} has no class "
-        f"`{c.checkpoint.architecture}`: the build would end once everything is fetched. Serve "
-        "the weights as they are, where a runtime has the class of its own, or name a checkpoint "
+        f"`{c.checkpoint.architecture}`: the build would fail after it has fetched everything. "
+        "Serve the weights unquantized with a runtime that has the class, or name a checkpoint "
         "that is quantized already."
     ),
     fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),

@@ -181,8 +181,8 @@ FLOAT16_OF_AN_UNSTABLE_CLASS = Rule(
     concerns=lambda c: bool(_float16_paths(c)),
     when=lambda c: c.checkpoint.model_type in _NOT_IN_FLOAT16,
     message=lambda c: (
-        f"`{c.checkpoint.model_type}` loses its sense in float16, and vLLM ends at its start where "
-        "it is asked for. Without `dtype` it takes bfloat16, or float32 on a GPU before Ampere."
+        f"`{c.checkpoint.model_type}` answers nonsense in float16, and vLLM ends at its start "
+        "when asked for it. Without `dtype` it takes bfloat16, or float32 on a GPU before Ampere."
     ),
     fix=Fix(
         label="Leave the type to vLLM",

@@ -113,9 +113,9 @@ NO_SPARSE_LATENT = Rule(
     concerns=lambda c: c.gpu.has_capability(7, 5),
     when=lambda c: lacks_sparse_latent(c.checkpoint.architecture, c.gpu),
     message=lambda c: (
-        f"`{c.checkpoint.architecture}` picks the tokens that it attends to, and vLLM {c.version} "
-        "has kernels for that on compute capability 9, 10 and 12: it finds no attention backend "
-        f"on `{c.gpu.kind}`, which has {c.gpu.capability_text}."
+        f"`{c.checkpoint.architecture}` uses sparse attention, and vLLM {c.version} has kernels "
+        "for that only on compute capability 9, 10 and 12: it finds no attention backend for "
+        f"`{c.gpu.kind}`, which has {c.gpu.capability_text}."
     ),
     otherwise=other_engines,
     source=sources.vllm("v1/attention/backends/mla, sparse backends", checked="2026-11-30"),
@@ -134,8 +134,8 @@ NO_WIDE_HEADS = Rule(
     concerns=lambda c: c.gpu.has_capability(7, 5),
     when=lambda c: lacks_wide_heads(c.checkpoint.architecture, c.gpu),
     message=lambda c: (
-        f"`{c.checkpoint.architecture}` has layers whose heads have 512 numbers, and the kernel "
-        f"for those wants 96 KiB of shared memory: `{c.gpu.kind}` has 64, and vLLM {c.version} "
+        f"Some attention heads of `{c.checkpoint.architecture}` are 512 wide, and the kernel for "
+        f"those needs 96 KiB of shared memory: `{c.gpu.kind}` has 64 KiB, so vLLM {c.version} "
         "ends at its start."
     ),
     otherwise=other_engines,

@@ -58,7 +58,7 @@ NOT_IN_THE_MATRIX = Rule(
     when=lambda c: is_not_listed(kind(c), c.checkpoint.architecture),
     message=lambda c: (
         f"TensorRT-LLM's own matrix of models and features says No to `{kind(c)}` for "
-        f"`{c.checkpoint.architecture}`: drafts may be refused at its start or never accepted."
+        f"`{c.checkpoint.architecture}`: it may refuse drafts at its start, or never accept one."
     ),
     fix=_without_drafts(),
     source=sources.tensorrt_llm("Supported Models, Model-Feature Support Matrix"),

@@ -121,8 +121,8 @@ def _by_device(feature: Feature, has: tuple[int, int]) -> Capability | None:
             return _from("FP8 and NVFP4 weights mixed", has, FP4_CAPABILITY)
         case Feature.INT4_WEIGHTS | Feature.INT4_WEIGHTS_FP8_INPUTS:
             return refused(
-                "builds write INT4 as compressed-tensors packs it, which is what vLLM loads and "
-                "none of TensorRT-LLM's formats; its own is ModelOpt's", _PRECISIONS,
+                "builds write INT4 in the format of compressed-tensors, which vLLM loads; "
+                "TensorRT-LLM loads ModelOpt's format instead", _PRECISIONS,
             )  # fmt: skip
         case Feature.FP8_KV_CACHE if has < FP8_CAPABILITY:
             return emulated("keys and values in FP8 in memory, computed in 16 bits", _PRECISIONS)

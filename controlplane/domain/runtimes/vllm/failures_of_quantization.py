@@ -40,7 +40,7 @@ PATTERNS = (
     log_pattern(
         "EVL-NO-FLOAT16", _CONFIG,
         r"model type '(?P<name>[\w.-]+)' does not support float16",
-        "`{name}` loses its sense in float16, so vLLM refuses it.",
+        "`{name}` answers nonsense in float16, so vLLM refuses it.",
         "Use an Ampere GPU or newer, which computes in bfloat16, and remove `dtype`.",
         text="Value error, The model type 'gemma3' does not support float16. Reason: Numerical "
         "instability. Please use bfloat16 or float32 instead.",
