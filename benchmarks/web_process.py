@@ -174,9 +174,9 @@ def web_beside_bare(
 
 
 @contextmanager
-def web() -> Iterator[str]:
-    """The address of a web process with this process's environment."""
-    with _serving({}, "/v1/version") as address:
+def web(tree: Path = ROOT) -> Iterator[str]:
+    """The address of a web process of that tree, with this process's environment."""
+    with _serving({}, "/v1/version", tree) as address:
         yield address
 
 
@@ -188,11 +188,11 @@ def bare_web() -> Iterator[str]:
 
 
 @contextmanager
-def _serving(environment: Mapping[str, str], ready: str) -> Iterator[str]:
+def _serving(environment: Mapping[str, str], ready: str, tree: Path = ROOT) -> Iterator[str]:
     port = free_port("127.0.0.1")
     process = subprocess.Popen(
         [sys.executable, "-m", "controlplane.processes.web", "--port", str(port)],
-        cwd=ROOT,
+        cwd=tree,
         env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

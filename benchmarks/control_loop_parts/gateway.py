@@ -29,13 +29,11 @@ class _Weighed(HttpControlPlane):
 
 
 class FollowingGateway:
-    def __init__(self, url: str, folder: Path, token: str) -> None:
+    def __init__(self, url: str, folder: Path, token: str, *, name: str = "gateway-1") -> None:
         self._loop = asyncio.new_event_loop()
         self._control_plane = _Weighed(url)
         storage = Storage(folder)
-        membership = Membership(
-            self._control_plane, storage, token=token, name="gateway-1", address=""
-        )
+        membership = Membership(self._control_plane, storage, token=token, name=name, address="")
         self.snapshot: Snapshot | None = None
         self._sync = RoutesSync(
             self._control_plane,
