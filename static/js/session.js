@@ -4,6 +4,7 @@ const HEADERS = "hx-headers:inherited";
 const dialog = document.getElementById("sign-in");
 const { user: owner, email, sessionUrl, formUrl } = dialog.dataset;
 let signing = null;
+let tokenCookie = "";
 
 export const token = () => JSON.parse(document.body.getAttribute(HEADERS))["X-CSRFToken"];
 
@@ -12,9 +13,18 @@ export const renewed = async () => {
   const answer = await fetch(sessionUrl, { headers: { Accept: "application/json" } });
   if (!answer.ok || answer.redirected) throw new TypeError(`The session cannot be asked for: ${answer.status}`);
   const told = await answer.json();
+  tokenCookie = told.token_cookie;
   document.body.setAttribute(HEADERS, JSON.stringify({ "X-CSRFToken": told.token }));
   for (const field of document.querySelectorAll("[name=csrfmiddlewaretoken]")) field.value = told.token;
   return told.user;
+};
+
+// Another answer may have brought another cookie since the token was renewed, and a form is held
+// against the cookie that goes with it.
+export const matchCookie = (form) => {
+  const found = document.cookie.split("; ").find((each) => each.startsWith(`${tokenCookie}=`));
+  const field = form.elements.namedItem("csrfmiddlewaretoken");
+  if (found && field) field.value = found.slice(tokenCookie.length + 1);
 };
 
 const isOwner = (user) => {

@@ -1,6 +1,6 @@
 // Sends a form only while its person is signed in and its token is right: an answer that is a
 // sign-in form or a notice would take the place of all that was typed.
-import { renewed, signedIn } from "./session.js";
+import { matchCookie, renewed, signedIn } from "./session.js";
 
 const notice = document.getElementById("refused");
 const [asking, sure] = [new WeakSet(), new WeakSet()];
@@ -16,6 +16,7 @@ const send = async (form, submitter) => {
     else if (!(await signedIn())) return;
     document.dispatchEvent(new Event("signed-in-again"));
     sure.add(form);
+    matchCookie(form);
     form.requestSubmit(submitter?.isConnected ? submitter : null);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

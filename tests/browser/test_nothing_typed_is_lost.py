@@ -3,9 +3,12 @@
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 import pytest
 from django.conf import settings
+from django.middleware.csrf import CSRF_SECRET_LENGTH
+from django.urls import reverse
 from playwright.sync_api import Page, Route, expect
 
 from apps.secrets.models import Secret
@@ -171,6 +174,28 @@ def test_a_lost_csrf_cookie_is_renewed_without_a_word(visit: OpenPage, stage: "S
     page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".crumb")).to_contain_text("revision 2")
+
+
+def test_a_cookie_that_another_answer_brought_meanwhile_refuses_no_form(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = editor(visit, stage)
+    type_length(page)
+    expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 912048"))
+    page.route(
+        "**" + reverse("accounts:session"), lambda route: answered_before_another(route, page)
+    )
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".crumb")).to_contain_text("revision 2")
+
+
+def answered_before_another(route: Route, page: Page) -> None:
+    """Give the answer, after which the cookie is one that it does not speak of."""
+    answer = route.fetch()
+    headers = {name: value for name, value in answer.headers.items() if name != "set-cookie"}
+    another = {"name": settings.CSRF_COOKIE_NAME, "value": "x" * CSRF_SECRET_LENGTH}
+    page.context.add_cookies([{**another, "url": urljoin(page.url, "/")}])
+    route.fulfill(response=answer, headers=headers)
 
 
 def test_a_browser_that_keeps_no_cookies_is_told_so_and_keeps_the_text(

@@ -82,7 +82,8 @@ def sign_out_page(request: HttpRequest) -> HttpResponse:
 @require_GET
 def session(request: HttpRequest) -> JsonResponse:
     """Return who is signed in and a token for forms, for a page that was opened long ago."""
-    return JsonResponse({"user": request.user.pk or "", "token": get_token(request)})
+    told = {"token": get_token(request), "token_cookie": settings.CSRF_COOKIE_NAME}
+    return JsonResponse({"user": request.user.pk or "", **told})
 
 
 def form_token_refused(request: HttpRequest, reason: str = "") -> HttpResponse:

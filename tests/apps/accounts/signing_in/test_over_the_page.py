@@ -82,7 +82,7 @@ def test_a_lost_token_of_forms_is_named_and_can_be_renewed() -> None:
 
 def test_nobody_is_told_nothing_but_a_token() -> None:
     answer = Client().get("/session/")
-    assert set(json.loads(answer.content)) == {"user", "token"}
+    assert set(json.loads(answer.content)) == {"user", "token", "token_cookie"}
     assert answer.json()["user"] == ""
     assert "no-store" in answer["Cache-Control"]
 
