@@ -69,6 +69,9 @@ document.addEventListener("submit", ({ target: form, defaultPrevented }) => {
   if (!defaultPrevented && form.method === "post" && !form.closest("#sign-in, #editor")) keep(form);
 });
 
+// A browser cannot point at a field in a closed part, and would send nothing without a word.
+document.addEventListener("invalid", ({ target }) => uncover(target), true);
+
 const notice = document.querySelector("[data-refused]");
 if (notice) show(notice);
 else {

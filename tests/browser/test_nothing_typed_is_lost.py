@@ -223,6 +223,21 @@ def test_a_form_of_any_page_is_sent_once_one_is_signed_in_again(
     assert Secret.objects.filter(team=stage.team, name="wandb_key").exists()
 
 
+def test_a_wrong_number_in_a_closed_part_of_a_form_is_shown(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(pages_of(stage)["schedules"])
+    page.get_by_label("Name").fill("office hours")
+    more = page.locator("#schedule details.more")
+    more.locator("summary").click()
+    number = more.locator("input[type=number]").first
+    number.fill("-1")
+    more.locator("summary").click()
+    expect(number).to_be_hidden()
+    page.get_by_role("button", name="Add schedule").click()
+    expect(number).to_be_focused()
+
+
 def test_a_form_is_not_sent_to_a_server_that_is_down(visit: OpenPage, stage: "Stage") -> None:
     page = visit("/secrets/", allowed=("net::ERR",))
     page.get_by_label("Name").fill("wandb_key")
