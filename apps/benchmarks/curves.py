@@ -88,7 +88,7 @@ def _chart(title: str, name: str, found: Sequence[tuple[str, Measured]]) -> Char
             )
             for number, (label, points) in enumerate(lines, 1)
         ],
-        x_marks=[_mark(value, 0, most_x, most_y, f"{value:,.4g}") for value in _steps(most_x)],
+        x_marks=[_mark(value, 0, most_x, most_y, _amount(value)) for value in _steps(most_x)],
         y_marks=[_mark(0, value, most_x, most_y, _time(value)) for value in _steps(most_y)],
     )  # fmt: skip
 
@@ -122,7 +122,11 @@ def _steps(most: float) -> list[float]:
 def _round_up(values: Iterable[float]) -> float:
     most = max(values) or 1.0
     power: float = 10.0 ** math.floor(math.log10(most))
-    return next(power * step for step in (1, 2, 4, 5, 8, 10) if power * step >= most)
+    return next(power * step for step in (1, 2, 4, 6, 8, 10) if power * step >= most)
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.4g}".replace(",", formats.THIN_SPACE)
 
 
 def _time(seconds: float) -> str:
