@@ -36,12 +36,15 @@ def make_shown_async_request(*, deployment: Any) -> AsyncRequest:
     """One that has ended, beside one that failed and one that waits."""
     now, endpoint = clock.now(), "https://hooks.example.com/answers"
     errors = [{"code": "MODEL_PREDICT_ERROR", "message": "The engine answered 500."}]
-    make_async_request(deployment=deployment, priority=1)
+    text = make_api_key(team=deployment.model.team, name="nightly summaries")
+    key = ApiKey.objects.get(prefix=text.partition(".")[0])
+    make_async_request(deployment=deployment, api_key=key, priority=1)
     make_async_request(
-        deployment=deployment, status="FAILED", attempts=3, errors=errors, finished_at=now
-    )
+        deployment=deployment, api_key=key, status="FAILED", attempts=3, errors=errors,
+        finished_at=now,
+    )  # fmt: skip
     return make_async_request(
-        deployment=deployment, status="SUCCEEDED", attempts=1, finished_at=now,
+        deployment=deployment, api_key=key, status="SUCCEEDED", attempts=1, finished_at=now,
         webhook_endpoint=endpoint, webhook_status=WebhookStatus.SUCCEEDED,
         output='{"choices": [{"message": {"content": "Hello."}}]}', environment="production",
     )  # fmt: skip

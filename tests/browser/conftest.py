@@ -81,10 +81,12 @@ def stage(transactional_db: None, broker: str) -> "Stage":
 
 @pytest.fixture
 def measured(stage: "Stage") -> None:
-    """Series for the stage's charts: half a CPU second, for tests that look at them."""
+    """Series for the stage's charts, and use: half a CPU second, for tests that look at them."""
+    from tests.browser.staged_measures import use_of
     from tests.browser.staged_series import series_of
 
     series_of(stage.deployment.replicas.get(state="ready"))
+    use_of(stage.deployment)
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from apps.async_requests.models import AsyncRequest
 from apps.benchmarks.models import Benchmark
 from apps.builds.models import Build
 from apps.configs.calibration_sets.models import CalibrationPreview
-from apps.configs.lookahead_tunings import examples
 from apps.configs.lookahead_tunings.models import LookaheadTuning
 from apps.configs.models import Config
 from apps.configs.services.configs import config_create
@@ -32,6 +31,7 @@ from tests.browser.staged_checkpoints import (
     SMOLLM_CONFIG,
     know_checkpoint,
 )
+from tests.browser.staged_measures import levels, tuned
 from tests.browser.staged_serving import serving_deployment
 from tests.factories_async import make_shown_async_request
 from tests.factories_benchmarks import make_finished_benchmark
@@ -129,7 +129,9 @@ def make_stage() -> Stage:
     built = built_build(revision, owner)
     deployment = serving_deployment(built, node, device, owner)
     staged_pushes(built, owner)
-    make_alerts(team)
+    failed = failed_build(revision, owner)
+    refused = Deployment.objects.get(model=deployment.model, name="deployment-2")
+    make_alerts(team, failed=failed, deployment=refused)
     return Stage(
         team=team,
         owner=owner,
@@ -138,11 +140,13 @@ def make_stage() -> Stage:
         small=small,
         waiting=waiting,
         built=built,
-        failed=failed_build(revision, owner),
+        failed=failed,
         running=running_build(revision, owner),
         deployment=deployment,
         async_request=make_shown_async_request(deployment=deployment),
-        benchmark=make_finished_benchmark(deployments=[deployment], created_by=owner),
+        benchmark=make_finished_benchmark(
+            deployments=[deployment], created_by=owner, stages=levels()
+        ),
         preview=CalibrationPreview.objects.create(
             team=team, revision=revision, dataset="enginehouse/general", pool="default"
         ),
@@ -153,7 +157,7 @@ def make_stage() -> Stage:
             requests=1,
             pool="default",
             state="finished",
-            result=examples.TUNING["result"],
+            result=tuned(),
             created_by=owner,
         ),
         invitation_path=urlsplit(

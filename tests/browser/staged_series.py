@@ -1,5 +1,7 @@
 """What was measured of the stage's deployment: 40 minutes with a gap, and some days before."""
 
+import math
+
 from apps.deployments.models import Replica
 from apps.telemetry.series.cells import Cells
 from apps.telemetry.series.names import Source
@@ -23,7 +25,7 @@ def series_of(replica: Replica) -> None:
 
 
 def _measure(cells: Cells, replica: Replica, age: int) -> None:
-    at, turn = clock.now().timestamp() - age, age // 10 % 17
+    at, turn = clock.now().timestamp() - age, round(8 + 8 * math.sin(age / 230))
     labels = {
         "team_id": replica.deployment.model.team_id,
         "model_id": replica.deployment.model_id,
@@ -35,8 +37,8 @@ def _measure(cells: Cells, replica: Replica, age: int) -> None:
     states.look("replicas_wanted", 1)
     _requests(cells, at, labels | {"environment": "production"}, turn)
     engine = cells.at(Source.ENGINE, at, labels | {"replica_id": replica.id})
-    engine.look("requests_running", turn % 5)
-    engine.look("requests_waiting", turn % 2)
+    engine.look("requests_running", 1 + turn // 4)
+    engine.look("requests_waiting", turn // 12)
     engine.look("kv_cache_used_ratio", 0.1 + turn / 100)
     engine.count("draft_tokens", 150)
     engine.count("accepted_draft_tokens", 80 + turn)
@@ -47,6 +49,7 @@ def _requests(cells: Cells, at: float, labels: dict[str, str], turn: int) -> Non
         status = "5xx" if turn == number == 3 else "2xx"
         cell = cells.at(Source.GATEWAY, at, labels | {"status_class": status, "key_id": "key"})
         cell.count("requests", 1)
+        cell.count("prompt_tokens", 210)
         cell.count("completion_tokens", 46)
         cell.observe("queue_seconds", 0.0004)
         cell.observe("time_to_first_token_seconds", 0.06 + number * turn / 400)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from apps.accounts.models import User
 from apps.builds.models import Build
 from apps.configs.models import CheckpointRecord
-from apps.deployments.models import Deployment, EnvironmentSwitch
+from apps.deployments.models import Deployment, EnvironmentSwitch, Replica
 from apps.fleet.models import Device, Node
 from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
@@ -82,4 +82,5 @@ def serving_deployment(build: Build, node: Node, device: Device, owner: User) ->
             "sentence": "Node `workbench` restarted.",
         },
     )
+    Replica.objects.update(ordered_at=clock.now() - timedelta(minutes=52))
     return deployment
