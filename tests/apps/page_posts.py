@@ -273,7 +273,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
         f"/people/{w.member.id}/status/",
         {"status": "admin"},
     ),
-    "accounts:restrict": lambda w: ("/people/restrict/", {"environment": "production"}),
+    "accounts:restrict": lambda w: ("/people/restrict/", {"name": "production"}),
     "accounts:release": _released,
     "accounts:team_create": lambda w: ("/teams/create/", {"name": "another"}),
     "accounts:team_enter": lambda w: _team("enter"),

@@ -27,6 +27,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "accounts:key_revoke": ("name", "another"),
     "accounts:invite": ("email", "nobody"),
     "accounts:remove": ("name", "another"),
+    "accounts:restrict": ("name", "prodution"),
     "accounts:team_create": ("name", LONG),
     "accounts:team_rename": ("name", LONG),
     "accounts:team_delete": ("name", "another"),
@@ -61,7 +62,6 @@ CHOSEN_ONLY = {
 }
 """Forms of choices and boxes: nothing is typed into them."""
 ANOTHER_WAY = {
-    "accounts:restrict": "a name that no environment has yet may come",
     "accounts:code": "tests/browser/test_accessibility.py",
     "configs:editor": "tests/browser/test_nothing_typed_is_lost.py",
     "configs:new": "tests/browser/test_nothing_typed_is_lost.py",

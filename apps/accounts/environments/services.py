@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 
 from apps.accounts.audit.recording import audit
 from apps.accounts.models import RestrictedEnvironment, Team, User
+from apps.accounts.teams.team_models import unknown_environments
 from apps.rest.errors import Conflict, InvalidInput, NotFound
 
 
@@ -14,6 +15,7 @@ def environment_restrict(
 ) -> RestrictedEnvironment:
     """Return the restriction of all environments of that name. Raises InvalidInput or Conflict."""
     allowed = _members(team, people)
+    _check_name(team, name)
     try:
         with transaction.atomic():
             made = RestrictedEnvironment.objects.create(team=team, name=name)
@@ -44,6 +46,17 @@ def environment_release(*, team: Team, name: str) -> None:
     if not RestrictedEnvironment.objects.filter(team=team, name=name).delete()[0]:
         raise NotFound(f"The environment `{name}` is not restricted.")
     audit("restriction.release", name, team=team)
+
+
+def _check_name(team: Team, name: str) -> None:
+    # A mistyped name would protect nothing, and look as if it did.
+    if unknown_environments(team, [name], None):
+        raise InvalidInput(
+            f"No model of the team `{team.name}` has an environment `{name}`.",
+            fields=["name"],
+            hint="Give a name as the models' pages show it; make an environment before it is "
+            "restricted.",
+        )
 
 
 def _addresses(people: Sequence[User]) -> list[str]:

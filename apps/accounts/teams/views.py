@@ -82,7 +82,7 @@ def delete(request: HttpRequest, team_id: str) -> HttpResponse:
 def restrict(request: HttpRequest) -> HttpResponse:
     """Restrict environments of a name, or say anew who may change them."""
     team, people = person(request).team, request.POST.getlist("people")
-    name = request.POST.get("environment", "").strip()
+    name = request.POST.get("name", "").strip()
     restricted = team.restricted_environments.filter(name=name).first()
     if restricted is None:
         environment_restrict(team=team, name=name, people=people)

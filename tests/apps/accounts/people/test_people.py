@@ -223,6 +223,9 @@ def test_restrictions_are_made_changed_and_released_over_rest(cast: Cast) -> Non
     admin = client_of(cast.owner)
     assert admin.post(path, {"name": "production"})[0] == 201
     assert admin.post(path, {"name": "production"})[0] == 409
+    unknown = admin.post(path, {"name": "prodution"})
+    assert (unknown[0], unknown[1]["fields"]) == (400, ["name"])
+    assert "has an environment `prodution`" in unknown[1]["message"]
     people = {"user_ids": [cast.member.id]}
     changed = admin.patch(f"{path}/production", people)[1]
     assert [each["email"] for each in changed["people"]] == [cast.member.email]
