@@ -28,6 +28,7 @@ from apps.deployments.environments.restrictions import (
     require_first_place,
 )
 from apps.deployments.models import PRODUCTION, Deployment
+from apps.deployments.nodes.ejections import with_ejections
 from apps.deployments.nodes.serializers import (
     FailedStartsListObject,
     FailedStartsObject,
@@ -228,6 +229,7 @@ class ReplicasView(DeploymentView):
         """Return the deployment's replicas, newest first, ended ones included."""
         replicas = replica_list(deployment=self.deployment())
         page = page_of(replicas, by="-ordered_at", **validated(ListQuery, request.query_params))
+        with_ejections(page.rows)
         return Response(page.to_json(ReplicaObject, under="replicas"))
 
 

@@ -122,6 +122,7 @@ REPLICA: dict[str, Any] = {
     "state": "ready",
     "is_confirmed": True,
     "observed_at": READY_AT,
+    "ejected_by": [{"gateway": "gateway-1", "reason": "connect_refused"}],
     "wanted": "running",
     "memory_bytes": 85_899_345_920,
     "placement": "`gpu-host-3` has the fewest replicas of this deployment (0) of those with room "

@@ -25,6 +25,7 @@ from apps.deployments.lookahead import lookahead_panel
 from apps.deployments.metrics.charts import DEFAULT_RANGE, RANGES
 from apps.deployments.metrics.panels import chart_panels, missing_charts
 from apps.deployments.models import Deployment
+from apps.deployments.nodes.ejections import with_ejections
 from apps.deployments.planned_and_actual import comparison_of
 from apps.deployments.presentation import (
     REPLICA_SORTS,
@@ -107,7 +108,9 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "address": addresses_of(found)[0].place,
         "traffic": (traffic := traffic_by_deployment(deployment_ids=[found.id])[found.id]),
         "deactivation": deactivation_words(found, traffic),
-        "replicas": sorted_items(replica_views(replicas), asked.sort, REPLICA_SORTS),
+        "replicas": sorted_items(
+            replica_views(with_ejections(replicas)), asked.sort, REPLICA_SORTS
+        ),
         "ready": sum(replica.state == ReplicaState.READY for replica in running),
         "comparison": comparison,
         "comparison_replica": comparison_replica,

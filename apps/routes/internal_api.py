@@ -30,6 +30,8 @@ class AppliedBody(MachineBody):
 
 
 DeploymentId = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{1,16}$")]
+ReplicaId = DeploymentId
+Reason = Annotated[str, Field(pattern=r"^[a-z_]{1,32}$")]
 
 
 class DeploymentLoad(MachineBody):
@@ -45,6 +47,8 @@ class LoadBody(MachineBody):
     deployments: dict[DeploymentId, DeploymentLoad] = Field(
         default_factory=dict, max_length=100_000
     )
+    ejected: dict[ReplicaId, Reason] = Field(default_factory=dict, max_length=100_000)
+    """Absent from a gateway of the release before."""
 
 
 class UsageBody(BaseModel):
@@ -115,7 +119,13 @@ def gateways_load(request: HttpRequest) -> HttpResponseBase:
     gateway = calling_gateway(request)
     body = read_body(request, LoadBody)
     loads = {id: each.model_dump() for id, each in body.deployments.items()}
-    load_add(gateway=gateway, sequence=body.sequence, seconds=body.seconds, loads=loads)
+    load_add(
+        gateway=gateway,
+        sequence=body.sequence,
+        seconds=body.seconds,
+        loads=loads,
+        ejected=body.ejected,
+    )
     deployments_wake(ids=body.woken)
     waited_for = [id for id, each in body.deployments.items() if each.held]
     deployments_wake(ids=waited_for, why=WAITED)

@@ -80,6 +80,7 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         "cordoned",
         "degraded",
         "drained",
+        "ejected",
         Support.EMULATED,
         "expired",
         "not_confirmed",

@@ -210,8 +210,10 @@ class Gateway:
             self.load.is_urgent.set()
 
     def load_report(self) -> LoadReport:
-        """Return what was in flight since the last one, for the control plane."""
-        return self.load.take(self.exchanges, self._waiting.by_deployment)
+        """Return what was in flight since the last one, and who is ejected now."""
+        report = self.load.take(self.exchanges, self._waiting.by_deployment)
+        report.ejected = self.placing.pool.ejected()
+        return report
 
     def record(self, line: bytes) -> None:
         self.recorder.record(line)

@@ -21,6 +21,8 @@ class LoadReport:
     deployments: dict[str, tuple[float, int, float]] = field(default_factory=dict)
     """By id: mean requests in flight, requests held without a replica, tokens in flight."""
     woken: list[str] = field(default_factory=list)
+    ejected: dict[str, str] = field(default_factory=dict)
+    """Replicas that are passed over now, by id: why."""
 
     def to_json(self, sequence: int) -> bytes:
         """Return it as the control plane reads it."""
@@ -29,7 +31,7 @@ class LoadReport:
             for id, (requests, held, tokens) in self.deployments.items()
         }
         told = {"sequence": sequence, "seconds": round(self.seconds, 3), "woken": self.woken}
-        return json.dumps({**told, "deployments": rows}).encode()
+        return json.dumps({**told, "deployments": rows, "ejected": self.ejected}).encode()
 
 
 AWAKE_REQUESTS = 0.01

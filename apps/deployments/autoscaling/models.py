@@ -16,6 +16,8 @@ class GatewayLoad(models.Model):
     """Over which the means are."""
     loads = models.JSONField()
     """By deployment: mean requests and tokens in flight, and requests held without a replica."""
+    ejected = models.JSONField(default=dict, db_default={})
+    """By replica that it passed over at that moment: why."""
 
     class Meta:
         app_label = "deployments"

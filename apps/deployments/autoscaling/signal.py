@@ -27,11 +27,17 @@ def load_add(
     sequence: int,
     seconds: float,
     loads: Mapping[str, Mapping[str, float]],
+    ejected: Mapping[str, str] | None = None,
     clock: Clock = SYSTEM,
 ) -> None:
     """Keep a gateway's report; one that is known changes nothing."""
     row = GatewayLoad(
-        gateway=gateway, sequence=sequence, at=clock.now(), seconds=seconds, loads=dict(loads)
+        gateway=gateway,
+        sequence=sequence,
+        at=clock.now(),
+        seconds=seconds,
+        loads=dict(loads),
+        ejected=dict(ejected or {}),
     )
     GatewayLoad.objects.bulk_create([row], ignore_conflicts=True)
 

@@ -13,6 +13,16 @@ from controlplane.domain.lifecycle import ReplicaState
 REPLICA_STATES = [state.value for state in ReplicaState]
 
 
+class EjectionObject(serializers.Serializer[Any]):
+    """A gateway that passes a replica over, until it answers again."""
+
+    gateway = serializers.CharField(help_text="The gateway.")
+    reason = serializers.CharField(
+        help_text="Why, as `gateway_upstream_errors_total` counts it; `errors`: it answered five "
+        "requests in a row with an error of its own."
+    )
+
+
 @shown_as(examples.REPLICA)
 class ReplicaObject(serializers.Serializer[Any]):
     """A replica: what is wanted of it and what its node last said."""
@@ -27,6 +37,9 @@ class ReplicaObject(serializers.Serializer[Any]):
     )
     observed_at = serializers.DateTimeField(
         source="heard_at", allow_null=True, help_text="When its node last said how it stands."
+    )
+    ejected_by = EjectionObject(
+        many=True, help_text="Gateways that send it no requests for a while, others answering."
     )
     wanted = serializers.ChoiceField(
         choices=["running", "stopped"], help_text="What its node works toward."

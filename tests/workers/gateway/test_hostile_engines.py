@@ -1,5 +1,6 @@
 """Engines that have gone mad: they cost bounded memory, and their clients hear of it."""
 
+import json
 from contextlib import suppress
 
 import httpx
@@ -135,8 +136,11 @@ def asked(engine) -> list[str]:
     return [call.method for call in engine.calls]
 
 
-@pytest.mark.parametrize("script", [answers_half, Endless(HEAD, b"x: y\r\n" * 1000)])
-def test_an_engine_that_has_gone_mad_is_passed_over_for_a_while(house, http, script):
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [(answers_half, "reset"), (Endless(HEAD, b"x: y\r\n" * 1000), "bad_answer")],
+)
+def test_an_engine_that_has_gone_mad_is_passed_over_for_a_while(house, http, script, reason):
     mad, sane = house.engine(script), house.engine(answers)
     house.publish(mad, sane)
     gateway = house.gateway()
@@ -146,6 +150,7 @@ def test_an_engine_that_has_gone_mad_is_passed_over_for_a_while(house, http, scr
     assert [http.post(gateway.url + CHAT, json={}).status_code for _ in range(3)] == [200] * 3
     assert asked(mad) == ["POST"]
     assert "gateway_replicas_ejected{" in ejected_at(http, gateway.url)
+    assert json.loads(gateway.report().to_json(1))["ejected"] == {"rep00": reason}
     gateway.advance(gateway.inner.bounds.eject_seconds)
     assert http.post(gateway.url + CHAT, json={}).status_code == 200, "nobody has asked how it is"
     assert gateway.probe_ejected() == 1
