@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q, Sum
 
-from apps.accounts.models import User
+from apps.accounts.models import Team, User
 from apps.alerts.incidents import Incidents, incidents
 from apps.builds.presentation import BuildRow
 from apps.builds.selectors import build_list
@@ -42,18 +42,24 @@ class DevicesOfKind:
         return self.kind == "CPU"
 
 
-def overview_context(user: User) -> dict[str, Any]:
-    """Return everything that the overview shows somebody of the team that they work in."""
-    team, now = user.team, clock.now()
+def incidents_context(team: Team) -> dict[str, Any]:
+    """Return what is wrong for a team, as the overview and its tab tell it."""
     found = incidents(team=team, most=INCIDENTS_SHOWN)
+    return {
+        "incidents": found.worst,
+        "incident_count": found.count,
+        "tab_title": _tab_title(found),
+    }
+
+
+def overview_context(user: User) -> dict[str, Any]:
+    """Return what the overview shows below the incidents, of the team that somebody works in."""
+    team, now = user.team, clock.now()
     states = deployment_states(team=team)
     running = build_list(team=team).exclude(state__in=BUILD_TERMINAL)[:RUNNING_SHOWN]
     devices = devices_by_kind()
     steps = _steps(user, has_devices=bool(devices), has_deployments=bool(states))
     return {
-        "incidents": found.worst,
-        "incident_count": found.count,
-        "tab_title": _tab_title(found),
         "states": [(state, count) for state, count, _ in states],
         "unconfirmed": sum(unheard for *_, unheard in states),
         "production": production_rows(team=team, most=PRODUCTION_SHOWN, now=now),

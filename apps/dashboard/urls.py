@@ -14,6 +14,7 @@ from apps.dashboard.search.views import search
 app_name = "dashboard"
 urlpatterns: list[URLPattern] = [
     path("", views.overview, name="overview"),
+    path("incidents/", views.incidents, name="incidents"),
     path("search/", search, name="search"),
     path("rules/", rule_pages.rules, name="rules"),
     path("runtimes/", runtimes, name="runtimes"),

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.accounts.own_account.services import first_steps_hide
 from apps.accounts.pages import page, person
 from apps.alerts.conditions.troubles import troubles_here
-from apps.dashboard.overview import overview_context
+from apps.dashboard.overview import incidents_context, overview_context
 from apps.deployments.usage.spending import month_cost
 from apps.ui.fragments import asks_for_part, live_answer
 from controlplane import clock
@@ -22,13 +22,26 @@ def overview(request: HttpRequest) -> HttpResponse:
     user = person(request)
     context = overview_context(user)
     if not asks_for_part(request):
-        # A month is summed up for a visit, not every three seconds.
+        # A month is summed up for a visit, not every three seconds; incidents ask by themselves.
         context["cost"] = month_cost(team_id=user.team_id, now=clock.now())
+        context |= incidents_context(user.team)
     return live_answer(
         request,
         page="dashboard/overview.html",
         part="dashboard/_overview.html",
         context=context,
+    )
+
+
+@page
+@require_safe
+def incidents(request: HttpRequest) -> HttpResponse:
+    """Answer the overview's first panel, which asks by itself for as long as it is open."""
+    if not asks_for_part(request):
+        return redirect("dashboard:overview")
+    part = "dashboard/_incidents.html"
+    return live_answer(
+        request, page=part, part=part, context=incidents_context(person(request).team)
     )
 
 

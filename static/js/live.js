@@ -1,13 +1,15 @@
 // Asks again: every 3 s while something moves or somebody looks, else every 60 s, never when hidden;
-// after a lost connection sooner at first, then ever more seldom. Pages without a part that asks
-// are loaded anew once they are old, unless something was typed.
+// after a lost connection sooner at first, then ever more seldom. What watches for incidents asks
+// every 3 s on a screen that nobody touches, and every 60 s when hidden: the tab's title and icon
+// tell of them. Pages without a part that asks are loaded anew once they are old, unless something
+// was typed.
 const FAST = 3000;
 const SLOW = 60000;
 const ATTENTION = 60000;
 const AGAIN = 5000;
 const OLD = 600000;
 const loadedAt = Date.now();
-let [lookedAt, askedAt, losses, isTyped] = [loadedAt, loadedAt, 0, false];
+let [lookedAt, askedAt, watchedAt, losses, isTyped] = [loadedAt, loadedAt, loadedAt, 0, false];
 
 const parts = () => document.querySelectorAll("[data-live]");
 const isMoving = () => document.querySelector("[data-live] [data-moving], [data-live][data-moving]") !== null;
@@ -20,12 +22,18 @@ const pace = () => {
 };
 
 const ask = () => {
-  askedAt = Date.now();
+  askedAt = watchedAt = Date.now();
   for (const part of parts()) htmx.trigger(part, "poll");
   document.dispatchEvent(new Event("asked"));
 };
 
+const watch = () => {
+  watchedAt = Date.now();
+  for (const part of document.querySelectorAll("[data-watches]")) htmx.trigger(part, "poll");
+};
+
 setInterval(() => {
+  if (Date.now() - watchedAt >= (losses || document.hidden ? SLOW : FAST)) watch();
   if (document.hidden) return;
   if (isOld()) location.reload();
   else if (Date.now() - askedAt >= pace()) ask();

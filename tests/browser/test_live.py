@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
+from apps.builds.models import Build
 from apps.configs.models import Config
 from apps.telemetry import log_stream
 from apps.telemetry.logs import log_append
+from controlplane import clock
 from tests.browser.conftest import OpenPage
 from tests.web_server import streaming_server
 
@@ -82,6 +84,22 @@ def test_an_idle_tab_asks_once_a_minute_and_a_hidden_one_never(
     page.evaluate(AWAY, True)
     leap(page, "08:00:00")
     assert asked_within(page, 10) == 0
+
+
+def test_incidents_are_asked_for_all_the_time_also_where_nobody_looks(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    Build.objects.update(state="succeeded", finished_at=clock.now())
+    page = visit("/")
+    by_own_clock(page)
+    expect(page.locator("[data-moving]")).to_have_count(0)
+    page.evaluate(COUNTING)
+    expect(page.locator(".htmx-request")).to_have_count(0)
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + HOUR)
+    page.clock.run_for(FAST)
+    assert 19 <= asked_within(page, 1) <= 22  # the rest of the page asks once, both parts
+    page.evaluate(AWAY, True)
+    assert 9 <= asked_within(page, 10) <= 10
 
 
 def test_a_tab_left_overnight_is_right_when_it_is_looked_at(

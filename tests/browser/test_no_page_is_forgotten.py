@@ -23,6 +23,7 @@ NOT_PAGES = {
     "builds:log": "lines for the log of a build's page",
     "builds:support_bundle": "a file",
     "dashboard:config_schema": "a file for editors",
+    "dashboard:incidents": "a part of the overview",
     "deployments:deploy_effect": "a part of the page that deploys",
     "deployments:log": "lines for the log of a deployment's page",
     "deployments:log_file": "the same as a file",

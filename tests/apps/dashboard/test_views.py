@@ -104,7 +104,10 @@ def test_the_tab_tells_of_incidents_in_its_title_and_a_poll_renews_it() -> None:
     alerts_evaluate()
     title = "<title>✕ critical · 1 incident · Overview · Enginehouse</title>"
     assert title in folded(page.get("/").content.decode())
-    assert title in folded(page.get("/", headers={"HX-Request": "true"}).content.decode())
+    polled = page.get("/incidents/", headers={"HX-Request": "true"}).content.decode()
+    assert title in folded(polled)
+    assert "1 incident" in polled
+    assert page.get("/incidents/").url == "/"  # type: ignore[attr-defined]
 
 
 def test_production_is_listed_with_what_is_ready_and_those_in_trouble_first() -> None:
