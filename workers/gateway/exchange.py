@@ -255,13 +255,17 @@ class Exchange(EndingExchange):
         return self._ledger.placing.choose(self, self._tried)
 
     def _tries_another_instead(self, status: int) -> bool:
-        """Move to another replica when this one is full, if there is one and the budget allows."""
+        """Move to another replica when this one is full, if there is one and the budget allows.
+
+        What waits for its turn at a full one spends nothing: its room bounds what is sent again.
+        """
         upstream, connection = self._upstream, self._connection
         if upstream is None or connection is None:
             return False
-        self._tried.add(upstream.replica.address)
-        if self._another() is None or not self._ledger.retries.spend():
-            return False
+        if not self._ledger.placing.waits_for_room(self, upstream, status):
+            self._tried.add(upstream.replica.address)
+            if self._another() is None or not self._ledger.retries.spend():
+                return False
         self._meter.upstream_failed(f"status_{status}")
         connection.drop()
         self._connection, self._phase = None, Phase.WAITING

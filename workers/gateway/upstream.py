@@ -16,6 +16,7 @@ from controlplane.keepalive import (
     silent_seconds,
 )
 from workers.gateway.choice.health import Health
+from workers.gateway.choice.room import Room
 from workers.gateway.framing import is_chunked_once
 from workers.gateway.headers import Header
 from workers.gateway.settings import Bounds
@@ -47,7 +48,7 @@ class Upstream:
 
     __slots__ = (
         "_clock", "_idle", "_tls", "address", "authority", "bounds", "health", "in_flight",
-        "replica", "warms_from",
+        "replica", "room", "warms_from",
     )  # fmt: skip
 
     def __init__(
@@ -62,11 +63,10 @@ class Upstream:
         self.replica, self.address = replica, replica.address
         host = f"[{replica.host}]" if ":" in replica.host else replica.host
         self.authority = f"{host}:{replica.port}".encode()
-        self.in_flight = 0
-        self.health = Health(bounds.eject_seconds, clock)
+        self.in_flight, self.bounds = 0, bounds
+        self.health, self.room = Health(bounds.eject_seconds, clock), Room(clock)
         self.warms_from: float | None = None
         """Since when it is beside others that were there before, until it has its whole share."""
-        self.bounds = bounds
         self._idle: list[UpstreamConnection] = []
 
     def take_idle(self, now: float) -> "UpstreamConnection | None":

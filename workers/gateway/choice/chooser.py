@@ -97,7 +97,8 @@ class Chooser:
     def _found(
         self, replicas: Sequence[Replica], tried: set[str], most_in_flight: int | None
     ) -> list[Upstream]:
-        found = [self._pool.of(each) for each in replicas]
+        known = map(self._pool.of, replicas)
+        found = [each for each in known if each.room.is_open or each.room.takes(each.in_flight)]
         if tried:
             found = [each for each in found if each.address not in tried]
         if most_in_flight is not None:

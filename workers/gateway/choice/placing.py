@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from controlplane.clock import SYSTEM, Clock
@@ -16,6 +17,7 @@ from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Deployment, Replica
 from workers.gateway.suspects import Suspects
 from workers.gateway.turns.turns import Turns
+from workers.gateway.upstream import Upstream
 from workers.gateway.usage import TokenCounts
 
 if TYPE_CHECKING:
@@ -47,25 +49,37 @@ class Placing:
         deployment = exchange.admission.deployment
         replicas = deployment.replicas if not deployment.suspects else self._answering(deployment)
         wish = NO_WISH if len(replicas) < 2 else Wish(exchange.prompt, self._session(exchange))
+        if len(self.turns) and self.turns.is_behind_others(exchange):
+            return None
         if (limit := deployment.backpressure) is None:
             return self._chooser.choose(replicas, tried, wish)
-        if self.turns.is_behind_others(exchange):
-            return None
         return self._chooser.choose(replicas, tried, wish, most_in_flight=limit.concurrency)
 
     def is_full(self, exchange: "Exchange", tried: set[str]) -> bool:
-        """Return whether replicas would answer that have as much as they may have."""
-        deployment = exchange.admission.deployment
-        if deployment.backpressure is None:
+        """Return whether replicas would answer that have as much as they may have, or take."""
+        answering = self._answering(exchange.admission.deployment)
+        return any(each.address not in tried for each in answering)
+
+    def waits_for_room(self, exchange: "Exchange", upstream: Upstream, status: int) -> bool:
+        """Return whether a request that an engine refused for want of room waits for its turn.
+
+        An engine that has none else of ours is no fuller a moment later, and the queue of
+        asynchronous requests waits by itself.
+        """
+        beside, limit = upstream.in_flight - 1, exchange.admission.deployment.backpressure
+        rejects = limit is not None and limit.rejects
+        if status != HTTPStatus.TOO_MANY_REQUESTS or rejects or exchange.is_async or not beside:
             return False
-        return any(each.address not in tried for each in self._answering(deployment))
+        upstream.room.refused(beside)
+        return True
 
     def wait_for_turn(self, exchange: "Exchange") -> Refusal | None:
         """Let it wait until it is called; return why it cannot, or None."""
         deployment = exchange.admission.deployment
         counts = self._metrics.of(deployment.model_id, deployment.id)
         limit = deployment.backpressure
-        carried = len(self._answering(deployment)) * (1 if limit is None else limit.concurrency)
+        each = None if limit is None else limit.concurrency
+        carried = sum(each or self.pool.of(one).room.most for one in self._answering(deployment))
         pause = counts.seconds_until_room(self.turns.waiting(deployment.id) + 1, carried)
         if limit is not None and limit.rejects:
             return deployment_full(deployment, limit.concurrency, pause)
@@ -107,10 +121,13 @@ class Placing:
         return (*deployment.replicas, *self._suspects.answering(deployment))
 
     def _has_room(self, deployment: Deployment) -> bool:
-        if (limit := deployment.backpressure) is None:
-            return True
+        limit = deployment.backpressure
         found = map(self.pool.of, self._answering(deployment))
-        return any(each.in_flight < limit.concurrency for each in found)
+        return any(
+            each.room.takes(each.in_flight)
+            and (limit is None or each.in_flight < limit.concurrency)
+            for each in found
+        )
 
     def _session(self, exchange: "Exchange") -> int | None:
         name = exchange.request.named.get(self._session_header)

@@ -27,7 +27,7 @@ class Stand:
         self._may_answer = threading.Semaphore(0)
         self.engine: Engine = house.engine(self._slow)
 
-    def serve(self, backpressure: dict[str, Any], **bounds: int) -> GatewayThread:
+    def serve(self, backpressure: dict[str, Any] | None, **bounds: int) -> GatewayThread:
         version = 1 if self.house.snapshot is None else self.house.snapshot["version"] + 1
         snapshot = routes(self.engine.port, version=version, backpressure=backpressure)
         snapshot["keys"][digest(STAGING_KEY)] = key_row("keyquiet")
@@ -55,8 +55,11 @@ class Stand:
         wait_for(lambda: len(self.engine.calls) >= count, what=f"{count} requests at the engine")
         return [each.json()["user"] for each in self.engine.calls]
 
-    def _slow(self, call: Call) -> None:
+    def wait_to_answer(self) -> None:
         self._may_answer.acquire(timeout=DEADLINE_SECONDS)
+
+    def _slow(self, call: Call) -> None:
+        self.wait_to_answer()
         answers(call)
 
 
@@ -164,3 +167,35 @@ def test_a_policy_that_is_taken_away_lets_all_go(stand: Stand) -> None:
     assert len(gateway.inner.placing.turns) == 0
     stand.answer(4)
     assert [each.result(DEADLINE_SECONDS).status_code for each in asked] == [200] * 4
+
+
+def test_what_an_engine_has_no_room_for_waits_here_without_a_policy(stand: Stand) -> None:
+    room, refused = threading.Semaphore(2), []
+
+    def takes_two(call: Call) -> None:
+        if not room.acquire(blocking=False):
+            refused.append(call.json()["user"])
+            call.answer({"error": "full"}, 429)
+            return
+        stand.wait_to_answer()
+        room.release()
+        answers(call)
+
+    stand.engine.script = takes_two
+    gateway = stand.serve(None)
+    asked = [stand.ask(f"request{number}") for number in range(2)]
+    stand.seen(2)
+    for number in (2, 3):
+        asked.append(stand.ask(f"request{number}"))
+        wait_for(lambda: len(gateway.inner.placing.turns) == len(asked) - 2, what="one waits")
+    assert refused == ["request2"], "the fourth is not sent where it would be refused"
+    stand.answer(4)
+    assert [each.result(DEADLINE_SECONDS).status_code for each in asked] == [200] * 4
+    assert refused == ["request2"]
+
+
+def test_an_engine_that_refuses_the_only_request_is_not_waited_for(stand: Stand) -> None:
+    stand.engine.script = lambda call: call.answer({"error": "never"}, 429)
+    stand.serve(None)
+    refused = stand.ask("request").result(DEADLINE_SECONDS)
+    assert (refused.status_code, len(stand.engine.calls)) == (429, 1)
