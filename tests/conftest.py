@@ -32,6 +32,7 @@ from tests.time_budget import TimeBudget, of_no_test
 from tests.waiting import DEADLINE_SECONDS
 from tests.web_server import Connections, wait_until_all_is_answered
 from workers.imports import without_collecting
+from workers.table_of_models import keep_table_of_models
 
 # A short path: PostgreSQL's socket lies below it.
 _DATA_DIR = Path(tempfile.mkdtemp(prefix="eh-"))
@@ -49,6 +50,7 @@ _OBJECTS_BEFORE_A_LOOK = 7000
 # Before torch is loaded, of whose threads one that waits for the others would spin: beside two more
 # processes of tests, ten seconds of training for one of work. Steps and engines have it from us.
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+keep_table_of_models()
 # Whether it may ask a hub, it reads once: not where a test has just set an engine's environment.
 import_module("huggingface_hub.constants")
 # What models of tests compute is smaller than what two threads take to share it.

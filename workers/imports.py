@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from workers.table_of_models import keep_table_of_models
+
 _COMPILER = "torch._dynamo"
 _NO_ADVICE = "TRANSFORMERS_NO_ADVISORY_WARNINGS"
 _MODELS = ("transformers.modeling_utils", "transformers.masking_utils")
@@ -42,6 +44,7 @@ def import_transformers(*, spreads_over_devices: bool) -> None:
     spread over processes, and solvers: half of the import, for what nobody here calls. Who asks for
     one of them later gets it, but for what Transformers itself would have done with it.
     """
+    keep_table_of_models()
     _import_torch()
     hidden = _SOLVERS if spreads_over_devices else (*_SOLVERS, *_OVER_SEVERAL_DEVICES)
     with ExitStack() as stack, suppress(ImportError, AttributeError):
@@ -57,6 +60,7 @@ def import_transformers(*, spreads_over_devices: bool) -> None:
 
 def import_tokenizers() -> None:
     """Import Transformers' tokenizers without torch, which takes half of their import."""
+    keep_table_of_models()
     with not_installed("torch"), _without_advice():
         importlib.import_module("transformers.models.auto.tokenization_auto")
 
