@@ -22,10 +22,10 @@ TOGETHER = (
 a process ten seconds to import: torch, Transformers, sentence-transformers and peft."""
 FIRST = (
     "tests/e2e/newcomer/",
-    "tests/e2e/test_recovery",
     "tests/e2e/test_main_job",
     "tests/contributing/",
     "tests/workers/tasks/",
+    "tests/e2e/test_recovery",
     "tests/e2e/test_canary",
     "tests/browser/",
     "tests/e2e/test_faults",

@@ -27,11 +27,7 @@ from tests.tiers import NO_TESTS_COLLECTED, ROOT, SIDE_BY_SIDE
 _PYTEST = ("pytest", "-q", "-p", "no:cacheprovider")
 FAST = ("tests.tiers", "-p", "no:cacheprovider")
 RECOVERY = (*_PYTEST, "-m", "recovery and (not long or e2e)", *SIDE_BY_SIDE)
-_LAST = ("tests/e2e/newcomer", "tests/e2e/test_main_job.py")
-WHOLE = (
-    (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE, *(f"--ignore={each}" for each in _LAST)),
-    (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE, *_LAST),
-)
+WHOLE = (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE)
 _STOPS_BETWEEN_LOOKS = 10
 """To look for all processes costs as much as to stop some."""
 
@@ -117,7 +113,7 @@ def _plan(rounds: int, tests: Sequence[str]) -> Iterator[tuple[str, Sequence[str
             yield f"fast tests, round {number}", FAST
             yield f"recovery tests, round {number}", RECOVERY
     if not tests:
-        yield from zip(("whole", "whole, end to end"), WHOLE, strict=True)
+        yield "whole", WHOLE
 
 
 def _run_under_stress(this: Round, output: int) -> None:
