@@ -20,6 +20,12 @@ chosen = pytest.mark.parametrize(
 """For a test that asks for all names one after the other."""
 
 
+def without_parts(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests but for those of some names that the same run tries with all."""
+    whole = {each.nodeid.removesuffix("all]") for each in items if each.nodeid.endswith("all]")}
+    return [each for each in items if each.nodeid.removesuffix("some]") not in whole]
+
+
 def each_of(argument: str, names: Sequence[str]) -> pytest.MarkDecorator:
     """Return the parametrisation for a test that is given one name."""
     some = set(every_sixth(names))

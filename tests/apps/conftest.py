@@ -2,6 +2,13 @@
 
 import pytest
 
+from tests.apps.breadth import without_parts
+
+
+@pytest.hookimpl(trylast=True)  # once marks have chosen
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = without_parts(items)
+
 
 @pytest.fixture(autouse=True)
 def _leases_hold(monkeypatch: pytest.MonkeyPatch) -> None:
