@@ -22,7 +22,6 @@ class BoundedConnection(kombu.Connection):
     """Asks a broker that is away every few seconds; kombu's own pauses grow to thirty."""
 
     def ensure_connection(self, *args: Any, **options: Any) -> Any:
-        """Return the connection once there is one."""
         ensure: Any = super().ensure_connection
         return ensure(*args, **{**_BOUNDS, **options})
 

@@ -46,8 +46,6 @@ _LONGEST_LINE = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What can be read from an error."""
-
     status: int | None
     code: str
     kind: str
@@ -55,7 +53,6 @@ class Answer:
 
     @classmethod
     def of(cls, error: Exception) -> "Answer":
-        """Return what an error tells."""
         text = str(error)
         status, code, kind = _STATUS.search(text), _CODE.search(text), _KIND.search(text)
         return cls(

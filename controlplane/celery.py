@@ -89,7 +89,6 @@ def build_queue(pool: str) -> str:
 
 
 def host_queue(node_name: str) -> str:
-    """Return the queue that the agent of one host reads."""
     return f"host.{node_name}"
 
 

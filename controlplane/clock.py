@@ -38,8 +38,6 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock."""
-
     # As they are: the gateway asks them several times a request.
     monotonic = staticmethod(time.monotonic)
     sleep = staticmethod(time.sleep)

@@ -35,7 +35,6 @@ class CompiledQuery(Generic[Row, Value]):
             return [compiled.row_of(each) for each in cursor.fetchall()]
 
     def first(self, value: Value) -> Row | None:
-        """Return the first of the rows."""
         return next(iter(self.rows(value)), None)
 
     def _compile(self) -> "_Compiled":

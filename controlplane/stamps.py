@@ -18,7 +18,6 @@ class StampField(_DateTimeField):
     """Django's column with `auto_now` or `auto_now_add`, which would go by the host's own clock."""
 
     def pre_save(self, model_instance: models.Model, add: bool) -> datetime:
-        """Return the moment to store."""
         if self.auto_now or (self.auto_now_add and add):
             setattr(model_instance, self.attname, clock.now())
         moment: datetime = getattr(model_instance, self.attname)

@@ -36,8 +36,6 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """A whole answer."""
-
     status: int
     content: bytes
 

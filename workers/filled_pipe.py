@@ -35,6 +35,5 @@ def read_pipe(descriptor: int | None) -> dict[str, str]:
 
 
 def store_descriptor(argv: Sequence[str]) -> int | None:
-    """Return which descriptor `--store-fd` names, None where it is not there."""
     found = [int(argv[at + 1]) for at, word in enumerate(argv) if word == "--store-fd"]
     return found[0] if found else None

@@ -19,11 +19,9 @@ def free_bytes(folder: Path) -> int | None:
 
 
 def is_full(folder: Path) -> bool:
-    """Return whether its disk has no room."""
     free = free_bytes(folder)
     return free is not None and free < FULL_BYTES
 
 
 def says_full(error: OSError) -> bool:
-    """Return whether the error is that of a full disk, or of a quota that is used up."""
     return error.errno in _FULL

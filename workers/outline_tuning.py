@@ -42,7 +42,6 @@ def main() -> int:
 
 
 def tuned(folder: Path, settings: list[LookaheadSetting], device: str) -> Mapping[str, Any]:
-    """Return what a tuning is told of a folder of outlines."""
     simulations = [Simulation(setting, device) for setting in settings]
     answers = prompt_tokens = answer_tokens = 0
     for exchange in _exchanges(folder):

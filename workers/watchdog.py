@@ -30,7 +30,6 @@ class Watchdog:
         self._ticked_at = clock.monotonic()
 
     def turned(self) -> None:
-        """Say that the loop has come round."""
         self._turns += 1
 
     def start(self) -> None:

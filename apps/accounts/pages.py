@@ -90,13 +90,11 @@ def _is_read(request: HttpRequest) -> bool:
 
 
 def person(request: HttpRequest) -> User:
-    """Return who is signed in."""
     assert isinstance(request.user, User)
     return request.user
 
 
 def actor_on(request: HttpRequest) -> Actor:
-    """Return on whose behalf a page acts."""
     return Actor(team=person(request).team, user=person(request))
 
 
@@ -106,7 +104,6 @@ def say_error(request: HttpRequest, error: ApiError) -> None:
 
 
 def words_of(error: ApiError) -> str:
-    """Return what a refusal says."""
     return f"{error.message} {error.hint or ''}".strip()
 
 

@@ -126,7 +126,6 @@ class Actor:
 
     @cached_property
     def role(self) -> Role:
-        """What the actor is to the team."""
         key = self.api_key
         if key is not None and key.type != ApiKeyType.PERSONAL:
             is_full = key.type == ApiKeyType.WORKSPACE_MANAGE_ALL

@@ -101,7 +101,6 @@ def _note(changes: Iterable[tuple[str, str]], version: int) -> None:
 
 
 def routes_version_current() -> int:
-    """Return the present version."""
     return RoutesVersion.objects.values_list("version", flat=True).filter(id=1).first() or 0
 
 

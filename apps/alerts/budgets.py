@@ -19,7 +19,6 @@ def budgets_measure(*, clock: Clock = SYSTEM) -> int:
 
 
 def month_of(day: date) -> date:
-    """Return the first day of its month."""
     return day.replace(day=1)
 
 

@@ -45,8 +45,6 @@ _VERBS: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Incident:
-    """One cause."""
-
     label: str
     sentence: str
     severity: Severity

@@ -7,8 +7,6 @@ from controlplane.domain.alert_kinds import AlertKindName
 
 @dataclass(frozen=True, kw_only=True)
 class AlertKind:
-    """One of them."""
-
     name: AlertKindName
     label: str
     when: str

@@ -21,7 +21,6 @@ class Limits:
 
 
 def limits_of(*, team: Team) -> Limits:
-    """Return the team's limits."""
     return limits_by_team(team_id=team.id).get(team.id, Limits())
 
 
@@ -33,7 +32,6 @@ def limits_by_team(**which: str) -> Mapping[str, Limits]:
 
 @transaction.atomic
 def limits_set(*, team: Team, **changes: float | Decimal | None) -> Limits:
-    """Return the team's limits with the changes."""
     before = limits_of(team=team)
     row, _ = AlertLimits.objects.update_or_create(team=team, defaults=changes)
     after = _limits(row)

@@ -75,7 +75,6 @@ class Alert(models.Model):
 
     @property
     def label(self) -> str:
-        """What its kind is called."""
         return LABELS.get(self.kind, self.kind)
 
     @property

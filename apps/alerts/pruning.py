@@ -1,5 +1,3 @@
-"""Old alerts are forgotten."""
-
 from datetime import timedelta
 
 from apps.alerts.models import Alert
@@ -9,6 +7,5 @@ KEPT = timedelta(days=90)
 
 
 def alerts_prune(*, clock: Clock = SYSTEM) -> int:
-    """Return how many resolved alerts were forgotten."""
     forgotten, _ = Alert.objects.filter(resolved_at__lt=clock.now() - KEPT).delete()
     return forgotten

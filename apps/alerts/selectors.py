@@ -52,7 +52,6 @@ def delivery_list(*, channel: AlertChannel) -> QuerySet[AlertDelivery]:
 
 
 def last_deliveries(*, channels: QuerySet[AlertChannel]) -> dict[str, AlertDelivery]:
-    """Return the last message to each channel, by its id."""
     rows = AlertDelivery.objects.filter(channel__in=channels)
     rows = rows.order_by("channel_id", "-created_at", "-id").distinct("channel_id")
     return {row.channel_id: row for row in rows}

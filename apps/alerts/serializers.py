@@ -1,5 +1,3 @@
-"""Alerts and their limits as JSON."""
-
 from typing import Any
 
 from rest_framework import serializers

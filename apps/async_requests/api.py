@@ -1,5 +1,3 @@
-"""Asynchronous requests over REST."""
-
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -36,8 +34,6 @@ class AsyncRequestListView(TeamView):
 
 
 class AsyncRequestView(TeamView):
-    """A view of one asynchronous request."""
-
     def asked(self) -> AsyncRequest:
         """Return the request that the path names. Raises NotFound."""
         return async_request_get(team=self.team, request_id=self.kwargs["request_id"])

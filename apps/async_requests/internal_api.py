@@ -56,14 +56,12 @@ def async_requests(request: HttpRequest) -> HttpResponseBase:
 @internal_view("GET")
 @_refusing
 def async_request(request: HttpRequest, request_id: str) -> HttpResponseBase:
-    """Return how a request stands."""
     return JsonResponse(AsyncStatusObject(_asked(request, request_id)).data)
 
 
 @internal_view("GET")
 @_refusing
 def async_request_output(request: HttpRequest, request_id: str) -> HttpResponseBase:
-    """Return what the model answered."""
     found = _asked(request, request_id)
     if found.output is None:
         words = f"The request stands at {found.status} and has no output."
@@ -74,7 +72,6 @@ def async_request_output(request: HttpRequest, request_id: str) -> HttpResponseB
 @internal_view("POST")
 @_refusing
 def async_request_canceled(request: HttpRequest, request_id: str) -> HttpResponseBase:
-    """Call a request off."""
     canceled, message = async_request_cancel(request=_asked(request, request_id))
     told = {"request_id": request_id, "canceled": canceled, "message": message}
     return JsonResponse(told)
@@ -82,7 +79,6 @@ def async_request_canceled(request: HttpRequest, request_id: str) -> HttpRespons
 
 @internal_view("GET")
 def async_queue(request: HttpRequest, deployment_id: str) -> HttpResponseBase:
-    """Return how many requests of a deployment wait, and how many are under way."""
     calling_gateway(request)
     found = queue_status(deployment_id=deployment_id)
     return JsonResponse(

@@ -23,7 +23,6 @@ _WAITING = (StepState.WAITING, StepState.RUNNING)
 
 
 def add_async_requests(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
-    """Add the queue and the webhooks of each deployment."""
     since = clock.now() - LATELY
     _add_queues(page, team, shown)
     _add_ended(page, team, shown, since)

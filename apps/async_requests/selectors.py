@@ -50,7 +50,6 @@ def async_request_of_key(*, key_id: str, request_id: str, model_id: str) -> Asyn
 
 
 def queue_status(*, deployment_id: str) -> QueueStatus:
-    """Return how long the queue of a deployment is."""
     rows = AsyncRequest.objects.filter(deployment_id=deployment_id)
     counted: dict[str, Any] = rows.aggregate(
         queued=Count("id", filter=Q(status=AsyncStatus.QUEUED)),

@@ -43,7 +43,6 @@ def async_requests(request: HttpRequest, model_id: str, deployment_id: str) -> H
 @page
 @require_safe
 def async_request(request: HttpRequest, request_id: str) -> HttpResponse:
-    """Show one, as it goes on."""
     found = async_request_get(team=person(request).team, request_id=request_id)
     output = found.output or ""
     return live_answer(
@@ -63,7 +62,6 @@ def async_request(request: HttpRequest, request_id: str) -> HttpResponse:
 @page
 @require_POST
 def cancel(request: HttpRequest, request_id: str) -> HttpResponse:
-    """Call it off."""
     team = person(request).team
     found = async_request_get(team=team, request_id=request_id)
     canceled, _ = async_request_cancel(request=found)

@@ -1,5 +1,3 @@
-"""Benchmarks over REST."""
-
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -47,8 +45,6 @@ class BenchmarkListView(TeamView):
 
 
 class BenchmarkView(TeamView):
-    """A view of one benchmark."""
-
     def benchmark(self) -> Benchmark:
         """Return the benchmark that the path names. Raises NotFound."""
         return benchmark_get(team=self.team, benchmark_id=self.kwargs["benchmark_id"])
@@ -91,7 +87,6 @@ class BenchmarkCompareView(TeamView):
 
 
 def exported(benchmarks: list[Benchmark], form: str) -> HttpResponseBase:
-    """Return the benchmarks as a file."""
     name = f"benchmark-{'-'.join(each.id for each in benchmarks)}.{form}"
     answer: HttpResponseBase
     if form == "json":

@@ -1,5 +1,3 @@
-"""What benchmarks look like."""
-
 from apps.accounts.examples import ADA, CREATED_AT, SEEN_AT
 
 WANTED = {

@@ -66,7 +66,6 @@ class BenchmarkForm(forms.Form):
         return [(title, [self[name] for name in names]) for title, names in _GROUPS]
 
     def clean_levels(self) -> tuple[float, ...]:
-        """Return the levels as numbers."""
         text: str = self.cleaned_data["levels"]
         try:
             return tuple(float(each) for each in text.replace(",", " ").split())
@@ -76,7 +75,6 @@ class BenchmarkForm(forms.Form):
             ) from None
 
     def wanted(self) -> dict[str, Any]:
-        """Return what the service takes."""
         data = self.cleaned_data
         ids = [data["deployment"], *([data["beside"]] if data["beside"] else [])]
         kept = ("shape", "prompt_tokens", "completion_tokens", "samples_jsonl", "seed", "name")

@@ -21,7 +21,6 @@ MOST_CLAIMS = 1
 
 
 def keys_revoke(benchmark_ids: Collection[str]) -> None:
-    """Revoke the keys that were made for these runs."""
     api_keys_revoke_of(Benchmark.objects.filter(id__in=benchmark_ids), traffic_mark=MARK)
 
 

@@ -31,8 +31,6 @@ MADE_OF = (
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """One deployment of a run."""
-
     target: BenchmarkTarget
     stages: Sequence[Stage]
     """Each with `cost_per_million_tokens`, `throughput` and its `unit`."""

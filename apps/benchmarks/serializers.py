@@ -1,5 +1,3 @@
-"""Benchmarks as JSON."""
-
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field

@@ -38,7 +38,6 @@ def benchmarks(request: HttpRequest) -> HttpResponse:
 @page
 @require_POST
 def start(request: HttpRequest) -> HttpResponse:
-    """Start one."""
     form = BenchmarkForm(request.POST, deployments=_offered(request))
     if not form.is_valid():
         return _list(request, form, status=400)
@@ -53,7 +52,6 @@ def start(request: HttpRequest) -> HttpResponse:
 @page
 @require_safe
 def benchmark(request: HttpRequest, benchmark_id: str) -> HttpResponse:
-    """Show one, as it goes on."""
     found = benchmark_get(team=person(request).team, benchmark_id=benchmark_id)
     results = measured(found)
     context = {
@@ -83,7 +81,6 @@ def compare(request: HttpRequest) -> HttpResponse:
 @page
 @require_POST
 def cancel(request: HttpRequest, benchmark_id: str) -> HttpResponse:
-    """Ask for it to stop."""
     found = benchmark_get(team=person(request).team, benchmark_id=benchmark_id)
     benchmark_cancel(benchmark=found)
     return redirect("benchmarks:benchmark", found.id)
@@ -92,7 +89,6 @@ def cancel(request: HttpRequest, benchmark_id: str) -> HttpResponse:
 @page
 @require_safe
 def export(request: HttpRequest, benchmark_id: str) -> HttpResponseBase:
-    """Give what it measured as a file."""
     found = benchmark_get(team=person(request).team, benchmark_id=benchmark_id)
     return exported([found], "json" if request.GET.get("format") == "json" else "csv")
 

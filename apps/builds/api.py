@@ -1,5 +1,3 @@
-"""Builds and artifacts over REST."""
-
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -75,8 +73,6 @@ class BuildListView(TeamView):
 
 
 class BuildView(TeamView):
-    """A view of one build of the team."""
-
     def build(self) -> Build:
         """Return the build that the path names. Raises NotFound."""
         return build_detail(team=self.team, build_id=self.kwargs["build_id"])

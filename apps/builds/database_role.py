@@ -66,7 +66,6 @@ def build_worker_role_set(*, name: str = BUILD_WORKER_ROLE, password: str = "") 
 
 
 def build_worker_role_exists(name: str = BUILD_WORKER_ROLE) -> bool:
-    """Return whether the server has such a role."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name])
         return cursor.fetchone() is not None

@@ -1,5 +1,3 @@
-"""Builds as work that a worker leases."""
-
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -32,7 +30,6 @@ RUNNING = frozenset(BuildState) - BUILD_TERMINAL - {BuildState.QUEUED}
 
 
 def device_holder(build_id: str) -> str:
-    """Return the name by which a build holds GPUs."""
     return f"build:{build_id}"
 
 

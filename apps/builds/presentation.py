@@ -34,8 +34,6 @@ from controlplane.domain.spec.choices import RuntimeChoice
 
 @dataclass(frozen=True, kw_only=True)
 class StepView:
-    """One entry of the step rail."""
-
     step: BuildStep
     build_ended_at: datetime | None
 
@@ -71,8 +69,6 @@ class StepView:
 
 @dataclass(frozen=True, kw_only=True)
 class BuildRow:
-    """One line of the list of builds."""
-
     build: Build
 
     @property

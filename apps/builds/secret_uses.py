@@ -14,7 +14,6 @@ _MOST_READ = 300
 
 
 def build_secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
-    """Return which of the team's last builds name which of the secrets."""
     builds = Build.objects.filter(
         team=team, revision__secret_names__has_any_keys=list(names)
     ).order_by("-number")
@@ -27,7 +26,6 @@ def build_secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, U
 
 
 def push_secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
-    """Return which of the team's last pushes name which of the secrets."""
     pushes = ArtifactPush.objects.filter(team=team, secret_name__in=list(names))
     told = pushes.order_by("-created_at").values_list(
         "secret_name", "id", "artifact_id", "destination"

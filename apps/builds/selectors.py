@@ -87,7 +87,6 @@ def build_detail(*, team: Team, build_id: str) -> Build:
 
 
 def build_to_run(*, build_id: str) -> Build:
-    """Return the build as its worker needs it."""
     builds = Build.objects.filter(id=build_id).select_related("team", "revision__config")
     return builds.prefetch_related(_STEPS).get()
 
@@ -100,7 +99,6 @@ def build_requester(build: Build) -> str | None:
 
 
 def build_state(*, build_id: str) -> str | None:
-    """Return the state of a build, or None where there is none of that id."""
     return Build.objects.filter(id=build_id).values_list("state", flat=True).first()
 
 

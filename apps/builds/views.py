@@ -48,7 +48,6 @@ def build(request: HttpRequest, number: int) -> HttpResponse:
 @page
 @require_POST
 def cancel(request: HttpRequest, number: int) -> HttpResponse:
-    """Ask for the build to stop."""
     build_cancel(build=build_numbered(person(request).team, number))
     return redirect("builds:build", number)
 

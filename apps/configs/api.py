@@ -1,5 +1,3 @@
-"""Configs, revisions and checks over REST."""
-
 from collections.abc import Mapping
 from typing import Any
 

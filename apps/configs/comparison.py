@@ -51,7 +51,6 @@ class Comparison:
 
 
 def compared(before: Revision, after: Revision) -> Comparison:
-    """Return what differs between two revisions."""
     old, new = _said(before), _said(after)
     return Comparison(
         before=before,

@@ -16,8 +16,6 @@ from controlplane.domain.facts.quantization import NO_QUANT
 
 @dataclass(kw_only=True)
 class ConfigRow:
-    """One line of the list of configs."""
-
     config: Config
     revision: Revision | None = None
     build_number: int | None = None

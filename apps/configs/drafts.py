@@ -99,7 +99,6 @@ class PostedDraft:
 
     @property
     def names_folder(self) -> bool:
-        """Whether its checkpoint is a folder of the server."""
         return bool(value_at(self.data or {}, _SOURCE) == CheckpointSource.LOCAL)
 
     @property

@@ -134,7 +134,6 @@ class Draft:
 
     @property
     def model_name(self) -> str:
-        """The name that the text gives itself."""
         return model_name_in(self.data)
 
     @property

@@ -27,8 +27,6 @@ class FindingView:
 
 @dataclass(frozen=True, kw_only=True)
 class FindingGroup:
-    """Findings of one severity."""
-
     severity: str
     views: Sequence[FindingView]
 
@@ -48,7 +46,6 @@ class FindingGroup:
 
 
 def finding_views(findings: Sequence[Mapping[str, Any]]) -> Sequence[FindingView]:
-    """Return the findings, each with its place."""
     return [FindingView(index=index, finding=each) for index, each in enumerate(findings)]
 
 

@@ -13,8 +13,6 @@ _CPU_ONLY = "none: the CPU does the work"
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One choice of a select."""
-
     value: str
     label: str
 
@@ -80,8 +78,6 @@ class FieldView:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupView:
-    """Controls under one heading."""
-
     label: str
     fields: Sequence[FieldView]
     more: Sequence[FieldView] = ()

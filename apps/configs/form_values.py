@@ -18,13 +18,11 @@ _OFF = "off"
 
 @cache
 def form_field_names() -> Mapping[str, Field]:
-    """Return every field of the form by the name that it posts."""
     groups = form_groups()
     return {field.name: field for group in groups for field in (*group.fields, *group.more)}
 
 
 def text_data(text: str) -> Mapping[str, Any] | None:
-    """Return the text's plain data, or None while it is not one mapping."""
     if not text.strip():
         return {}
     document = read_text(text)
@@ -33,7 +31,6 @@ def text_data(text: str) -> Mapping[str, Any] | None:
 
 
 def model_name_in(data: Mapping[str, Any] | None) -> str:
-    """Return the name that a config gives its model, empty where it gives none."""
     name = (data or {}).get("model_name")
     return name.strip() if isinstance(name, str) else ""
 
@@ -44,7 +41,6 @@ def stack_of(data: Mapping[str, Any]) -> str:
 
 
 def value_at(data: Mapping[str, Any], path: str) -> Any:
-    """Return what stands at a dotted path, None where nothing does."""
     found: Any = data
     for step in path.split("."):
         found = found.get(step) if isinstance(found, Mapping) else None

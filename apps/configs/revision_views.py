@@ -54,7 +54,6 @@ def restore(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
 @page
 @require_POST
 def rename(request: HttpRequest, config_id: str) -> HttpResponse:
-    """Give a config another name."""
     config: Config = config_get(team=person(request).team, config_id=config_id)
     before = config.name
     config_rename(config=config, name=request.POST.get("name", ""))

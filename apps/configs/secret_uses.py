@@ -1,5 +1,3 @@
-"""Which configs name a secret, and what they have it open."""
-
 from collections.abc import Iterator, Sequence
 
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -22,7 +20,6 @@ _KINDS = {
 
 
 def secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
-    """Return which configs name which of the secrets in their last revision."""
     using = _last_naming(team, names).only("secret_names", "config__name")
     for revision in using.order_by("config__name"):
         use = Use(
@@ -36,7 +33,6 @@ def secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
 
 
 def secret_opens(team: Team, name: str) -> Iterator[Opened]:
-    """Return the checkpoints that the team's configs read with the secret."""
     for revision in _last_naming(team, [name]).order_by("config__name"):
         checkpoint = Spec.model_validate(revision.spec).checkpoint
         if checkpoint is not None and normal_name(checkpoint.runtime_secret_name) == name:

@@ -73,7 +73,6 @@ def revision_get(*, config: Config, number: int) -> Revision:
 
 
 def revision_last(*, config: Config) -> Revision | None:
-    """Return the last revision of a config."""
     return revision_list(config=config).first()
 
 
@@ -88,7 +87,6 @@ def revision_wanted(*, config: Config, number: int | None = None) -> Revision:
 
 
 def revision_difference(revision: Revision) -> Sequence[DifferenceLine]:
-    """Return how a revision's text differs from that of the one before it."""
     before = Revision.objects.filter(config_id=revision.config_id, number=revision.number - 1)
     text = before.values_list("text", flat=True).first()
     return () if text is None else text_difference(text, revision.text)

@@ -106,7 +106,6 @@ def reading_of(*, team: Team, asked: Mapping[str, str]) -> Reading:
 
 
 def owned_gpus() -> tuple[GpuOffer, ...]:
-    """Return the GPUs that each host has."""
     return tuple(
         GpuOffer(kind=each.kind, count=each.count, memory_bytes=each.memory_bytes)
         for each in host_offers()

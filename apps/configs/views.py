@@ -82,7 +82,6 @@ def check(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
 @page
 @require_POST
 def fit(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
-    """Return where the draft in the editor fits."""
     team = person(request).team
     config = config_get(team=team, config_id=config_id) if config_id else None
     posted = posted_draft(request, config)

@@ -38,7 +38,6 @@ class Newcomer:
 
     @cached_property
     def built(self) -> Build | None:
-        """The last build that succeeded."""
         succeeded = Build.objects.filter(team=self.user.team, state=BuildState.SUCCEEDED)
         return succeeded.only("number").order_by("-number").first()
 

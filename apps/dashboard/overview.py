@@ -93,7 +93,6 @@ def _tab_title(found: Incidents) -> str:
 
 
 def devices_by_kind() -> Sequence[DevicesOfKind]:
-    """Return the GPUs of live nodes by kind."""
     held = Sum("leases__memory_bytes", filter=Q(leases__released_at=None), default=0)
     present = Device.objects.filter(is_present=True, node__in=nodes_alive()).annotate(held=held)
     by_kind: dict[str, list[tuple[int, int]]] = {}

@@ -26,7 +26,6 @@ class RuleLine:
     source: dict[str, str]
 
     def matches(self, words: list[str]) -> bool:
-        """Return whether every word is somewhere in it."""
         rule = self.rule
         text = f"{rule.code} {rule.name} {self.sentence} {self.fix} {self.runtimes}".lower()
         return all(word in text for word in words)

@@ -65,7 +65,6 @@ def addresses_of(deployment: Deployment) -> Sequence[Address]:
 
 
 def environment_place(model_id: str, environment: str) -> str:
-    """Return the part of the path that says which environment of which model."""
     return f"{model_id}/environments/{environment}"
 
 

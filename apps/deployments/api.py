@@ -95,8 +95,6 @@ class DeploymentListView(TeamView):
 
 
 class DeploymentView(TeamView):
-    """A view of one deployment of the team."""
-
     def deployment(self) -> Deployment:
         """Return the deployment that the path names. Raises NotFound."""
         return deployment_get(

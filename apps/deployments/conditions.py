@@ -22,6 +22,5 @@ def conditions_of(deployment: Deployment) -> list[dict[str, Any]]:
 
 
 def ready_words(deployment: Deployment) -> str:
-    """Return how many replicas are ready, in a sentence."""
     ready, wanted = getattr(deployment, "active_replica_count", 0), deployment.wanted_replicas
     return f"{ready} of {wanted} replicas {'is' if ready == 1 else 'are'} ready."

@@ -202,7 +202,6 @@ class Replica(models.Model):
 
     @property
     def device_holder(self) -> str:
-        """The name under which this replica holds GPUs."""
         return f"replica:{self.id}"
 
     @property
@@ -237,7 +236,6 @@ class FailedStarts(models.Model):
 
     @property
     def waits(self) -> bool:
-        """Whether the node is passed over now."""
         return self.retry_at > clock.now()
 
 

@@ -108,7 +108,6 @@ def next_start_at(deployment: Deployment, replicas: Sequence[Replica]) -> dateti
 
 
 def state_after(deployment: Deployment, replicas: Sequence[Replica]) -> DeploymentState:
-    """Return the state that the deployment's replicas amount to."""
     state = DeploymentState(deployment.state)
     alive = [each for each in replicas if each.state not in REPLICA_TERMINAL]
     if state in RESTING:

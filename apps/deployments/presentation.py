@@ -39,8 +39,6 @@ _NOTHING_RUNS = _OFF | frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class DeploymentRow:
-    """One line of the list of deployments."""
-
     deployment: Deployment
     traffic: Traffic
 
@@ -137,7 +135,6 @@ def replica_views(replicas: Sequence[Replica]) -> Sequence[ReplicaView]:
 
 
 def places_of(deployment: Deployment) -> Sequence[str]:
-    """Return the environments that point at the deployment."""
     return sorted(place.name for place in deployment.current_of.all())
 
 
@@ -156,7 +153,6 @@ def engine_of(deployment: Deployment, replicas: Sequence[Replica]) -> dict[str, 
 
 
 def measures_of(deployment: Deployment, replicas: Iterable[Replica]) -> Measures:
-    """Return what can be measured of the deployment, by what its engines have counted."""
     counted = [replica.metrics or {} for replica in replicas]
     return Measures(
         makes_text=asked_route(deployment) == CHAT_ROUTE,

@@ -75,7 +75,6 @@ def waiting_words(waiting: Sequence[Candidate]) -> str:
 
 
 def clock_time(moment: datetime) -> str:
-    """Return the time of day, to the second."""
     return f"{moment:%H:%M:%S} UTC"
 
 

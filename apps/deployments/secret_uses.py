@@ -12,7 +12,6 @@ _MOST_READ = 300
 
 
 def secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
-    """Return which of the team's deployments were built with which of the secrets."""
     deployments = Deployment.objects.filter(
         model__team=team, build__revision__secret_names__has_any_keys=list(names)
     ).order_by("model__name", "-created_at")

@@ -212,7 +212,6 @@ def predict_route(deployment: Deployment) -> str:
 
 
 def is_encoder(deployment: Deployment) -> bool:
-    """Return whether the config says that the model encodes."""
     build = deployment.spec.get("trt_llm", {}).get("build") or {}
     return build.get("base_model") in _ENCODERS
 
@@ -231,17 +230,14 @@ def model_get(*, team: Team, model_id: str) -> ServedModel:
 
 
 def models_among(team: Team, ids: Collection[str]) -> Collection[str]:
-    """Return those of the ids that are models of the team."""
     return model_list(team=team).filter(id__in=ids).values_list("id", flat=True)
 
 
 def model_names(team: Team, ids: Collection[str]) -> dict[str, str]:
-    """Return the names of those of the ids that are models of the team."""
     return dict(model_list(team=team).filter(id__in=ids).values_list("id", "name"))
 
 
 def team_of_model(id: str) -> str | None:
-    """Return the id of the team whose model it is."""
     return ServedModel.objects.filter(id=id).values_list("team_id", flat=True).first()
 
 

@@ -39,8 +39,6 @@ class NodeListView(TeamView):
 
 
 class NodeView(TeamView):
-    """A view of one node."""
-
     def node(self) -> Node:
         """Return the node that the path names. Raises NotFound."""
         found = node_list().filter(id=self.kwargs["node_id"]).first()

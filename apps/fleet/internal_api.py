@@ -61,7 +61,6 @@ class GatewayEnrollBody(MachineBody):
 
 @internal_view("POST")
 def nodes_enroll(request: HttpRequest) -> HttpResponseBase:
-    """Return the node's id."""
     token = bearer(request)
     body = read_body(request, EnrollBody)
     try:

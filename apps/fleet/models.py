@@ -107,7 +107,6 @@ class Device(models.Model):
 
     @property
     def users(self) -> list[DeviceUser]:
-        """Return the processes that are on the GPU."""
         return [DeviceUser.from_json(each) for each in self.used_by]
 
     @property

@@ -12,8 +12,6 @@ from apps.fleet.selectors import pool_names
 
 @dataclass(frozen=True, kw_only=True)
 class PoolView:
-    """A pool and whom it serves."""
-
     name: str
     teams: Sequence[Team]
     """Of those that the reader may see."""
@@ -21,7 +19,6 @@ class PoolView:
 
 
 def pool_views(actor: Actor) -> list[PoolView]:
-    """Return every pool by name."""
     rows = list(PoolTeam.objects.select_related("team").order_by("team__name"))
     seen = {team.id for team in team_list(actor)} | {actor.team.id}
     return [

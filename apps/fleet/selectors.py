@@ -77,12 +77,10 @@ def node_list() -> QuerySet[Node]:
 
 
 def nodes_alive() -> QuerySet[Node]:
-    """Return the nodes that are not silent."""
     return Node.objects.filter(_heard("last_heartbeat_at"), removed_at=None)
 
 
 def node_counts() -> dict[str, int]:
-    """Return how many nodes are alive, and how many are silent."""
     present = Node.objects.filter(removed_at=None)
     is_alive = _heard("last_heartbeat_at")
     return present.aggregate(
@@ -164,7 +162,6 @@ def gateway_by_credential(credential: str) -> Gateway | None:
 
 
 def gateways_live() -> QuerySet[Gateway]:
-    """Return the gateways that are not silent."""
     return Gateway.objects.filter(_heard("last_seen_at"))
 
 
@@ -174,7 +171,6 @@ def worker_list() -> QuerySet[Worker]:
 
 
 def gateway_list() -> QuerySet[Gateway]:
-    """Return every gateway by name, with `is_alive`."""
     return Gateway.objects.annotate(is_alive=_heard("last_seen_at")).order_by("name")
 
 
@@ -196,7 +192,6 @@ def _told_by_hosts(condition: Q, field: str) -> list[tuple[str, str, int]]:
 
 
 def builder_is_there() -> bool:
-    """Return whether a worker that builds is alive."""
     live = Worker.objects.filter(_heard("last_seen_at"))
     return live.filter(name__startswith="build.").exists()
 

@@ -37,8 +37,6 @@ FEW_NODES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class NodeView:
-    """A node with its GPUs and its state in one word."""
-
     node: Node
     is_alive: bool
     devices: list[Device]

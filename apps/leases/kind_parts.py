@@ -14,7 +14,6 @@ def always_on(queue: str) -> Callable[[Any], str]:
 
 
 def on_queue_of_pool(row: Any) -> str:
-    """Return the queue of the build workers of the row's pool."""
     return build_queue(row.pool)
 
 

@@ -82,7 +82,6 @@ class LeaseKind:
 
     @property
     def table(self) -> str:
-        """The name of its table."""
         return str(self.model._meta.db_table)
 
 
@@ -95,6 +94,5 @@ def judged_while() -> Callable[[float], Q]:
 
 @cache
 def lease_kinds() -> Mapping[str, LeaseKind]:
-    """Return every kind of work that the settings name, by name."""
     kinds: list[LeaseKind] = [import_string(place) for place in settings.LEASE_KINDS]
     return {kind.name: kind for kind in kinds}

@@ -127,7 +127,6 @@ def lease_release(*, lease: Lease) -> None:
 
 
 def leases_claimable(kind: LeaseKind) -> QuerySet[Any]:
-    """Return what a worker may take."""
     return leases_unheld(kind).filter(kind.may_be_claimed, lease_claims__lt=kind.most_claims)
 
 

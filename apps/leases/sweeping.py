@@ -30,8 +30,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Swept:
-    """What one sweep did."""
-
     cancelled: tuple[str, ...] = ()
     given_up: int = 0
     requeued: int = 0

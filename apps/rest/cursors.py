@@ -39,7 +39,6 @@ class Order:
         )
 
     def place_of(self, row: Model) -> str:
-        """Return the cursor of a row."""
         value: Any = row
         for name in self.field.split("__"):
             value = getattr(value, name)

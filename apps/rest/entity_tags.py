@@ -23,7 +23,6 @@ class ChangedSinceError(ApiError):
 
 
 def tag_of(content: bytes) -> str:
-    """Return the ETag of a body."""
     return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 

@@ -31,7 +31,6 @@ _log = logging.getLogger(__name__)
 
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
-    """Return the answer for an error raised in a REST view."""
     set_rollback()
     known = as_api_error(error)
     status = known.status

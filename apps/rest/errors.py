@@ -32,7 +32,6 @@ class ApiError(Exception):
         self.details = details
 
     def to_json(self) -> dict[str, Any]:
-        """Return the error body."""
         body: dict[str, Any] = {
             "code": self.code,
             "message": self.message,

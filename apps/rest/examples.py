@@ -14,7 +14,6 @@ NAME = "Example"
 
 
 def shown_as(value: Any) -> Callable[[Shape], Shape]:
-    """Return what gives a serializer its example."""
     return extend_schema_serializer(
         examples=[OpenApiExample(NAME, value=value, status_codes=["200", "201", "202"])]
     )

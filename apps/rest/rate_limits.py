@@ -34,7 +34,6 @@ class Allowance:
         return self.used > self.limit
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that tell it."""
         return {
             "RateLimit-Limit": str(self.limit),
             "RateLimit-Remaining": str(max(0, self.limit - self.used)),
@@ -73,7 +72,6 @@ class CallerThrottle(BaseThrottle):
         return Allowance(limit=limit, used=used, reset_seconds=left)
 
     def _count(self, name: str) -> int | None:
-        """Return how often the name was counted."""
         try:
             counts = _counts()
             first = counts.add(name, 1, 2 * _WINDOW_SECONDS)

@@ -57,7 +57,6 @@ class RestSchema(AutoSchema):
         return "_".join([*words, self.method.lower()])
 
     def get_override_parameters(self) -> list[Any]:
-        """Return the headers that every operation of the method takes."""
         return [
             OpenApiParameter(name, str, OpenApiParameter.HEADER, description=words)
             for name, words in _HEADERS[self.method].items()

@@ -65,7 +65,6 @@ class PatternField(serializers.RegexField):
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:
-    """Return what to say of a field that nobody knows."""
     close = get_close_matches(name, list(known), n=1)
     advice = f"did you mean `{close[0]}`?" if close else f"known are {_listed(known)}."
     return f"`{name}` is not a known field; {advice}"

@@ -11,7 +11,6 @@ from rest_framework.response import Response
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the document."""
     generator = SchemaGenerator()  # type: ignore[no-untyped-call]
     made: dict[str, Any] = generator.get_schema(  # type: ignore[no-untyped-call]
         request=None, public=True

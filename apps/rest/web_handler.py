@@ -23,7 +23,6 @@ class WebHandler(ASGIHandler):
         self._middleware_chain: Any = sync_to_async(chain, thread_sensitive=True)
 
     async def send_response(self, response: HttpResponseBase, send: Any) -> None:
-        """Send the answer."""
         try:
             await super().send_response(response, send)
         except Exception:

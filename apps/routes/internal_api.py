@@ -107,7 +107,6 @@ def _sent_at(request: HttpRequest) -> float | None:
 
 @internal_view("POST")
 def gateways_applied(request: HttpRequest) -> HttpResponseBase:
-    """Record which routes the gateway works by."""
     gateway = calling_gateway(request)
     gateway_applied(gateway=gateway, version=read_body(request, AppliedBody).version)
     return JsonResponse({})

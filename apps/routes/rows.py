@@ -94,7 +94,6 @@ def _told(found: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, dict[st
 
 
 def routes_ids(kind: str) -> list[str]:
-    """Return the ids of all rows of the kind that are there."""
     return [id for (id,) in _rows(IDS[kind], {"ids": None, "now": clock.now()})]
 
 

@@ -60,7 +60,6 @@ class SecretForm(forms.Form):
     expires_at = ExpiryField()
 
     def clean_name(self) -> str:
-        """Return the name in the form in which it is kept."""
         try:
             return checked_name(self.cleaned_data["name"].strip())
         except InvalidInput as error:

@@ -31,8 +31,6 @@ _OPEN = ("waiting", "running")
 
 @dataclass(frozen=True, kw_only=True)
 class SecretRow:
-    """One secret in the list."""
-
     secret: Secret
     uses: Sequence[Use]
     is_readable: bool = True
@@ -66,7 +64,6 @@ def expiry_state(secret: Secret) -> str:
 
 
 def secret_rows(team: Team, secrets: Sequence[Secret]) -> Sequence[SecretRow]:
-    """Return the rows of the list."""
     uses = uses_of(team, [secret.name for secret in secrets])
     unreadable = unreadable_secrets(secrets)
     return [
@@ -76,7 +73,6 @@ def secret_rows(team: Team, secrets: Sequence[Secret]) -> Sequence[SecretRow]:
 
 
 def secret_context(team: Team, secret: Secret) -> Mapping[str, Any]:
-    """Return what the page of one secret shows."""
     uses = uses_of(team, [secret.name])[secret.name]
     by_kind = [(title, [use for use in uses if use.kind == kind]) for kind, title in _KINDS]
     tests = list(secret_test_list(secret=secret)[:_TESTS_SHOWN])

@@ -21,7 +21,6 @@ def secret_list(*, team: Team | None = None) -> QuerySet[Secret]:
 
 
 def secret_names(*, team: Team) -> frozenset[str]:
-    """Return the normal names of the team's secrets."""
     return frozenset(Secret.objects.filter(team=team).values_list("name", flat=True))
 
 

@@ -51,7 +51,6 @@ def opened_register(finder: FindOpened) -> None:
 
 
 def uses_of(team: Team, names: Sequence[str]) -> Mapping[str, list[Use]]:
-    """Return by name everything of the team that names one of the secrets."""
     found: dict[str, list[Use]] = {name: [] for name in names}
     for finder in _finders:
         for name, use in finder(team, names):

@@ -60,7 +60,6 @@ def secret(request: HttpRequest, secret_id: str) -> HttpResponse:
 @page
 @require_POST
 def expire(request: HttpRequest, secret_id: str) -> HttpResponse:
-    """Say when a secret ends."""
     found = secret_of_id(team=person(request).team, secret_id=secret_id)
     form = ExpiryForm(request.POST)
     if not form.is_valid():
@@ -85,7 +84,6 @@ def test(request: HttpRequest, secret_id: str) -> HttpResponse:
 @page
 @require_POST
 def delete(request: HttpRequest, secret_id: str) -> HttpResponse:
-    """Delete the secret whose name was typed."""
     team = person(request).team
     typed = normal_name(request.POST.get("name", "").strip())
     if not secret_list(team=team).filter(id=secret_id, name=typed).exists():

@@ -27,7 +27,6 @@ class LogFilter:
     start: datetime | None = None
 
     def of(self, owners: Sequence[str]) -> list[str]:
-        """Return those of the owners whose lines are asked for."""
         return [each for each in owners if not self.part or each.endswith(f":{self.part}")]
 
     def conditions(self) -> dict[str, Any]:

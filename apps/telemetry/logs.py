@@ -25,8 +25,6 @@ _PATTERNS_ONLY = Redactor()
 
 @dataclass(frozen=True, kw_only=True)
 class LogLine:
-    """One line; `cursor` is what to ask for lines after it."""
-
     timestamp_nanoseconds: int
     message: str
     level: str | None
@@ -60,14 +58,12 @@ def log_append(*, owner: str, attempt: int, sequence: int, text: str) -> bool:
 
 
 def log_next_sequence(*, owner: str, attempt: int) -> int:
-    """Return the sequence that the next chunk of a log takes."""
     chunks = LogChunk.objects.filter(owner=owner, attempt=attempt)
     last: int | None = chunks.aggregate(last=Max("sequence"))["last"]
     return 0 if last is None else last + 1
 
 
 def log_size_bytes(*, owner: str, attempt: int) -> int:
-    """Return how much of a log is stored."""
     size = Sum(Func("text", function="octet_length", output_field=IntegerField()))
     chunks = LogChunk.objects.filter(owner=owner, attempt=attempt)
     total: int = chunks.aggregate(total=Coalesce(size, Value(0)))["total"]
@@ -121,7 +117,6 @@ def log_lines(
 
 
 def log_prune() -> int:
-    """Return how many chunks were older than the retention and are gone."""
     horizon = clock.now() - timedelta(days=settings.LOG_RETENTION_DAYS)
     return LogChunk.objects.filter(created_at__lt=horizon).delete()[0]
 

@@ -66,7 +66,6 @@ class Traffic:
 
     @property
     def window_words(self) -> str:
-        """Over how long, in words."""
         minutes = round(self.seconds / 60)
         return "the last hour" if minutes >= 60 else f"the last {max(1, minutes)} min"
 
@@ -80,7 +79,6 @@ def traffic_by_deployment(
 
 
 def traffic_within(window: timedelta, *, now: datetime) -> Mapping[str, Traffic]:
-    """Return the traffic of every deployment that was asked within the last `window`."""
     since = now - window - timedelta(days=1)  # of labels, the day of their latest bucket is kept
     return _traffic("deployment_id", "last_at >= %(of)s", since, now=now, window=window)
 

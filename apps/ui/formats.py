@@ -59,7 +59,6 @@ def _milliseconds(amount: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share of one as a percentage."""
     if share is None:
         return ABSENT
     decimals = 0 if share == 0 or share >= 0.1 else 1 if share >= 0.01 else 2

@@ -36,7 +36,6 @@ class Asked:
 
     @property
     def choices(self) -> Sequence[tuple[str, str]]:
-        """Each state with its words."""
         return [(state, state.replace("_", " ")) for state in self.states]
 
     @property

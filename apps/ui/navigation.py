@@ -15,8 +15,6 @@ class Audience(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """One entry of the sidebar."""
-
     name: str
     route: str
     pages: Sequence[str] = ()
@@ -144,7 +142,6 @@ def audiences_of(user: object) -> frozenset[Audience]:
 
 
 def place_of(route: str) -> Place | None:
-    """Return the place that a page is part of."""
     if route in _BY_PAGE:
         return _BY_PAGE[route]
     return _BY_PAGE.get(route.partition(":")[0])

@@ -24,7 +24,6 @@ class Archive:
 
     @property
     def size_bytes(self) -> int:
-        """How long the archive is."""
         sizes = [(self._passport_name, len(self.passport))]
         sizes += [(self._path(each), each.size_bytes) for each in self.manifest.files]
         return sum(len(_header(*each)) + _padded(each[1]) for each in sizes) + len(_END)

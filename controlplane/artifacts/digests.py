@@ -17,8 +17,6 @@ CHUNK_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class FileEntry:
-    """One file of a published folder."""
-
     path: str
     size_bytes: int
     sha256: str
@@ -76,7 +74,6 @@ def hash_file(path: Path, on_bytes: Callable[[int], None] = ignore_bytes) -> str
 
 
 def read_chunks(file: BinaryIO) -> Iterator[bytes]:
-    """Return the file's bytes in pieces of CHUNK_BYTES."""
     while chunk := file.read(CHUNK_BYTES):
         yield chunk
 

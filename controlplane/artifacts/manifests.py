@@ -15,22 +15,17 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Manifest:
-    """The files of an artifact, by path."""
-
     files: tuple[FileEntry, ...]
 
     @cached_property
     def content_digest(self) -> str:
-        """The name that these files give the artifact."""
         return content_digest(self.files)
 
     @property
     def size_bytes(self) -> int:
-        """The sum of the file sizes."""
         return sum(each.size_bytes for each in self.files)
 
     def to_bytes(self) -> bytes:
-        """Return the stored form."""
         stored = {
             "format": FORMAT,
             "content_digest": self.content_digest,

@@ -27,7 +27,6 @@ def open_place(
 
 
 def folder_of(url: str) -> Path | None:
-    """Return the folder that a URL names, or None for what names none."""
     parts = urlsplit(url)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or not parts.path:
         return None

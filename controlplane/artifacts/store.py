@@ -98,11 +98,9 @@ class ArtifactStore:
         )
 
     def exists(self, content_digest: str) -> bool:
-        """Return whether the artifact was published."""
         return self._blobs.read_document(manifest_path(content_digest)) is not None
 
     def manifest(self, content_digest: str) -> Manifest:
-        """Return the artifact's list of files."""
         stored = self._document(manifest_path(content_digest), content_digest)
         return read_manifest(stored, content_digest)
 

@@ -26,5 +26,4 @@ class Inspection:
         return self.rows - self.empty_rows
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form in which the child says it."""
         return asdict(self)

@@ -22,35 +22,28 @@ class BadFile(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One reason to refuse a file."""
-
     code: str
     message: str
     hint: str
     line: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form in which the child says it."""
         return asdict(self)
 
 
 def unknown_format(name: str) -> BadFile:
-    """Return the refusal of a file whose ending says nothing."""
     return _bad("format", f"`{name}` is none of {FORMATS}.", "Convert it to one of these.")
 
 
 def empty() -> BadFile:
-    """Return the refusal of a file without a row."""
     return _bad("empty", "The file has no rows.", _COLUMNS)
 
 
 def not_utf8(line: int, reason: str) -> BadFile:
-    """Return the refusal of text in another encoding."""
     return _bad("encoding", f"Line {line} is not UTF-8: {reason}.", "Save it as UTF-8.", line)
 
 
 def not_json(line: int, reason: str) -> BadFile:
-    """Return the refusal of a line that does not parse."""
     hint = "Every line of a .jsonl file is one JSON object; an array belongs into a .json file."
     return _bad("row", f"Line {line} is no JSON object: {reason}.", hint, line)
 
@@ -114,7 +107,6 @@ def unpacks_too_large(size: int, limit: int) -> BadFile:
 
 
 def too_few(usable: int, needed: int, empty_rows: int) -> BadFile:
-    """Return the refusal of next to nothing."""
     emptied = f" and {empty_rows:,} empty ones" if empty_rows else ""
     return _bad(
         "too_few",
@@ -124,7 +116,6 @@ def too_few(usable: int, needed: int, empty_rows: int) -> BadFile:
 
 
 def too_slow(seconds: float) -> BadFile:
-    """Return the refusal of a file that could not be read in time."""
     return _bad(
         "too_slow", f"The file could not be read within {seconds:.0f} seconds.", "Make it smaller."
     )

@@ -63,7 +63,6 @@ class Pair:
 
     @property
     def turns(self) -> list[Any]:
-        """The conversation that the pair is."""
         return [*_turns(self.asked, "user"), *_turns(self.answered, "assistant")]
 
     @property
@@ -81,7 +80,6 @@ def columns_of(column: str) -> tuple[str, ...]:
 
 
 def read_columns() -> frozenset[str]:
-    """Return all columns that any form reads."""
     return frozenset(name for column in KNOWN_BY for name in columns_of(column))
 
 

@@ -51,7 +51,6 @@ class DeviceUser:
 
 
 def in_use_by(device: str, users: Sequence[DeviceUser]) -> str:
-    """Return the sentence that names who is on a GPU."""
     return f"{device} is in use by {'; by '.join(each.words for each in users)}."
 
 

@@ -156,10 +156,8 @@ def steps_of_build(*, quantizes: bool) -> tuple[str, ...]:
 
 
 def may_move_build(old: BuildState, new: BuildState) -> bool:
-    """Return whether a build in state `old` may go to `new`."""
     return new in BUILD_MOVES[old]
 
 
 def may_move_replica(old: ReplicaState, new: ReplicaState) -> bool:
-    """Return whether a replica in state `old` may go to `new`."""
     return new in REPLICA_MOVES[old]

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A named config to start from."""
-
     name: str
     title: str
     summary: str

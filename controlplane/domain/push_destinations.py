@@ -25,7 +25,6 @@ class HubDestination:
 
 
 def read_destination(text: str) -> HubDestination | BucketFolder | None:
-    """Return what a destination names, or None for what names none."""
     if len(text) > LONGEST_DESTINATION or not text.isprintable():
         return None
     if text.startswith(_HUB):

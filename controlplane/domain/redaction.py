@@ -75,7 +75,6 @@ class Redactor:
         return len(seen) - longest if longest else len(text)
 
     def text(self, text: str) -> str:
-        """Return the text without secrets."""
         if self._known is not None:
             text = self._known.sub(REPLACEMENT, text)
         for pattern, kept in _PATTERNS:

@@ -44,7 +44,6 @@ class CodeGrants(BaseModel):
     revoked: tuple[RevokedGrant, ...] = ()
 
     def live_at(self, commit: str) -> LiveGrant | None:
-        """Return the grant that holds for the commit."""
         return next((each for each in self.live if each.commit == commit), None)
 
 

@@ -24,7 +24,6 @@ class Difference:
     now: Any
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         return asdict(self)
 
 

@@ -12,7 +12,6 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def is_storable(text: str) -> bool:
-    """Return whether a text is one to PostgreSQL."""
     return _UNSTORABLE.search(text) is None
 
 

@@ -20,8 +20,6 @@ class LineKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class DifferenceLine:
-    """One line of a difference."""
-
     kind: LineKind
     text: str = ""
 

@@ -1,5 +1,3 @@
-"""The agent's settings."""
-
 import sys
 
 from controlplane.process_settings.base import variable

@@ -87,7 +87,6 @@ class ProcessSettings(BaseSettings):
 
 
 def variables(settings: type[ProcessSettings]) -> dict[str, FieldInfo]:
-    """Return the fields that are variables, by the variable's name."""
     named = {field.validation_alias: field for field in settings.model_fields.values()}
     return {name: field for name, field in named.items() if isinstance(name, str)}
 

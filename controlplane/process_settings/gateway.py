@@ -1,5 +1,3 @@
-"""The gateway's settings."""
-
 from enum import StrEnum
 
 from controlplane.process_settings.base import variable

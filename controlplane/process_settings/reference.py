@@ -90,7 +90,6 @@ def settings_by_group() -> tuple[Group, ...]:
 
 
 def write_reference(groups: Iterable[Group]) -> str:
-    """Return the whole page."""
     return "\n".join([_HEAD, *map(_section, groups)])
 
 

@@ -26,7 +26,6 @@ def listen(host: str, preferred: int, *, tries: int = 20) -> socket.socket:
 
 
 def port_of(listener: socket.socket) -> int:
-    """Return the port that the socket listens on."""
     return int(listener.getsockname()[1])
 
 

@@ -49,7 +49,6 @@ def fetch(
     on_progress: Callable[[int, int | None], None],
     look: Looks,
 ) -> tuple[FileEntry, ...]:
-    """Return the files, unpacked to `destination`."""
     assert resolved.archive is not None
     destination.mkdir(parents=True, exist_ok=True)
     check_room(resolved.checkpoint, destination, resolved.size_bytes)

@@ -31,15 +31,12 @@ _BETWEEN_CHECKS_BYTES = 64_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """What a server says of the state of an archive."""
-
     etag: str | None
     modified: str | None
     size_bytes: int | None
 
     @classmethod
     def of(cls, response: httpx2.Response) -> "Version":
-        """Return the version that an answer belongs to."""
         size = response.headers.get("content-length", "")
         whole = int(size) if size.isdecimal() else None
         if response.status_code == 206:
@@ -72,8 +69,6 @@ class Version:
 
 @dataclass(frozen=True, kw_only=True)
 class Archive:
-    """A whole archive on this machine."""
-
     path: Path
     sha256: str
 
@@ -107,7 +102,6 @@ class ArchiveDownload:
         return Archive(path=self._whole, sha256=sha256)
 
     def run(self) -> Archive:
-        """Return the archive as the server has it now."""
         self._whole.parent.mkdir(parents=True, exist_ok=True)
         with alone(self._whole):
             try:
@@ -203,7 +197,6 @@ def _continues(response: httpx2.Response, had: int) -> bool:
 
 
 def _read_version(path: Path) -> Version | None:
-    """Return the version that the part here belongs to."""
     about = _read(path)
     return Version(**about) if about.keys() == Version.__dataclass_fields__.keys() else None
 

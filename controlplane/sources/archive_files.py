@@ -62,7 +62,6 @@ class UnpackedBytes:
 
 
 def list_archive(path: Path, url: str, options: SourceOptions) -> dict[str, int]:
-    """Return the size of every file of an archive by its name, having looked at all of it."""
     with in_words(url), _opened(path, url) as source:
         limits = limits_of(path.stat().st_size, options)
         return {each.name: each.size_bytes for each in members(source, limits)}
@@ -90,7 +89,6 @@ def unpack(
 
 
 def limits_of(archive_bytes: int, options: SourceOptions) -> TarLimits:
-    """Return what an archive of that size may unpack to."""
     grown = int(archive_bytes * options.archive_growth)
     return TarLimits(
         files=options.archive_files, unpacked_bytes=max(grown, options.archive_small_bytes)

@@ -65,7 +65,6 @@ def fetch(
     on_progress: Callable[[int, int | None], None],
     look: Looks,
 ) -> tuple[FileEntry, ...]:
-    """Return the files, now in `destination`."""
     bucket = Bucket(resolved.checkpoint, secret=secret, options=options)
     return fetch_files(
         bucket, resolved, destination, options=options, on_progress=on_progress, look=look
@@ -80,7 +79,6 @@ class BucketReader:
         self._files = {file.path: file for file in resolved.files}
 
     def read(self, path: str, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end`, not included."""
         return self._bucket.read(self._files[path], start, end)
 
 
@@ -108,7 +106,6 @@ class Bucket:
         return listed
 
     def first_names(self) -> Sequence[str]:
-        """Return the names that come first in a listing of the folder."""
         listed = self._retried(self._first_chunk, of_listing=True)
         if not listed:
             raise failures.missing_folder(self.asked)
@@ -129,7 +126,6 @@ class Bucket:
         return tuple(replace(file, md5=_as_md5(file)) for file in files)
 
     def read(self, file: SourceFile, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end` (not included) of a file."""
         if end <= start:
             return b""
 
@@ -141,7 +137,6 @@ class Bucket:
 
     @contextmanager
     def stream(self, file: SourceFile, start: int) -> Iterator[tuple[Iterator[bytes], int]]:
-        """Give the bytes of a file from `start` on."""
         options = {"range": {"offset": start}, **_only(file)} if start else _only(file)
         found = self._store.get(self._folder + file.path, options=options)  # type: ignore[arg-type]
         yield map(bytes, found.stream(min_chunk_size=1)), found.range[0]

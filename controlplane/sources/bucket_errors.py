@@ -20,7 +20,6 @@ _ASLEEP = {"InvalidObjectState", "BlobArchived"}
 
 
 def explain(error: Exception, asked: Asked, *, of_listing: bool = False) -> SourceFailure:
-    """Return the failure that an error of the client means."""
     answer = Answer.of(error)
     if answer.status == 404 and of_listing:
         return failures.missing_bucket(asked)

@@ -19,8 +19,6 @@ _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 
 @dataclass(frozen=True, kw_only=True)
 class S3Keys:
-    """A login to S3."""
-
     access_key_id: str
     secret_access_key: str = field(repr=False)
     session_token: str | None = field(repr=False)
@@ -108,7 +106,6 @@ class _Fields:
         return value
 
     def optional(self, name: str, form: re.Pattern[str] | None) -> str | None:
-        """Return a field, or None where it is absent, null or empty."""
         value = self._given.get(name)
         if value is None or value == "":
             return None

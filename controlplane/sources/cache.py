@@ -20,7 +20,6 @@ _PRUNED = tuple(
 
 
 def commit_folder(cache_dir: Path, resolved: Resolved) -> Path:
-    """Return where the files of one commit of one repository are kept."""
     repo = resolved.checkpoint.repo
     if resolved.checkpoint.source is CheckpointSource.HF:
         return cache_dir / _HUB / repo.replace("/", "--") / resolved.commit
@@ -28,7 +27,6 @@ def commit_folder(cache_dir: Path, resolved: Resolved) -> Path:
 
 
 def archive_folder(cache_dir: Path, address: str) -> Path:
-    """Return where the archive behind an address is kept."""
     return cache_dir / _ARCHIVES / _short_name(address)
 
 

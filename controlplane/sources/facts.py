@@ -56,7 +56,6 @@ def facts_of(
     name: str,
     is_complete: bool = True,
 ) -> CheckpointFacts:
-    """Return the facts alone of what `look_at` looks at."""
     return look_at(reader, files, commit=commit, name=name, is_complete=is_complete).facts
 
 
@@ -122,14 +121,12 @@ class _Checkpoint:
         self._name = name
 
     def json(self, path: str) -> dict[str, Any] | None:
-        """Return a JSON object, or None where there is no such file."""
         content = self.content(path)
         if content is not None and not isinstance(content, dict):
             raise bad_file(self._name, path, "it is not a JSON object")
         return content
 
     def content(self, path: str) -> Any:
-        """Return what a JSON file holds, or None where there is no such file."""
         if path not in self.sizes:
             return None
         if self.sizes[path] > _LARGEST_SMALL_FILE_BYTES:
@@ -140,7 +137,6 @@ class _Checkpoint:
             raise bad_file(self._name, path, f"it is not JSON ({error})") from None
 
     def first_json(self, paths: Sequence[str]) -> dict[str, Any] | None:
-        """Return the JSON object of the first file that is there."""
         return next((self.json(path) for path in paths if path in self.sizes), None)
 
     def weights(self) -> list[Totals]:
@@ -152,7 +148,6 @@ class _Checkpoint:
         return totals
 
     def has_chat_template(self, tokenizer_config: Mapping[str, Any]) -> bool:
-        """Return whether the tokenizer can lay out messages."""
         return bool(tokenizer_config.get("chat_template")) or any(
             name in self.sizes for name in (*_TEMPLATES, _TEMPLATE_JSON)
         )

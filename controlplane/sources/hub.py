@@ -62,8 +62,6 @@ class Hub:
         self.retried(ask)
 
     def read(self, commit: str, path: str, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end` (not included) of a file."""
-
         def ask() -> bytes:
             with self.stream(commit, path, start=start, end=end) as (response, first):
                 return between(response, start - first, end - start)
@@ -81,7 +79,6 @@ class Hub:
             yield response, start if response.status_code == 206 else 0
 
     def file_url(self, commit: str, path: str) -> str:
-        """Return where a file of a pinned commit is served."""
         return f"{self.asked.endpoint}/{self.asked.repo}/resolve/{commit}/{quote(path)}"
 
     def retried(self, ask: Callable[[], Answer]) -> Answer:

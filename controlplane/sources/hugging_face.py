@@ -61,7 +61,6 @@ def fetch(
     on_progress: Callable[[int, int | None], None],
     look: Looks,
 ) -> tuple[FileEntry, ...]:
-    """Return the files, now in `destination`."""
     hub = Hub(resolved.checkpoint, token=token, options=options)
     return fetch_files(
         _Commit(hub, resolved.commit),
@@ -81,7 +80,6 @@ class HubReader:
         self._commit = resolved.commit
 
     def read(self, path: str, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end`, not included."""
         return self._hub.read(self._commit, path, start, end)
 
 

@@ -78,13 +78,10 @@ def fetch(
 
 
 class FolderReader:
-    """Ranged reads of files in a folder."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self, path: str, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end`, not included."""
         with (self._folder / path).open("rb") as file:
             file.seek(start)
             return file.read(end - start)

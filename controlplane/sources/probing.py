@@ -25,7 +25,6 @@ _BUCKETS = {
 def probe(
     kind: ProbeKind, target: str, *, secret_name: str, value: str, options: SourceOptions
 ) -> ProbeAnswer:
-    """Return whether the value opens the target, in words."""
     try:
         return _PROBES[kind](kind, target, secret_name, value, options)
     except SourceFailure as error:

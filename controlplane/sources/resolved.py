@@ -46,5 +46,4 @@ class Resolved:
 
     @property
     def size_bytes(self) -> int:
-        """The sum of the file sizes."""
         return sum(each.size_bytes for each in self.files)

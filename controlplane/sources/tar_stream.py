@@ -115,7 +115,6 @@ def _headers(source: ByteSource) -> Iterator[tuple[str, int]]:
 
 
 def _header(source: ByteSource) -> tarfile.TarInfo | None:
-    """Return the next header, or None at the end."""
     block = source.read(_BLOCK)
     if block == bytes(_BLOCK):
         return None

@@ -39,7 +39,6 @@ def aside(path: Path) -> Path:
 
 
 def tail(path: Path, size_bytes: int) -> str:
-    """Return the last bytes of a log as text."""
     try:
         with path.open("rb") as file:
             file.seek(0, os.SEEK_END)

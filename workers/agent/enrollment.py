@@ -78,7 +78,6 @@ class EnrolledControlPlane:
 
 
 def describe(settings: Settings) -> dict[str, Any]:
-    """Return what this node says of itself when it joins."""
     return {
         "name": settings.node_name,
         "address": settings.node_address,

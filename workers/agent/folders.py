@@ -84,7 +84,6 @@ class ReplicaFolder:
                 self.keep(name, content)
 
     def runner(self) -> ProcessIdentity | None:
-        """Return which process runs this replica, or ran it."""
         stored = self.read("runner")
         return ProcessIdentity.from_json(stored) if stored else None
 
@@ -100,7 +99,6 @@ def replica_folder(root: Path, replica_id: str, generation: int) -> ReplicaFolde
 
 
 def replica_folders(root: Path) -> Iterator[ReplicaFolder]:
-    """Yield every replica folder below `root`."""
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         if path.is_dir() and path.name.rpartition(".")[2].isdecimal():
             yield ReplicaFolder(path=path)
@@ -139,7 +137,6 @@ def try_lock(path: Path) -> int | None:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether some process holds the lock."""
     if not path.exists():
         return False
     descriptor = try_lock(path)

@@ -36,7 +36,6 @@ class AgentMetrics(Collector):
         self._taken = self._lost = 0
 
     def reported(self, observation: Mapping[str, Any], *, is_taken: bool) -> None:
-        """Keep what was reported."""
         self._told = observation
         self._taken += is_taken
         self._lost += not is_taken

@@ -41,7 +41,6 @@ def kill_marked(
 
 
 def marked_processes(folder: ReplicaFolder) -> list[int]:
-    """Return the processes of the replica that run now."""
     wanted = (folder.marker, folder.instance)
     return [pid for pid, *marks in _marked() if tuple(marks) == wanted]
 

@@ -162,7 +162,6 @@ class Replica:
         self._end_if_hung(self._probe)
 
     def observed(self) -> dict[str, Any]:
-        """Return what is reported of this replica."""
         engine = self.folder.read("engine") or {}
         state, failure = self._state()
         return {

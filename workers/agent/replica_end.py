@@ -20,7 +20,6 @@ _TAIL_BYTES = 64 * 1024
 def ended(
     folder: ReplicaFolder, record: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> tuple[ReplicaState, Failure | None]:
-    """Return the state of a replica with that exit record, and its failure where it has one."""
     if record["requested"]:
         return ReplicaState.STOPPED, None
     stored = folder.read("failure") or record.get("failure")

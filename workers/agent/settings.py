@@ -42,7 +42,6 @@ class Settings(AgentVariables):
 
     @property
     def home(self) -> Path:
-        """The agent's own folder."""
         return self.data_dir / "agent"
 
     @property

@@ -32,7 +32,6 @@ class Answer:
             self.timed.prompt_tokens = int(value)
 
     def take(self, body: bytes, now: float) -> None:
-        """Take a piece of the body."""
         before, self._tail = self._tail, (self._tail + body)[-_TAIL_BYTES:]
         if self._is_stream and self.timed.first_at is None and _TOKEN.search(before + body):
             self.timed.first_at = now

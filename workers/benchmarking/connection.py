@@ -90,7 +90,6 @@ class Client:
         self._idle: list[_Connection] = []
 
     def written(self, route: str, body: bytes) -> bytes:
-        """Return the bytes of a request."""
         first = f"POST {self._path}{route} HTTP/1.1\r\n"
         return f"{first}{self._head}content-length: {len(body)}\r\n\r\n".encode() + body
 

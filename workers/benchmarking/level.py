@@ -23,7 +23,6 @@ _LOOK_SECONDS = 0.1
 
 
 def process_cpu_seconds() -> float:
-    """Return the CPU time that this process has taken."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
@@ -54,7 +53,6 @@ class Level:
         self.last_error = ""
 
     async def run(self) -> dict[str, Any]:
-        """Return the figures of the level."""
         self._begin = self._last_good = self._clock.monotonic()
         sending = asyncio.ensure_future(self._send())
         try:
@@ -66,7 +64,6 @@ class Level:
 
     @property
     def request_count(self) -> int:
-        """How many requests it has sent."""
         return len(self._requests)
 
     @property
@@ -76,7 +73,6 @@ class Level:
         return self._failures >= GONE_AFTER_FAILURES and silent >= GONE_AFTER_SECONDS
 
     def result(self, *, is_partial: bool) -> dict[str, Any]:
-        """Return the figures so far."""
         window = self._window()
         until = min(window.until, self._clock.monotonic()) if is_partial else window.until
         until = self._ended_early_at or until

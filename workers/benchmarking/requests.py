@@ -22,8 +22,6 @@ _QUERY_TOKENS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """A request as it is sent."""
-
     route: str
     body: bytes
     is_stream: bool
@@ -38,7 +36,6 @@ class TokenRate:
     beside: float = 0.0
 
     def words(self, tokens: int) -> int:
-        """Return how many words make a text of so many tokens."""
         return max(1, round((tokens - self.beside) / self.per_word))
 
 

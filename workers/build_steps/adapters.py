@@ -29,8 +29,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """Where one adapter is from, and where it goes."""
-
     name: str
     repository: CheckpointRepository
     token: str | None

@@ -52,8 +52,6 @@ class OutcomeKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class StepCommand:
-    """What to start."""
-
     step: str
     job_path: Path
     lease: str
@@ -187,7 +185,6 @@ class _Child:
     def deliver(
         self, on_progress: Callable[[Progress], None], on_log: Callable[[bytes], None]
     ) -> None:
-        """Pass on what has arrived."""
         if progress := self._events.take_progress():
             on_progress(progress)
         if log := self._log.finish() if self._finished else self._log.take():
@@ -214,7 +211,6 @@ class _Child:
         self._finished = True
 
     def outcome(self) -> StepOutcome:
-        """Return how the step ended by itself."""
         code, events = self._process.returncode, self._events
         if code == 0 and events.values is not None:
             values = self._redactor.data(events.values)

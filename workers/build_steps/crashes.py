@@ -78,7 +78,6 @@ def _words_of_chain(error: BaseException | None) -> str:
 
 
 def spec_of_job(job_path: Path) -> Mapping[str, Any]:
-    """Return the spec that a job is about, nothing where the job cannot be read."""
     try:
         spec = json.loads(job_path.read_bytes())["spec"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -26,7 +26,6 @@ class DeviceMemory:
         self._devices = _open_devices()
 
     def look(self, pids: Collection[int]) -> None:
-        """Take a sample of what these processes hold."""
         held = [size for device in self._devices for size in _held(device, pids)]
         if held:
             self.peak_bytes = max(self.peak_bytes or 0, sum(held))

@@ -6,5 +6,4 @@ from workers.build_steps.job import Job
 
 
 def fetched(job: Job) -> FetchResult:
-    """Return what the step `fetch` brought."""
     return FetchResult.model_validate(outputs.read(job.input("fetch")).values)

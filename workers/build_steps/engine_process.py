@@ -133,7 +133,6 @@ class EngineProcess:
         raise StepFailure(known or explain_crash("The engine", status, self._tail, spec=self._spec))
 
     def last_lines(self) -> str:
-        """Return the end of what the engine has said."""
         return "\n".join(self._tail.strip().splitlines()[-_DETAIL_LINES:])
 
     def _pass_on(self) -> None:

@@ -46,7 +46,6 @@ class Events:
         self._send(event)
 
     def result(self, values: Mapping[str, Any]) -> None:
-        """Hand over what the step found."""
         self._send({"type": "result", "values": values})
 
     def failure(self, failure: Failure) -> None:

@@ -17,7 +17,6 @@ class StepFailure(Exception):
 
 
 def step_failure(kind: FailureKind, /, **values: Any) -> StepFailure:
-    """Return the exception that ends a step with this kind of failure."""
     return StepFailure(kind.failure(**values))
 
 

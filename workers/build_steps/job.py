@@ -46,7 +46,6 @@ class Job(BaseModel):
 
     @property
     def output(self) -> Path:
-        """The folder to write to."""
         return Path(self.output_dir)
 
     def input(self, step: str) -> Path:
@@ -58,7 +57,6 @@ class Job(BaseModel):
         return self.model_copy(update={"secrets": secrets})
 
     def store(self) -> ArtifactStore:
-        """Return the artifact store of this job."""
         return ArtifactStore.open(self.options.artifact_url, variables=self.store_variables)
 
     def with_store_variables(self, variables: Mapping[str, str]) -> "Job":

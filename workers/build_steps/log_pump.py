@@ -43,7 +43,6 @@ class LogPump:
 
     @property
     def tail(self) -> str:
-        """The end of what was taken out."""
         return self._tail
 
     def _remember(self, text: str) -> bytes:

@@ -19,8 +19,6 @@ _FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What a step left: its result and its files."""
-
     step: str
     values: dict[str, Any]
     files: tuple[FileEntry, ...]

@@ -62,7 +62,6 @@ class PeakMeter:
         self._host = max(self._host, held_bytes or 0)
 
     def peaks(self) -> Peaks:
-        """Return the highest so far."""
         return Peaks(
             seconds=self._clock.monotonic() - self._started_at,
             host_bytes=self._host or None,

@@ -39,6 +39,5 @@ def run(job: Job, events: Events) -> StepResult:
 
 
 def _positions(folder: Path) -> int | None:
-    """Return how many positions the model knows."""
     config: dict[str, Any] = json.loads((folder / "config.json").read_bytes())
     return checkpoints.read(config).max_positions

@@ -30,14 +30,12 @@ class Process:
 
 
 def processes() -> Iterator[Process]:
-    """Return every process that can be seen."""
     for entry in _PROC.iterdir():
         if entry.name.isdecimal() and (found := process(int(entry.name))):
             yield found
 
 
 def process(pid: int) -> Process | None:
-    """Return a process, or None when it is gone."""
     try:
         stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
@@ -104,7 +102,6 @@ def send(target: Process, number: signal.Signals) -> None:
 
 
 def of_session(session: int) -> Callable[[Process], bool]:
-    """Return the test for a process of a session."""
     return lambda each: each.session == session
 
 

@@ -59,7 +59,6 @@ class _Refused(Exception):
 
     @property
     def reason(self) -> str:
-        """What the engine says of it."""
         try:
             told = read_json(self.body)
             return str((told.get("error") or told)["message"])

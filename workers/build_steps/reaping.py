@@ -19,8 +19,6 @@ LEASE_PREFIX = "build/"
 
 @dataclass(frozen=True, kw_only=True)
 class Reaped:
-    """A process that was killed."""
-
     pid: int
     lease: str
 

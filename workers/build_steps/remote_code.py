@@ -31,12 +31,10 @@ _MODEL_KEYS = (
 
 
 def grant_at(job: Job, commit: str) -> LiveGrant | None:
-    """Return the live grant for the repository at `commit`."""
     return job.options.remote_code.live_at(commit)
 
 
 def grant_of(job: Job) -> LiveGrant | None:
-    """Return the live grant for what the step `fetch` brought."""
     return grant_at(job, fetched(job).commit)
 
 

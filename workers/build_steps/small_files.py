@@ -12,7 +12,6 @@ log = logging.getLogger(__name__)
 
 
 def fetch_small_files(job: Job, checkpoint: CheckpointRepository, events: Events) -> str:
-    """Fetch all but the weights, and return the commit."""
     options = job.options.sources()
     token = job.secrets.get(checkpoint.runtime_secret_name)
 

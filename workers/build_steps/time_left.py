@@ -12,7 +12,6 @@ class Pace:
         self._start = clock.monotonic()
 
     def seconds_left(self, done: int) -> float | None:
-        """Return the seconds left, or None while nothing is done."""
         if not done:
             return None
         return (self._clock.monotonic() - self._start) / done * (self._total - done)

@@ -174,7 +174,6 @@ class AsyncCall:
 
 
 def body_refusal(size_bytes: int) -> Refusal | None:
-    """Return why a body of that size is refused, or None."""
     if size_bytes <= MOST_BODY_BYTES:
         return None
     return too_large(

@@ -40,7 +40,6 @@ class Confirmation:
 
     @property
     def is_expired(self) -> bool:
-        """Whether the routes must not be served by any more."""
         return self._clock.monotonic() - self._confirmed_at > self._honour_seconds
 
     def confirm(self) -> None:

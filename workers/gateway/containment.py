@@ -26,8 +26,6 @@ def contains(*steps: str) -> Callable[[type[Owner]], type[Owner]]:
 
 
 def contained(step: Callable[..., None]) -> Callable[..., None]:
-    """Return the step as one that raises nothing."""
-
     @wraps(step)
     def contained_step(owner: Ending, *args: Any) -> None:
         try:

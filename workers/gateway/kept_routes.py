@@ -16,7 +16,6 @@ def following(payloads: Sequence[bytes]) -> Iterable[bytes]:
 
 
 def merged(payloads: Sequence[bytes]) -> bytes:
-    """Return the whole with all changes that follow it, one after the other."""
     whole: dict[str, Any] = read_json(payloads[0])
     for payload in payloads[1:]:
         change = _read(payload)

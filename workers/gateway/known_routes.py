@@ -31,7 +31,6 @@ class KnownRoutes:
         """Whether the control plane has confirmed the snapshot lately enough to serve by it."""
 
     def take(self, snapshot: Snapshot) -> None:
-        """Serve by it from now on."""
         self.snapshot = snapshot
         self.edition += 1
 
@@ -49,7 +48,6 @@ class KnownRoutes:
         return self.snapshot
 
     def state(self, *, is_draining: bool) -> str:
-        """Return what `/health` says."""
         if is_draining:
             return "draining"
         if self.snapshot is None:

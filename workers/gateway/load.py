@@ -25,7 +25,6 @@ class LoadReport:
     """Replicas that are passed over now, by id: why."""
 
     def to_json(self, sequence: int) -> bytes:
-        """Return it as the control plane reads it."""
         rows = {
             id: {"requests": round(requests, 4), "held": held, "tokens": round(tokens)}
             for id, (requests, held, tokens) in self.deployments.items()

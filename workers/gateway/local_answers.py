@@ -40,7 +40,6 @@ def accepted(request: Request, *, request_id: bytes) -> bytes:
 
 
 def told(request: Request, body: bytes, *, request_id: bytes) -> bytes:
-    """Return a JSON body that the gateway wrote itself."""
     closes = not request.keep_alive
     return answer(request, 200, body, request_id=request_id, closes=closes, ours=[], kind=JSON)
 

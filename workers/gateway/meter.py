@@ -56,7 +56,6 @@ class Meter:
 
     @property
     def has_sent(self) -> bool:
-        """Whether the client has been sent a byte."""
         return self.response_bytes > 0
 
     def asked(self) -> None:

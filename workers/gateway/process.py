@@ -1,5 +1,3 @@
-"""One gateway process from start to drain."""
-
 import asyncio
 import fcntl
 import gc

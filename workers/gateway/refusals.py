@@ -105,7 +105,6 @@ def not_awake(deployment: Deployment) -> Refusal:
 
 
 def waiting_room_full(deployment: Deployment, what: str) -> Refusal:
-    """Return that no more requests may wait for a deployment that wakes up."""
     return rate_limited(
         f"Deployment `{deployment.id}` is waking up, and {what} wait for it already. "
         "Send the request again in a moment.",

@@ -101,7 +101,6 @@ def read_deployment(
     tables: Mapping[str, Routes],
     replicas: tuple[Replica, ...] = (),
 ) -> Deployment:
-    """Return the deployment in a row."""
     table = tables.get(row.get("route_table", ""), _HOSTED)
     extra = frozenset(row.get("extra_routes") or ()) - table.keys()
     return Deployment(
@@ -139,12 +138,10 @@ def read_shares(row: Mapping[str, Any]) -> Mapping[str, Share]:
 
 
 def table(rows: Mapping[str, Iterable[str]]) -> Routes:
-    """Return a route table."""
     return {path: frozenset(each.encode() for each in methods) for path, methods in rows.items()}
 
 
 def read_replica(id: str, row: Mapping[str, Any]) -> Replica:
-    """Return the replica in a row."""
     host, port = row["host"], int(row["port"])
     return Replica(id=id, host=host, port=port, address=f"{id}@{host}:{port}")
 
@@ -164,7 +161,6 @@ def read_suspect(id: str, deployment_id: str, row: Mapping[str, Any]) -> Suspect
 
 
 def read_key(row: Mapping[str, Any]) -> Key:
-    """Return the key in a row."""
     limits = row.get("limits") or {}
     return Key(
         id=row["id"],

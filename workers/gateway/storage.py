@@ -90,7 +90,6 @@ class Storage:
             self._save_whole(merged(self.load_routes()))
 
     def load_confirmation(self) -> LastWord | None:
-        """Return when the routes were confirmed last."""
         try:
             kept = json.loads(self._read("confirmed") or b"")
             return LastWord(**kept) if isinstance(kept, dict) else LastWord(float(kept))

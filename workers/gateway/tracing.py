@@ -42,7 +42,6 @@ class Trace:
 
     @property
     def traceparent(self) -> bytes:
-        """What the engine is told."""
         return traceparent_of(self.trace_id, self.upstream_id).encode()
 
 
@@ -59,7 +58,6 @@ class Tracing:
         return self._spans.dropped
 
     def begin(self, request: Request) -> Trace | None:
-        """Return the request's trace, where it is to have one."""
         parents = [value for name, value in request.headers if name == b"traceparent"]
         parent = parent_in(parents[0].decode("latin-1")) if len(parents) == 1 else None
         if parent is None and random.random() >= self._share:  # nosec B311 (which are looked at)

@@ -293,7 +293,6 @@ class UpstreamConnection(asyncio.Protocol):
             receiver.answer_failed(reason, data)
 
     def _take_body(self) -> bytes:
-        """Return what this read holds of the body."""
         body = self._body
         data = body[0] if len(body) == 1 else b"".join(body)
         body.clear()

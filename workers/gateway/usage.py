@@ -34,7 +34,6 @@ def counts_in(usage: bytes) -> TokenCounts | None:
 
 
 def counted_by_header(value: bytes | None) -> TokenCounts | None:
-    """Return the tokens that were read, where a header says so."""
     if value is None or not value.isdigit() or len(value) > _MOST_DIGITS:
         return None
     return TokenCounts(int(value), 0)

@@ -32,5 +32,4 @@ def usage_fields(
 
 @lru_cache(maxsize=4096)
 def text_or_null(value: str | None) -> bytes:
-    """Return the text as JSON."""
     return json.dumps(value).encode()

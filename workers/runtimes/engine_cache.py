@@ -5,7 +5,6 @@ from pathlib import Path
 
 
 def engine_cache(environment: Mapping[str, str]) -> Path:
-    """Return the folder, there or not."""
     named = environment.get("ENGINE_CACHE_DIR") or "~/.cache/enginehouse"
     return Path(named).expanduser().absolute()
 

@@ -41,7 +41,6 @@ def whole(number: float) -> int | None:
 
 
 def in_bytes(gib: float | None) -> int | None:
-    """Return a size that an engine wrote in GiB."""
     return None if gib is None else whole(gib * GIB + 0.5)
 
 

@@ -142,7 +142,6 @@ class _Report:
         self._stored: Mapping[str, Any] | None = None
 
     def beat(self) -> Verdict:
-        """Return whether the child goes on."""
         self.store()
         return verdict_of(self._keeper.status)
 

@@ -88,11 +88,9 @@ class LimitedHeartbeat:
 
     @property
     def is_over(self) -> bool:
-        """Whether its time is."""
         return self._keeper.clock.monotonic() > self._give_up_at
 
     def beat(self) -> Verdict:
-        """Return whether the child goes on."""
         if self._keeper.status is LeaseStatus.CANCEL or self.is_over:
             return Verdict.CANCEL
         if self._keeper.status is not LeaseStatus.HELD:

@@ -22,14 +22,12 @@ def sweep() -> None:
 
 @tick("deployments.autoscale")
 def autoscale_all() -> None:
-    """Give every deployment the size that its load asks for."""
     if moved := autoscale():
         _log.info("%s deployments were given another size", moved)
 
 
 @shared_task(name="deployments.after_build")
 def after_build(*, build_id: str, format: int, **unknown: object) -> None:
-    """Move the deployments that waited for the build."""
     if unknown:
         _log.warning("deployments.after_build: unknown arguments %s", sorted(unknown))
     deployments_after_build(build_id=build_id)

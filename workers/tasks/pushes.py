@@ -163,5 +163,4 @@ class _Report:
             return  # the next beat ends the child
 
     def beat(self) -> Verdict:
-        """Return whether the child goes on."""
         return verdict_of(self._keeper.status)

@@ -1,5 +1,3 @@
-"""The start of the worker process."""
-
 import logging
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The audit trail over REST."""
-
 from typing import ClassVar
 
 from django.http import StreamingHttpResponse

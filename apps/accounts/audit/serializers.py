@@ -1,5 +1,3 @@
-"""Shapes of the audit trail."""
-
 from typing import Any, ClassVar
 
 from rest_framework import serializers

@@ -52,7 +52,6 @@ def csv_lines(entries: QuerySet[AuditEntry]) -> Iterator[bytes]:
 
 
 def json_lines(entries: QuerySet[AuditEntry]) -> Iterator[bytes]:
-    """Return the entries as JSON, one in a line."""
     for entry in _all_of(entries):
         yield json.dumps(_values(entry), ensure_ascii=False).encode() + b"\n"
 

@@ -1,5 +1,3 @@
-"""The page of the audit trail."""
-
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render

@@ -1,1 +1,0 @@
-"""Environments that only some of a team may change."""

@@ -1,5 +1,3 @@
-"""Restricted environments over REST."""
-
 from typing import ClassVar
 
 from drf_spectacular.utils import extend_schema

@@ -35,7 +35,6 @@ class KeyLimits:
     monthly_spend: Decimal | None = None
 
     def columns(self) -> dict[str, Any]:
-        """Return the limits as the key's row keeps them."""
         environments = None if self.environments is None else list(self.environments)
         return vars(self) | {"environments": environments}
 
@@ -102,7 +101,6 @@ def api_key_revoke(*, api_key: ApiKey) -> None:
 
 
 def api_keys_revoke_of(rows: QuerySet[Any], *, traffic_mark: str) -> None:
-    """Revoke the keys with this mark that the rows name in `api_key`."""
     named = rows.filter(api_key__revoked_at=None, api_key__traffic_mark=traffic_mark)
     ids = list(named.exclude(api_key=None).values_list("api_key", flat=True))
     for key in ApiKey.objects.filter(id__in=ids).select_related("team"):

@@ -32,7 +32,6 @@ _OWNED = {
 @never_cache
 @require_GET
 def key_list(request: HttpRequest) -> HttpResponse:
-    """Show the keys."""
     return _keys(request, ApiKeyForm())
 
 
@@ -65,7 +64,6 @@ def key_create(request: HttpRequest) -> HttpResponse:
 @page
 @require_POST
 def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
-    """End a key whose name was typed."""
     key = api_key_list(actor_on(request)).filter(id=key_id).first()
     if key is None:
         raise NotFound(f"There is no API key `{key_id}`.")
@@ -101,7 +99,6 @@ def _row(key: ApiKey) -> dict[str, object]:
 
 
 def limit_words(key: ApiKey) -> list[str]:
-    """Return the limits of the key, each in a few words."""
     lists = (
         (key.environments, "only {}", "no environment"),
         (key.model_ids, "models {}", "no model"),

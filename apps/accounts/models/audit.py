@@ -45,5 +45,4 @@ class AuditEntry(models.Model):
 
     @property
     def target_kind(self) -> str:
-        """What kind of thing was changed."""
         return self.action.partition(".")[0]

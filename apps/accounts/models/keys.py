@@ -1,5 +1,3 @@
-"""API keys."""
-
 from django.db import models
 
 from apps.accounts.models.people import User

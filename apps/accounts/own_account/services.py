@@ -61,7 +61,6 @@ def browsers_end_others(*, user: User, but: str) -> int:
 
 
 def session_kept(request: HttpRequest) -> str:
-    """Return what the session of the request is kept under."""
     return session_key_kept(str(request.session.session_key))
 
 

@@ -78,7 +78,6 @@ def end_two_steps(request: HttpRequest) -> HttpResponse:
 @page
 @require_POST
 def end_browser(request: HttpRequest, browser_id: str) -> HttpResponse:
-    """Sign one browser out."""
     browser_end(user=person(request), browser_id=browser_id)
     return redirect("accounts:account")
 
@@ -86,7 +85,6 @@ def end_browser(request: HttpRequest, browser_id: str) -> HttpResponse:
 @page
 @require_POST
 def end_other_browsers(request: HttpRequest) -> HttpResponse:
-    """Sign out every browser but this one."""
     ended = browsers_end_others(user=person(request), but=session_kept(request))
     messages.success(request, f"{ended} other browsers are signed out.")
     return redirect("accounts:account")

@@ -39,7 +39,6 @@ def checked_email(email: str) -> str:
 
 
 def domain_of(email: str) -> str:
-    """Return the domain of an address that was checked."""
     return normal_email(email).rpartition("@")[2]
 
 

@@ -33,7 +33,6 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _joined(request: HttpRequest, token: str, form: JoinForm) -> HttpResponse | None:
-    """Return where to go on, or None where the form is not filled in."""
     if isinstance(request.user, User):
         team = invitation_accept(token=token, user=request.user)
     elif form.is_valid():

@@ -20,5 +20,4 @@ def authenticator_key_ids() -> frozenset[str]:
 
 
 def authenticators_are_sealed() -> bool:
-    """Return whether a seed is under a key of the ring."""
     return bool(Authenticator.objects.filter(key__contains=":").exists())

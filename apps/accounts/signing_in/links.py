@@ -38,6 +38,5 @@ def sign_in_link_redeem(token: str) -> User | None:
 
 
 def sign_in_link_url(token: str) -> str:
-    """Return the address to open in a browser."""
     # Not by `reverse`: the commands that tell it would import every page.
     return f"{settings.PUBLIC_URL}/sign-in/{token}/"

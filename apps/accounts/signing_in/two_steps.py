@@ -29,7 +29,6 @@ class Enrolment:
 
 
 def has_two_steps(user: User) -> bool:
-    """Return whether the person is asked for a code."""
     return bool(Authenticator.objects.filter(user=user, confirmed=True).exists())
 
 

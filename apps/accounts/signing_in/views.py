@@ -73,7 +73,6 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def sign_out_page(request: HttpRequest) -> HttpResponse:
-    """End the session."""
     sign_out(request=request)
     return redirect("accounts:sign_in")
 

@@ -1,5 +1,3 @@
-"""Teams over REST."""
-
 from typing import ClassVar
 
 from drf_spectacular.utils import extend_schema

@@ -1,5 +1,3 @@
-"""Teams: made, renamed, deleted, and worked in."""
-
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 

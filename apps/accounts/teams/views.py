@@ -37,7 +37,6 @@ def teams(request: HttpRequest) -> HttpResponse:
 @page
 @require_POST
 def enter(request: HttpRequest, team_id: str) -> HttpResponse:
-    """Work in another team from now on."""
     team = team_enter(user=person(request), team_id=team_id)
     messages.success(request, f"You work in `{team.name}` now.")
     onward = request.POST.get("next", "")
@@ -50,7 +49,6 @@ def enter(request: HttpRequest, team_id: str) -> HttpResponse:
 @allowed_page(Action.TEAMS)
 @require_POST
 def create(request: HttpRequest) -> HttpResponse:
-    """Make a team and go on to it."""
     team = team_create(name=request.POST.get("name", ""), user=person(request))
     team_enter(user=person(request), team_id=team.id)
     messages.success(request, f"The team `{team.name}` is made, and you work in it now.")
@@ -60,7 +58,6 @@ def create(request: HttpRequest) -> HttpResponse:
 @allowed_page(Action.TEAMS)
 @require_POST
 def rename(request: HttpRequest, team_id: str) -> HttpResponse:
-    """Give a team another name."""
     team_rename(team=_team(request, team_id), name=request.POST.get("name", ""))
     return redirect("accounts:teams")
 

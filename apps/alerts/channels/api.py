@@ -1,5 +1,3 @@
-"""Channels over REST."""
-
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,8 +26,6 @@ _TAKEN = OpenApiResponse(Error, description="The name is taken, or there are too
 
 
 class AlertChannelView(TeamView):
-    """A view of one channel of the team."""
-
     def channel(self) -> AlertChannel:
         """Return the channel that the path names. Raises NotFound."""
         return channel_get(team=self.team, channel_id=self.kwargs["channel_id"])

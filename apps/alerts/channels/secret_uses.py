@@ -10,7 +10,6 @@ from apps.secrets.usage import Use
 
 
 def channel_secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
-    """Return which of the team's channels name which of the secrets."""
     channels = AlertChannel.objects.filter(team=team, secret_name__in=list(names))
     for channel in channels.order_by("name"):
         url = reverse("alerts:channel", args=[channel.id])

@@ -1,5 +1,3 @@
-"""Making, changing, trying and deleting channels."""
-
 from typing import Any
 
 from django.db import transaction

@@ -73,7 +73,6 @@ def test(request: HttpRequest, channel_id: str) -> HttpResponse:
 @page
 @require_POST
 def delete(request: HttpRequest, channel_id: str) -> HttpResponse:
-    """Delete the channel whose name was typed."""
     found = channel_get(team=person(request).team, channel_id=channel_id)
     if request.POST.get("name", "").strip() != found.name:
         raise Conflict("The typed name is not the channel's. Nothing was deleted.", fields=["name"])

@@ -15,7 +15,6 @@ from controlplane.domain.alert_kinds import AlertKindName
 
 
 def machine_conditions(_clock: Clock) -> Iterator[Condition]:
-    """Give what is wrong with machines."""
     for node in nodes_silent().filter(removed_at=None).order_by("name"):
         yield _silent(node)
     for device in _used_by_others():
@@ -25,7 +24,6 @@ def machine_conditions(_clock: Clock) -> Iterator[Condition]:
 
 
 def condition_of(trouble: Trouble) -> Condition:
-    """Return it as what holds now."""
     return Condition(
         kind=AlertKindName(trouble.code),
         subject=trouble.subject,

@@ -20,8 +20,6 @@ LOW_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Trouble:
-    """One of them, in a sentence or two."""
-
     code: str
     subject: str
     """What of it: `node:gpu-1`."""
@@ -29,7 +27,6 @@ class Trouble:
 
 
 def troubles() -> Sequence[Trouble]:
-    """Return those that are there now."""
     disks = [_of_disk(kind, name, free) for kind, name, free in disks_below(free_bytes=LOW_BYTES)]
     return [*troubles_here(), *disks, *(_of_clock(*each) for each in clocks_apart())]
 

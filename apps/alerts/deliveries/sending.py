@@ -24,7 +24,6 @@ WAITS = (
 
 
 def delivery_to_send(*, delivery_id: str) -> Message:
-    """Return what is to be sent, and where."""
     rows = AlertDelivery.objects.select_related("channel__team")
     return message_of(rows.get(id=delivery_id))
 

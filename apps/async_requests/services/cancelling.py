@@ -1,5 +1,3 @@
-"""Requests called off."""
-
 from django.db import transaction
 
 from apps.async_requests.models import AsyncRequest

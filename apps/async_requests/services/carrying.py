@@ -22,8 +22,6 @@ _OUT_OF_USE = [*GONE, DeploymentState.INACTIVE]
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """What is to be sent to a gateway."""
-
     url: str
     body: bytes
     key_sha256: str
@@ -60,7 +58,6 @@ def async_request_finish(*, lease: Lease, attempt: Attempt) -> bool:
 
 
 def async_request_stopped(*, lease: Lease) -> bool:
-    """Return whether it ended as called off."""
     return _end(lease, AsyncStatus.CANCELED, webhook_status=webhook_left_out())
 
 

@@ -18,8 +18,6 @@ from controlplane.domain.notifications import Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class ToSend:
-    """An outcome, and where it goes."""
-
     endpoint: str
     completed: Completed
 

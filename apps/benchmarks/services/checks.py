@@ -41,7 +41,6 @@ def checked_deployments(team: Team, ids: Sequence[str]) -> list[Deployment]:
 
 
 def kind_of(deployment: Deployment) -> Kind:
-    """Return what the deployment is asked for."""
     return KIND_OF_ROUTE[asked_route(deployment)]
 
 

@@ -38,7 +38,6 @@ def build_succeed(
 
 
 def artifact_of_inputs(*, team_id: str, input_digest: str) -> Artifact | None:
-    """Return what was published of these inputs, if anything."""
     return Artifact.objects.filter(team_id=team_id, input_digest=input_digest).first()
 
 

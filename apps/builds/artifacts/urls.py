@@ -1,5 +1,3 @@
-"""Addresses of artifacts' pages."""
-
 from django.urls import URLPattern, path
 
 from apps.builds.passports import views as passport_views

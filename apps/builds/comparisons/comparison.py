@@ -74,7 +74,6 @@ class ComparedPart:
 
     @property
     def differing(self) -> Sequence[ComparedRow]:
-        """The rows in which the two builds differ."""
         return [row for row in self.rows if row.differs]
 
     def to_json(self) -> dict[str, Any]:

@@ -49,7 +49,6 @@ class FailurePanel:
 
 
 def failure_panel(build: Build) -> FailurePanel | None:
-    """Return why the build failed, None for a build that did not."""
     if not build.failure:
         return None
     proposal = fix_proposal(build)

@@ -1,5 +1,3 @@
-"""What a build will take, over REST."""
-
 from typing import Any
 
 from drf_spectacular.utils import extend_schema

@@ -35,8 +35,6 @@ _BASES = {"formula": "by formula", "measured": "as measured before"}
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastRow:
-    """One amount in words."""
-
     compared: Compared
 
     @property
@@ -92,8 +90,6 @@ class ForecastRow:
 
 @dataclass(frozen=True, kw_only=True)
 class StepRow:
-    """Time and memory of one step."""
-
     label: str
     seconds: ForecastRow
     host: ForecastRow
@@ -138,7 +134,6 @@ class ForecastPanel:
 
     @property
     def totals(self) -> Sequence[ForecastRow]:
-        """The amounts of the whole build."""
         return [ForecastRow(compared=each) for each in self.compared if each.step is None]
 
     @property

@@ -17,8 +17,6 @@ _STATES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One measure: of the original, of the exported files, what it may be and what it is."""
-
     label: str
     about: str = ""
     """Of a task: what of it is counted, on how many questions."""
@@ -44,8 +42,6 @@ class WorstSample:
 
 @dataclass(frozen=True, kw_only=True)
 class GatePanel:
-    """The result of one gate step."""
-
     result: Mapping[str, Any]
 
     @property
@@ -87,7 +83,6 @@ class GatePanel:
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """The measures, each with its limit where it had one."""
         if not (figures := self.result.get("figures")):
             return ()
         limits = self.result.get("limits") or {}

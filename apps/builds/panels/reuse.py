@@ -43,7 +43,6 @@ class ReusePanel:
 
     @property
     def sentence(self) -> str:
-        """What was found, as one sentence."""
         count = len(self.told["differences"])
         match self.state:
             case ReuseState.SAME:

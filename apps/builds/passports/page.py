@@ -95,7 +95,6 @@ class PassportPage:
 
     @property
     def tools(self) -> Sequence[tuple[str, str]]:
-        """Tool and version, by name."""
         tools = self.passport.get("tools") or {}
         return [(name, version or "not installed") for name, version in sorted(tools.items())]
 
@@ -129,7 +128,6 @@ class PassportPage:
 
     @property
     def spec_text(self) -> str:
-        """The config that it was built from, as YAML."""
         spec = self.passport.get("spec")
         return write_yaml(Spec.model_validate(spec)) if spec else ""
 
@@ -141,8 +139,6 @@ class PassportPage:
 
 @dataclass(frozen=True, kw_only=True)
 class ArtifactRow:
-    """One line of the list of artifacts."""
-
     artifact: Artifact
 
     @property

@@ -11,8 +11,6 @@ from apps.ui import formats
 
 @dataclass(frozen=True, kw_only=True)
 class PassportRow:
-    """One fact of an artifact."""
-
     label: str
     value: str
     shown: str = ""

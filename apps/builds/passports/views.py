@@ -49,7 +49,6 @@ def artifact(request: HttpRequest, artifact_id: str) -> HttpResponse:
 @page
 @require_POST
 def delete(request: HttpRequest, artifact_id: str) -> HttpResponse:
-    """Delete the artifact whose identifier was typed."""
     found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
     if request.POST.get("name", "").strip() != found.id:
         raise Conflict(
@@ -63,7 +62,6 @@ def delete(request: HttpRequest, artifact_id: str) -> HttpResponse:
 @page
 @require_GET
 def passport(request: HttpRequest, artifact_id: str) -> HttpResponse:
-    """Return the passport as a JSON file."""
     found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
     answer = JsonResponse(passport_document(found), json_dumps_params={"indent": 1})
     answer["Content-Disposition"] = f'attachment; filename="artifact-{found.id}.passport.json"'

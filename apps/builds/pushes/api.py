@@ -1,5 +1,3 @@
-"""Pushes of an artifact over REST."""
-
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,8 +16,6 @@ _WRONG_STATE = OpenApiResponse(Error, description="The push is not in a state fo
 
 
 class ArtifactPushView(TeamView):
-    """A view of the pushes of one artifact of the team."""
-
     def artifact(self) -> Artifact:
         """Return the artifact that the path names. Raises NotFound."""
         return artifact_detail(team=self.team, artifact_id=self.kwargs["artifact_id"])

@@ -11,7 +11,6 @@ from controlplane.domain.lifecycle import PushState
 
 
 def push_to_carry_out(*, push_id: str) -> ArtifactPush:
-    """Return the push with its artifact."""
     return ArtifactPush.objects.select_related("artifact").get(id=push_id)
 
 

@@ -1,5 +1,3 @@
-"""Pushes as work that a build worker leases."""
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Pushes as JSON."""
-
 from typing import Any
 
 from rest_framework import serializers

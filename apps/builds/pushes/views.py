@@ -17,7 +17,6 @@ from apps.ui.listing import page_in
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def pushes(request: HttpRequest, artifact_id: str) -> HttpResponse:
-    """Show where the artifact was pushed to, or push it where the form says."""
     found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
     if request.method == "POST":
         return _pushed(request, found)
@@ -36,7 +35,6 @@ def pushes(request: HttpRequest, artifact_id: str) -> HttpResponse:
 @page
 @require_POST
 def cancel(request: HttpRequest, artifact_id: str, push_id: str) -> HttpResponse:
-    """Ask for the push to stop."""
     push = push_cancel(push=_push(request, artifact_id, push_id))
     return redirect("artifacts:pushes", push.artifact_id)
 

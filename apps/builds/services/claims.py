@@ -1,5 +1,3 @@
-"""Builds in the hands of a worker."""
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -61,7 +61,6 @@ def step_wait(*, lease: Lease, step: str, reason: str) -> None:
 
 
 def step_progress(*, lease: Lease, step: str, progress: Progress) -> None:
-    """Store how far the step is."""
     _write_step(
         lease,
         step,
@@ -133,7 +132,6 @@ def build_fail(*, lease: Lease, failure: Failure) -> None:
 
 
 def build_cancelled(*, lease: Lease) -> None:
-    """End the build as its user asked."""
     with held_build(lease) as build:
         _end_steps(build, StepState.CANCELLED)
         devices_release(holder=device_holder(build.id))

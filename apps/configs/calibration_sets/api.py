@@ -1,5 +1,3 @@
-"""REST of calibration sets and previews."""
-
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.parsers import MultiPartParser

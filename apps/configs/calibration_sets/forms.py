@@ -1,5 +1,3 @@
-"""What people fill in to upload a set."""
-
 from typing import Any
 
 from django import forms
@@ -28,7 +26,6 @@ class UploadForm(forms.Form):
         self.fields["file"].widget.attrs["data-max-bytes"] = settings.CALIBRATION_MAX_BYTES
 
     def clean_name(self) -> str:
-        """Return the name in the form in which it is kept."""
         try:
             return checked_set_name(self.cleaned_data["name"])
         except InvalidInput as error:

@@ -63,7 +63,6 @@ class CalibrationVersion(models.Model):
 
     @property
     def usable_rows(self) -> int:
-        """Rows with text."""
         return self.rows - self.empty_rows
 
 

@@ -12,8 +12,6 @@ from controlplane.domain.lifecycle import StepState
 
 @dataclass(frozen=True, kw_only=True)
 class SetRow:
-    """One line of the list of sets."""
-
     set: CalibrationSet
     last: Any
     configs: Sequence[Any]

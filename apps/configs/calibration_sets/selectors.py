@@ -37,7 +37,6 @@ def set_list(*, team: Team) -> QuerySet[CalibrationSet]:
 
 
 def set_names(*, team: Team) -> list[str]:
-    """Return the names of the team's sets."""
     return list(
         CalibrationSet.objects.filter(team=team).order_by("name").values_list("name", flat=True)
     )
@@ -109,7 +108,6 @@ def stored_contents() -> frozenset[str]:
 
 
 def revisions_naming(*, team: Team, names: Iterable[str]) -> Sequence[Revision]:
-    """Return the last revisions of the team's configs that name one of the sets."""
     names = list(names)
     if not names:
         return []
@@ -135,7 +133,6 @@ def _without_version(dataset: str | None) -> str:
 
 
 def named_data(spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the data sets that a stored spec names."""
     return facts.data_sets(Spec.model_validate(spec))
 
 
@@ -164,5 +161,4 @@ def preview_get(*, team: Team, preview_id: str) -> CalibrationPreview:
 
 
 def preview_to_make(*, preview_id: str) -> CalibrationPreview:
-    """Return a preview with what its worker reads of it."""
     return CalibrationPreview.objects.select_related("revision", "team").get(id=preview_id)

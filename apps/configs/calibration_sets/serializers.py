@@ -1,5 +1,3 @@
-"""Calibration sets and previews over REST."""
-
 from typing import Any
 
 from rest_framework import serializers

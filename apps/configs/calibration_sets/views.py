@@ -37,7 +37,6 @@ _SHOWN_PREVIEWS = 5
 @page
 @require_http_methods(["GET", "POST"])
 def sets(request: HttpRequest) -> HttpResponse:
-    """Show the sets, or take an upload."""
     form = UploadForm(request.POST or None, request.FILES or None)
     if form.is_valid() and (answer := _uploaded(request, form)):
         return answer
@@ -72,7 +71,6 @@ def calibration_set(request: HttpRequest, set_id: str) -> HttpResponse:
 @page
 @require_POST
 def delete(request: HttpRequest, set_id: str) -> HttpResponse:
-    """Delete the set whose name was typed."""
     found = set_get(team=person(request).team, set_id=set_id)
     if request.POST.get("name", "").strip() != found.name:
         raise Conflict("The typed name is not the set's. Nothing was deleted.", fields=["name"])
@@ -98,7 +96,6 @@ def start_preview(request: HttpRequest) -> HttpResponse:
 @page
 @require_GET
 def preview(request: HttpRequest, preview_id: str) -> HttpResponse:
-    """Show a preview as it is now."""
     found = preview_get(team=person(request).team, preview_id=preview_id)
     return live_answer(
         request,

@@ -1,5 +1,3 @@
-"""What tunings of lookahead look like."""
-
 from typing import Any
 
 _OFF: dict[str, Any] = {"manner": "off", "longest_draft_tokens": 0, "draft_factor": 1}

@@ -133,7 +133,6 @@ _FAILURES = {
 
 
 def _added_up(found: Sequence[Figures]) -> dict[str, Any]:
-    """Return the figures of all gateways together."""
     by_setting: dict[LookaheadSetting, list[Counted]] = {}
     for each in _counted(found):
         by_setting.setdefault(each.setting, []).append(each)

@@ -1,5 +1,3 @@
-"""Tunings of lookahead as work that a build worker leases."""
-
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any

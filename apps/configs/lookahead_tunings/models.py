@@ -49,5 +49,4 @@ class LookaheadTuning(Leased):
 
     @property
     def is_open(self) -> bool:
-        """Whether it waits or is being made."""
         return self.state in (StepState.WAITING, StepState.RUNNING)

@@ -1,5 +1,3 @@
-"""Reads of tunings."""
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +32,6 @@ def tuning_get(*, team: Team, tuning_id: str) -> LookaheadTuning:
 
 
 def tuning_to_make(*, tuning_id: str) -> LookaheadTuning:
-    """Return a tuning with all that a worker needs of it."""
     return LookaheadTuning.objects.select_related("team", "revision__config__team").get(
         id=tuning_id
     )
@@ -46,7 +43,6 @@ def tuning_behind(revision: Revision) -> LookaheadTuning | None:
 
 
 def context_of_revision(revision: Revision) -> Context:
-    """Return a config with what is known now."""
     spec = Spec.model_validate(revision.spec)
     return context_of(spec, known_of(team=revision.config.team, spec=spec))
 

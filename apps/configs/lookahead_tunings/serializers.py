@@ -1,5 +1,3 @@
-"""Tunings of lookahead over REST."""
-
 from typing import Any
 
 from rest_framework import serializers

@@ -52,7 +52,6 @@ def tunings(request: HttpRequest) -> HttpResponse:
 @page
 @require_GET
 def tuning(request: HttpRequest, tuning_id: str) -> HttpResponse:
-    """Show a tuning as it is now."""
     found = tuning_get(team=person(request).team, tuning_id=tuning_id)
     return live_answer(
         request,
@@ -65,7 +64,6 @@ def tuning(request: HttpRequest, tuning_id: str) -> HttpResponse:
 @page
 @require_POST
 def cancel(request: HttpRequest, tuning_id: str) -> HttpResponse:
-    """Cancel a tuning."""
     tuning_cancel(tuning=tuning_get(team=person(request).team, tuning_id=tuning_id))
     return redirect("lookahead_tunings:tuning", tuning_id)
 
@@ -73,7 +71,6 @@ def cancel(request: HttpRequest, tuning_id: str) -> HttpResponse:
 @page
 @require_POST
 def apply(request: HttpRequest, tuning_id: str) -> HttpResponse:
-    """Save the recommended setting as a revision, and go there."""
     found = tuning_get(team=person(request).team, tuning_id=tuning_id)
     revision = tuning_apply(tuning=found, user=person(request))
     messages.success(request, f"Revision {revision.number} has the recommended lookahead.")

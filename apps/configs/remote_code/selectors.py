@@ -13,7 +13,6 @@ _MOST_TOLD = 50
 
 
 def grant_list() -> QuerySet[RemoteCodeGrant]:
-    """Return every grant there ever was."""
     return RemoteCodeGrant.objects.all()
 
 

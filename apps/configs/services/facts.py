@@ -63,7 +63,6 @@ def is_awaited(record: CheckpointRecord) -> bool:
 
 
 def facts_to_read(*, facts_id: str) -> FactsToRead:
-    """Return what a record wants read."""
     record = CheckpointRecord.objects.get(id=facts_id)
     return FactsToRead(
         checkpoint=CheckpointRepository.model_validate(

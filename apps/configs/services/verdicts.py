@@ -13,7 +13,6 @@ MOST_REVISIONS = 200
 
 
 def verdict_fields(examination: Examination) -> dict[str, Any]:
-    """Return the fields of a revision that hold what the checks said."""
     said = examination.to_json()
     names = ("findings", "waiting", "effective", "plan", "blocks_build")
     return {name: said[name] for name in names}
@@ -26,7 +25,6 @@ def verdict_settle(revision: Revision) -> None:
 
 
 def verdict_renew(revision: Revision) -> None:
-    """Say of a revision what the checks say now."""
     fields = verdict_fields(revision_examine(revision=revision))
     if any(getattr(revision, name) != value for name, value in fields.items()):
         for name, value in fields.items():

@@ -1,5 +1,3 @@
-"""Consents to sampling over REST."""
-
 from typing import Any
 
 from rest_framework import serializers

@@ -54,7 +54,6 @@ def consent(request: HttpRequest) -> HttpResponse:
 @allowed_page(Action.SAMPLE_TRAFFIC)
 @require_POST
 def revoke(request: HttpRequest) -> HttpResponse:
-    """Take the consent back."""
     consent_revoke(team=person(request).team)
     messages.success(request, "Nothing is sampled any more, and gateways delete what they hold.")
     return redirect("traffic_samples:samples")

@@ -37,7 +37,6 @@ class Console:
             self._write(f"  {text}\n")
 
     def say(self, text: str = "") -> None:
-        """Print one line."""
         self._write(f"{text}\n")
 
     def piece(self, text: str) -> None:

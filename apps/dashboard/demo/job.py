@@ -69,7 +69,6 @@ class Job:
         return len(self.check(CANNOT_RUN_HERE_YAML)["findings"])
 
     def check(self, text: str) -> dict[str, Any]:
-        """Return the findings on a text."""
         return self._post("configs/check", {"text": text})
 
     def wait_until_checked(self, text: str) -> dict[str, Any]:

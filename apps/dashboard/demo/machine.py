@@ -62,7 +62,6 @@ class Machine:
             raise DemoFailed(f"Enginehouse stopped: {self._last_words()} (all of it: {self._log})")
 
     def wait(self) -> None:
-        """Return when the child ends."""
         self._process.wait()
 
     def stop(self) -> None:

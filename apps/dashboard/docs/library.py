@@ -16,8 +16,6 @@ _NOT_SHOWN = ("site",)
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """One of them."""
-
     path: str
     """Below `docs/`, without its ending."""
     title: str

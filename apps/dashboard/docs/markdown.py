@@ -24,7 +24,6 @@ def html_of(text: str, *, page: str) -> str:
 
 
 def title_of(text: str) -> str:
-    """Return what the first heading says."""
     heading = next((line for line in text.splitlines() if line.startswith("# ")), "# ")
     return heading[2:].replace("`", "").strip()
 

@@ -65,7 +65,6 @@ class EffectiveSetting:
 
 
 def effective_settings() -> Sequence[tuple[str, Sequence[EffectiveSetting]]]:
-    """Return every setting by the group that the documentation has it in."""
     notes = _noted()
     return [
         (group.title, [_effective(setting, notes) for setting in group.settings])

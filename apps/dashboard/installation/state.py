@@ -111,8 +111,6 @@ class Kept:
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """All of it."""
-
     versions: dict[str, str]
     schema: SchemaState
     key_ring: KeyRingState

@@ -52,7 +52,6 @@ def _output(operation: Operation) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """Return the text as one word of a shell."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 

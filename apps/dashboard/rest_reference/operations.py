@@ -15,8 +15,6 @@ _PLACES = ("path", "query", "header")
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """Something in the address or a header."""
-
     name: str
     place: str
     kind: str
@@ -44,8 +42,6 @@ class Body:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One method of one address."""
-
     name: str
     method: str
     path: str
@@ -59,7 +55,6 @@ class Operation:
 
     @property
     def answers_in(self) -> tuple[str, ...]:
-        """The media types of its answers."""
         return tuple(answer.media_type for answer in self.answers)
 
     def matches(self, words: list[str]) -> bool:

@@ -11,8 +11,6 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class FieldLine:
-    """One field, by its dotted path."""
-
     name: str
     kind: str
     is_required: bool

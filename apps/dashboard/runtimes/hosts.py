@@ -28,7 +28,6 @@ class RuntimeHosts:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of GPU that they have, and the CPU."""
         found = {host.kind for host in self._offers.started}
         return tuple(kind for kind in GPUS if kind in found)
 
@@ -37,7 +36,6 @@ class RuntimeHosts:
         return any(kind != CPU for kind in self.kinds)
 
     def of(self, runtime: Runtime) -> tuple[RuntimeHost, ...]:
-        """Return the hosts that start a runtime, by name."""
         return tuple(
             RuntimeHost(
                 node_id=host.node_id,

@@ -110,7 +110,6 @@ class RuntimeTableObject(RuntimeObject):
 
 
 def runtime_json(runtime: Runtime, hosts: RuntimeHosts) -> dict[str, Any]:
-    """Return a runtime as `RuntimeObject` says."""
     return {
         "name": runtime.name,
         "label": runtime.label,
@@ -123,7 +122,6 @@ def runtime_json(runtime: Runtime, hosts: RuntimeHosts) -> dict[str, Any]:
 
 
 def table_json(table: RuntimeTable, hosts: RuntimeHosts) -> dict[str, Any]:
-    """Return a table as `RuntimeTableObject` says."""
     return {
         **runtime_json(table.runtime, hosts),
         "version": table.version,

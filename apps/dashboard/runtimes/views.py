@@ -15,8 +15,6 @@ from controlplane.domain.runtimes.tables import table_of
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeLine:
-    """A runtime with its versions and the hosts that start it."""
-
     runtime: Runtime
     hosts: tuple[RuntimeHost, ...]
 

@@ -22,8 +22,6 @@ _ACTIONS = (("New config", "configs:start"), ("Try it", "deployments:try"))
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """One place to go to."""
-
     kind: str
     name: str
     url: str

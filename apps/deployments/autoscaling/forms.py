@@ -93,7 +93,6 @@ class ScheduleForm(forms.Form):
 
     @property
     def replica_fields(self) -> list[forms.BoundField]:
-        """Return the fields of how many replicas there are then."""
         return [self[name] for name in _REPLICAS]
 
     @property

@@ -17,7 +17,6 @@ def decision_list(*, deployment: Deployment) -> QuerySet[ScalingDecision]:
 
 
 def decisions_prune(*, clock: Clock = SYSTEM) -> int:
-    """Return how many decisions were forgotten."""
     old = ScalingDecision.objects.filter(at__lt=clock.now() - DECISIONS_KEPT)
     forgotten, _ = old.delete()
     return forgotten

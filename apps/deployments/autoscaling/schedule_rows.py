@@ -14,8 +14,6 @@ from controlplane.domain.scaling.settings import LIMITS
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleRow:
-    """One line of the table."""
-
     stored: Mapping[str, Any]
     zone: ZoneInfo
     holds: bool

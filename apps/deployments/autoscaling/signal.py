@@ -58,7 +58,6 @@ class Signals:
     """By window in seconds, then by deployment."""
 
     def of(self, deployment_id: str, *, window_seconds: int) -> Signal:
-        """Return the signal of one deployment."""
         load = self.loads.get(window_seconds, {}).get(deployment_id, Load())
         return Signal(load=load, held=self.held.get(deployment_id, 0), missing=self.missing)
 

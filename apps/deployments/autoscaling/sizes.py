@@ -38,13 +38,11 @@ def deployments_sized() -> list[Deployment]:
 
 
 def settings_of(deployment: Deployment) -> ScalingSettings:
-    """Return the deployment's settings over the defaults."""
     told = {**deployment.autoscaling, "min_replica": deployment.min_replica}
     return ScalingSettings.of({**told, "max_replica": deployment.max_replica})
 
 
 def sizes_of(deployments: Iterable[Deployment]) -> Mapping[str, Size]:
-    """Return how large each is."""
     found = list(deployments)
     ready = _ready([each.id for each in found])
     return {

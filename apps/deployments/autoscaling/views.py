@@ -47,7 +47,6 @@ def schedules(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
 @page
 @require_POST
 def schedule_delete(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
-    """Remove the schedule that was chosen."""
     place = _changeable(request, model_id, name)
     schedules_update(
         environment=place, changes={"delete_schedules": [request.POST.get("schedule", "")]}

@@ -56,7 +56,6 @@ def recorded(*, deployment: Deployment, start: datetime, end: datetime, now: dat
 
 
 def replay(settings: ScalingSettings, traffic: Recorded) -> Outcome:
-    """Return what the settings would have made of it."""
     return simulate(
         settings,
         Traffic(

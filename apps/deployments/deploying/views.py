@@ -44,7 +44,6 @@ def deploy(request: HttpRequest, number: int) -> HttpResponse:
 @page
 @require_safe
 def deploy_effect(request: HttpRequest, number: int) -> HttpResponse:
-    """Say what deploying the build there would change."""
     team = person(request).team
     build = build_numbered(team, number)
     context = {"build": build, **_effect(team, build, DeployForm(request.GET))}

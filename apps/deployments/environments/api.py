@@ -1,5 +1,3 @@
-"""Environments over REST."""
-
 from collections.abc import Callable
 
 from django.db import transaction
@@ -62,8 +60,6 @@ class EnvironmentListView(TeamView):
 
 
 class EnvironmentView(TeamView):
-    """A view of one environment of a model."""
-
     def environment(self) -> Environment:
         """Return the environment that the path names. Raises NotFound."""
         return environment_get(

@@ -15,7 +15,6 @@ from apps.deployments.selectors import environment_get
 @page
 @require_POST
 def roll_back(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
-    """Have the environment go back to the deployment that served there before."""
     place = _changeable(request, model_id, name)
     leaving, left = request.POST.get("leaving", ""), place.current_id
     back_to = environment_roll_back(environment=place, user=person(request), leaving=leaving)

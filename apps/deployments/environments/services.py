@@ -113,7 +113,6 @@ def candidate_name(
 
 
 def no_environment(name: str) -> NotFound:
-    """Return what to raise where the model has none of that name."""
     return NotFound(
         f"There is no environment `{name}`.",
         fields=["environment"],

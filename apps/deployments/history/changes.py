@@ -29,8 +29,6 @@ _Names = Callable[[Any], str]
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChange:
-    """One line of the history."""
-
     entry: AuditEntry
     words: str
     values: Sequence[Change]

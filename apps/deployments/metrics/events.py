@@ -21,7 +21,6 @@ class Event:
     words: str
 
     def to_json(self) -> dict[str, str | int]:
-        """Return it as the charts read it."""
         return {"at": self.at, "kind": self.kind, "words": self.words}
 
 

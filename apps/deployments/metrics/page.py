@@ -41,7 +41,6 @@ def metrics_parts(*, team: Team, form: Form = Form.TEXT) -> Iterator[bytes]:
 
 
 def metrics_page(*, team: Team, form: Form = Form.TEXT) -> bytes:
-    """Return it whole."""
     return b"".join(metrics_parts(team=team, form=form))
 
 

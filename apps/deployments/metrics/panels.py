@@ -8,8 +8,6 @@ _PERCENTILES = "p50,p90,p99"
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """One chart, as `deployments/_chart.html` reads it."""
-
     name: str
     title: str
     note: str
@@ -101,8 +99,6 @@ _OF_REPLICAS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Measures:
-    """What can be measured of a deployment."""
-
     makes_text: bool
     has_drafts: bool
     """Whether its engines guess ahead."""

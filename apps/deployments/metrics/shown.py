@@ -13,8 +13,6 @@ _BASE = ("model_id", "model_name", "deployment_id", "environment", "rollout_phas
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One of them."""
-
     model_id: str
     model_name: str
     id: str

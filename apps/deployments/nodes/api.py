@@ -1,5 +1,3 @@
-"""What of deployments runs on a node, over REST."""
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -27,7 +27,6 @@ class HeldByNode:
 
 
 def node_held(*, node: Node) -> HeldByNode:
-    """Return what the node holds now."""
     leases = DeviceLease.objects.filter(device__node=node, released_at=None)
     builds = leases.filter(holder__startswith="build:").values_list("holder", flat=True)
     replicas = list(_live(node).select_related("deployment__model"))

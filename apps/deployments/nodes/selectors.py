@@ -27,7 +27,6 @@ class OnNode:
 
 
 def replicas_on(node: Node, actor: Actor) -> list[OnNode]:
-    """Return the live replicas of a node by deployment."""
     live = Replica.objects.filter(node=node).exclude(state__in=REPLICA_TERMINAL)
     told = live.annotate(is_confirmed=IS_CONFIRMED).select_related("deployment__model")
     rows = list(told.order_by("deployment_id", "id"))
@@ -54,7 +53,6 @@ class FailedOnNode:
 
     @property
     def sentence(self) -> str:
-        """What the last one said."""
         return str((self.failed.failure or {}).get("sentence") or "") if self.deployments else ""
 
 

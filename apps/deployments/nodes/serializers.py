@@ -1,5 +1,3 @@
-"""What of deployments is on a node, as JSON."""
-
 from typing import Any
 
 from rest_framework import serializers

@@ -51,7 +51,6 @@ def clear_failed_starts(request: HttpRequest, node_id: str) -> HttpResponse:
 @allowed_page(Action.REMOVE_NODES)
 @require_POST
 def remove(request: HttpRequest, node_id: str) -> HttpResponse:
-    """Remove the node whose name was typed."""
     found = _node(node_id)
     if request.POST.get("name", "").strip() != found.name:
         raise Conflict("The typed name is not the node's. Nothing was removed.", fields=["name"])

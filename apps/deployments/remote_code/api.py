@@ -32,7 +32,6 @@ class GrantView(TeamView):
     }
 
     def told(self, grant: RemoteCodeGrant) -> dict[str, Any]:
-        """Return a grant with what runs by it."""
         return dict(GrantObject(with_running([grant])[0]).data)
 
 

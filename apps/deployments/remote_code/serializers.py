@@ -1,5 +1,3 @@
-"""Grants over REST."""
-
 from typing import Any
 
 from rest_framework import serializers

@@ -38,7 +38,6 @@ def grants(request: HttpRequest) -> HttpResponse:
 @allowed_page(Action.REMOTE_CODE)
 @require_POST
 def revoke(request: HttpRequest, grant_id: str) -> HttpResponse:
-    """Revoke a grant, for a reason."""
     form = RevokeForm(request.POST)
     if not form.is_valid():
         words = "Say why this code may run no more, in at most 1,000 characters."

@@ -35,14 +35,11 @@ SORTS: Mapping[str, str] = {"created": "latest_at", "name": "name"}
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRow:
-    """One model of the list."""
-
     model: ServedModel
     rows: Sequence[DeploymentRow]
 
     @property
     def others(self) -> int:
-        """How many of its deployments are not shown."""
         return int(self.model.deployments_count) - len(self.rows)  # type: ignore[attr-defined]
 
     @property

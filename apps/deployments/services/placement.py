@@ -41,7 +41,6 @@ class Placed:
 
 
 def replicas_place(*, deployment: Deployment, count: int) -> list[Placed]:
-    """Order so many replicas, each as `replica_place`."""
     if count > 1:
         # One after the other they would lock GPUs of several nodes in the order of preference.
         hardware = hardware_of(deployment)

@@ -58,7 +58,6 @@ _WAITING = CompiledQuery(
 
 
 def no_moves(_deployment: Deployment, _replicas: Sequence[Replica]) -> Collection[str]:
-    """Move nothing."""
     return ()
 
 

@@ -61,7 +61,6 @@ class Asked:
 
     @property
     def call_url(self) -> str:
-        """Where the page sends what it asks."""
         kind, name = self.address.place.split("/")[1:]
         parts = [self.deployment.model_id, kind, name, f"sync{self.address.route}"]
         return reverse("deployments:call", args=parts)
@@ -90,8 +89,6 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """The places of one model."""
-
     model_name: str
     addresses: Sequence[Address]
 

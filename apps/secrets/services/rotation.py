@@ -27,8 +27,6 @@ _ROTATION_LOCK = 4_702_111_011
 
 @dataclass(frozen=True, kw_only=True)
 class Rotation:
-    """What one run did."""
-
     key_id: str
     resealed: int
     retired: tuple[str, ...]

@@ -21,7 +21,6 @@ _SCHEMES = {"s3": ProbeKind.S3, "gs": ProbeKind.GCS, "az": ProbeKind.AZURE}
 
 
 def kind_of(target: str) -> ProbeKind:
-    """Return what a target is by its look."""
     scheme = target.partition("://")[0].lower() if "://" in target else ""
     if scheme in ("http", "https"):
         return ProbeKind.URL

@@ -29,8 +29,6 @@ _OPEN = (StepState.WAITING, StepState.RUNNING)
 
 @dataclass(frozen=True, kw_only=True)
 class SecretToTest:
-    """What a test tries, and on what."""
-
     kind: ProbeKind
     target: str
     secret_name: str
@@ -56,7 +54,6 @@ def secret_test_request(*, secret: Secret, target: str, user: User | None = None
 
 
 def secret_to_test(*, test_id: str) -> SecretToTest:
-    """Return what the test tries, and on what."""
     test = SecretTest.objects.select_related("secret").get(id=test_id)
     return SecretToTest(kind=ProbeKind(test.kind), target=test.target, secret_name=test.secret.name)
 

@@ -79,7 +79,6 @@ class Cell:
         self.exemplars |= other.exemplars
 
     def count(self, name: str, amount: float) -> None:
-        """Add to a counter."""
         self._add(slots_of(self.source)[name].sums, float(amount))
 
     def look(self, name: str, value: float) -> None:
@@ -88,7 +87,6 @@ class Cell:
         self._merge_at(slot, (1.0, float(value), float(value)))
 
     def observe(self, name: str, value: float) -> None:
-        """Take in one value of a distribution."""
         slots = slots_of(self.source)[name]
         self._add(slots.sums, float(value))
         self._sketch(slots.sketch).add(value)

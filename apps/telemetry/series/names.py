@@ -174,7 +174,6 @@ class Slots:
 
 @cache
 def slots_of(source: Source) -> Mapping[str, Slots]:
-    """Return the places of each series of the source."""
     found, sums, sketches = {}, 0, 0
     for each in of_source(source):
         found[each.name] = Slots(sums=sums, sketch=sketches)
@@ -191,7 +190,6 @@ def of_source(source: Source) -> tuple[Series, ...]:
 
 @cache
 def widths_of(source: Source) -> tuple[int, int]:
-    """Return how many sums and how many sketches a row of the source has."""
     rows = of_source(source)
     sketches = sum(each.kind is Kind.DISTRIBUTION for each in rows)
     return sum(_SUM_SLOTS[each.kind] for each in rows), sketches

@@ -20,7 +20,6 @@ _ACROSS: Mapping[Across, Callable[[Sequence[float]], float]] = {
 
 
 def statistics_of(series: Series) -> Sequence[str]:
-    """Return what a point of the series tells."""
     return _STATISTICS[series.kind]
 
 

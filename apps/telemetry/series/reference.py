@@ -67,7 +67,6 @@ _WORDS = {
 
 
 def series_reference() -> str:
-    """Return the whole page."""
     return "\n".join([_HEAD, *(line for source in _SOURCES for line in _section(source))])
 
 

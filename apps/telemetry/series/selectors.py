@@ -35,8 +35,6 @@ _Group = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One line of a chart."""
-
     labels: Mapping[str, str]
     """What it was grouped by."""
     values: Mapping[str, Sequence[float | None]]

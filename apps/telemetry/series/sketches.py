@@ -61,7 +61,6 @@ class Sketch:
             bins[key] = bins.get(key, 0) + numbers[place + 1]
 
     def to_bytes(self) -> bytes:
-        """Return what `take` reads."""
         out = bytearray((FORMAT,))
         _write(out, self.zeros)
         before: int | None = None
@@ -73,7 +72,6 @@ class Sketch:
 
 
 def value_of(key: int) -> float:
-    """Return the value that a bin stands for."""
     return float(_MAPPING.value(key))
 
 

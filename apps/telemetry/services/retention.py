@@ -9,7 +9,6 @@ USAGE_KEPT = timedelta(days=400)
 
 
 def telemetry_prune() -> int:
-    """Return how many rows of usage were older than they are kept."""
     old = clock.now() - USAGE_KEPT
     usage, _ = UsageMinute.objects.filter(minute__lt=old).delete()
     hours, _ = DeviceHour.objects.filter(hour__lt=old).delete()

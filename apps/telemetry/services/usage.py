@@ -241,7 +241,6 @@ def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> No
 
 
 def _new_minute(key: _Key, counted: UsageMinute) -> UsageMinute:
-    """Return the row of that minute with nothing in it."""
     return UsageMinute(
         model_id=counted.model_id, traffic_mark=counted.traffic_mark, **_identity(key)
     )

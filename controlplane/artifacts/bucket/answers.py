@@ -30,7 +30,6 @@ def is_worth_another_try(error: Exception) -> bool:
 
 
 def explain(error: Exception, address: Address) -> ArtifactFailure:
-    """Return the failure that an error of the client means."""
     answer = Answer.of(error)
     if address.keys is None and address.endpoint not in answer.text:
         # Who was asked is not the store, but the machine's own service for logins.

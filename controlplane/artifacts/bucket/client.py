@@ -33,8 +33,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Listed:
-    """An object as a listing shows it."""
-
     key: str
     size_bytes: int
     age_seconds: float
@@ -56,7 +54,6 @@ class BucketClient:
         return _opened(self._address, self._patience.upload_seconds)
 
     def read(self, key: str) -> bytes | None:
-        """Return an object whole, or None where there is none."""
         try:
             return self._tried(lambda: bytes(obstore.get(self._store, self._path(key)).bytes()))
         except _NoSuchKey:
@@ -102,14 +99,12 @@ class BucketClient:
         return True
 
     def delete(self, key: str) -> None:
-        """Remove an object, where there is one."""
         try:
             self._tried(lambda: obstore.delete(self._store, self._path(key)))
         except _NoSuchKey:
             return  # S3 itself says nothing of it
 
     def list(self, folder: str) -> Sequence[Listed]:
-        """Return what lies under a folder, by key."""
         return self._tried(lambda: self._list(folder))
 
     def _create_if_absent(self, key: str, content: bytes) -> bool:

@@ -12,8 +12,6 @@ _PART = re.compile(rf"blobs/sha256/[0-9a-f]{{2}}/([0-9a-f]{{64}})/\d{{{_DIGITS}}
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A piece of a file from `start` on."""
-
     key: str
     start: int
     size_bytes: int

@@ -25,8 +25,6 @@ class Next(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """How one attempt went."""
-
     next: Next
     code: ErrorCode | None = None
     message: str = ""
@@ -41,7 +39,6 @@ class Attempt:
 
 
 def attempt_of(status: int, content: bytes, *, retry_after: str = "") -> Attempt:
-    """Return what an answer of the gateway means."""
     if status < HTTPStatus.MULTIPLE_CHOICES:
         return Attempt(next=Next.END, output=_output(content))
     message, told = _said(content)

@@ -26,8 +26,6 @@ KIND_OF_ROUTE: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """One kind of traffic, in tokens."""
-
     name: str
     label: str
     words: str
@@ -93,5 +91,4 @@ SHAPES: Mapping[str, Shape] = {
 
 
 def shapes_for(kind: Kind) -> list[Shape]:
-    """Return the shapes that a deployment of this kind can be asked with."""
     return [each for each in SHAPES.values() if kind in each.kinds]

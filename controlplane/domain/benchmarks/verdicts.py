@@ -25,7 +25,6 @@ def broken_limits(limits: Limits, stage: Stage) -> list[str]:
 
 
 def limits_in_words(limits: Limits) -> str:
-    """Return the limits as a sentence names them."""
     found = [f"p90 {words} ≤ {limit:g} s" for _, limit, words in _timed(limits) if limit]
     if limits.error_share is not None:
         found.append(f"errors ≤ {100 * limits.error_share:g} %")

@@ -103,7 +103,6 @@ def is_trtllm_image(image: str) -> bool:
 
 
 def refusal_for(texts: Sequence[str]) -> RefusedCommandError:
-    """Return why these words are not a command that can be imported."""
     for text in texts:
         for name, pattern in _SERVERS.items():
             if pattern.search(text):

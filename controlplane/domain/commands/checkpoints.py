@@ -71,14 +71,12 @@ def carry_revision(draft: Draft, option: Option | None) -> None:
 
 
 def ask_checkpoint(draft: Draft, flag: str | None, why: str) -> None:
-    """Ask for the checkpoint that the command does not tell."""
     draft.ask(
         flag, REPOSITORY, f"Which checkpoint? {why} Write its `source` and `repo` into the config."
     )
 
 
 def adapter_place(text: str, context: CommandContext) -> dict[str, Any]:
-    """Return where an adapter's files are."""
     source, repo = _source_of(text)
     folder = source is CheckpointSource.LOCAL
     return {"source": source.value, "repo": _on_host(repo, context) if folder else repo}

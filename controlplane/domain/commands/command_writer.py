@@ -45,11 +45,9 @@ class CommandWriter:
         self._not_carried: list[NotCarried] = []
 
     def gives(self, field: str) -> bool:
-        """Return whether the config sets this field."""
         return field in self._left
 
     def say(self, field: str, *words: object) -> None:
-        """Add words that mean what the field means."""
         self._left.pop(field, None)
         self._add(words)
 
@@ -61,7 +59,6 @@ class CommandWriter:
         self.changed.append(Changed(flag=flag, field=field, value=value, reason=reason))
 
     def leave(self, field: str, reason: str) -> None:
-        """Say that a field has no counterpart."""
         if self._left.pop(field, None) is not None:
             self._not_carried.append(NotCarried(flag=field, reason=reason))
 
@@ -76,7 +73,6 @@ class CommandWriter:
         self.words += texts
 
     def not_carried(self) -> tuple[NotCarried, ...]:
-        """Return every setting that was not said."""
         rest = [
             NotCarried(flag=field, reason=_reason(field, self._reasons))
             for field in self._left

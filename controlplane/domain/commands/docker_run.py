@@ -28,7 +28,6 @@ class Container:
 
 
 def read_docker_run(words: Sequence[Word]) -> Container | None:
-    """Return the container that these words start, or None where they start none."""
     for index, word in enumerate(words[:-1]):
         if PurePosixPath(word.text).name not in _PROGRAMS:
             continue
@@ -64,7 +63,6 @@ class _Options:
     dropped: list[str] = field(default_factory=list)
 
     def take(self, word: Word, following: Sequence[Word]) -> int:
-        """Take one option and return how many words it was."""
         flag, joined, _ = word.text.partition("=")
         if flag in _SWITCHES or (flag[:2] != "--" and set(flag[1:]) <= _SHORT_SWITCHES):
             return 1

@@ -42,7 +42,6 @@ class Draft:
         self._not_carried: list[NotCarried] = []
 
     def carry(self, flag: str, field: str, value: Any) -> None:
-        """Set a field that means what the flag means."""
         self._set(field, value)
         self._mapped.append(Mapped(flag=self._show(flag), field=field, value=self.fields[field]))
 
@@ -74,7 +73,6 @@ class Draft:
         )
 
     def leave(self, flag: str, reason: str) -> None:
-        """Say that a flag is not carried over, and why."""
         self._not_carried.append(
             NotCarried(flag=self._show(flag), reason=self._hidden.text(reason))
         )
@@ -105,7 +103,6 @@ class Draft:
             )
 
     def finish(self, secrets: tuple[OfferedSecret, ...]) -> CommandImport:
-        """Return the config and its notes."""
         self._drop_refused()
         content = nested(self.fields)
         spec = parse_mapping(content).spec

@@ -87,7 +87,6 @@ def _unquoted(text: str) -> str:
 
 
 def _closing(text: str, position: int, opening: str, closing: str) -> int:
-    """Return where the bracket that opens at `position` closes."""
     depth = 0
     for index in range(position, len(text)):
         if text[index] == opening:

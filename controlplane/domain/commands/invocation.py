@@ -17,7 +17,6 @@ class Server(StrEnum):
 
     @property
     def command(self) -> str:
-        """How the program is called."""
         return "vllm serve" if self is Server.VLLM else "trtllm-serve"
 
 

@@ -159,7 +159,6 @@ class _Search:
 
 
 def refuse_shell(text: str) -> RefusedCommandError:
-    """Return why shell text holds no command that can be imported."""
     try:
         commands = read_commands(text)
     except ShellTextError as error:

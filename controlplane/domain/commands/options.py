@@ -30,8 +30,6 @@ class Grammar:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One flag with its values."""
-
     flag: str
     """As written."""
     name: str

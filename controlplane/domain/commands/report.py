@@ -115,8 +115,6 @@ class CommandImport:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigExport:
-    """A config in another program's words."""
-
     format: str
     text: str
     """What to paste or save: a shell command, or YAML."""

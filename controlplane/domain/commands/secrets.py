@@ -38,15 +38,12 @@ class SecretsFound:
     values: list[str] = field(default_factory=list)
 
     def hub_token(self, found_in: str, value: Word) -> None:
-        """Take the token of the hub."""
         self._offer(DEFAULT_SECRET_NAME, found_in, _HUB_REASON, value)
 
     def caller_key(self, found_in: str, value: Word) -> None:
-        """Take the key that callers show."""
         self._offer("vllm_api_key", found_in, _CALLER_REASON, value)
 
     def other(self, name: str, found_in: str, value: Word) -> None:
-        """Take any other secret, under its own name."""
         self._offer(re.sub(r"[^-._a-zA-Z0-9]", "_", name)[:253].lower(), found_in, _OTHER_REASON,
                     value)  # fmt: skip
 
@@ -56,7 +53,6 @@ class SecretsFound:
             self.values += [text for text in value.text.split() if len(text) >= _SHORTEST]
 
     def hidden(self) -> "Hidden":
-        """Return what takes these values out of text."""
         return Hidden(self.values)
 
 
@@ -74,7 +70,6 @@ class Hidden:
 
 
 def is_secret_variable(name: str, value: str = "") -> bool:
-    """Return whether an environment variable holds a secret, by its name or by its look."""
     named = _SECRET_NAME.search(name) is not None and _NOT_SECRET.search(name) is None
     return named or Redactor().text(value) != value
 

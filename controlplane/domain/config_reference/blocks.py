@@ -39,7 +39,6 @@ class _Walk:
         self._waiting: deque[tuple[str, str, Schema]] = deque()
 
     def blocks(self) -> Iterator[ConfigBlock]:
-        """Yield each block with its fields."""
         self._waiting.append(("", "", field_schema()))
         while self._waiting:
             path, name, schema = self._waiting.popleft()

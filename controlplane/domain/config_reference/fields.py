@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigField:
-    """One field of a block, in words."""
-
     path: str
     """Dotted, as findings and fixes write it."""
     kind: str
@@ -28,11 +26,9 @@ class ConfigField:
 
     @property
     def anchor(self) -> str:
-        """The place of this field on the page."""
         return f"{self.path}-{self.stack}" if self.stack else self.path
 
     def matches(self, words: Sequence[str]) -> bool:
-        """Return whether every word is somewhere in it."""
         text = f"{self.path} {self.kind} {self.words} {self.read_by} {' '.join(self.rules)}".lower()
         return all(word in text for word in words)
 
@@ -54,6 +50,5 @@ class ConfigBlock:
 
     @property
     def anchor(self) -> str:
-        """The place of this block on the page."""
         stack = f"-{self.stack}" if self.stack else ""
         return f"block-{self.path}{stack}"

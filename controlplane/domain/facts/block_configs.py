@@ -14,15 +14,12 @@ _WIDTH_UNIT = 256
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """One layer as its own block describes it."""
-
     mixer_parameters: int
     keeps: LayerGroup
     mlp: Mlp
 
 
 def block_layers(shape: Shape) -> list[Block] | None:
-    """Return the layers of a file with `block_configs`, or None where it has none."""
     blocks = numbers.raw(shape.config, "block_configs")
     hidden, heads, width = shape.hidden_size, shape.attention_heads, shape.head_dim
     if not isinstance(blocks, list) or not (hidden and heads and width):

@@ -57,7 +57,6 @@ class CalibrationSet:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the set that a job carries."""
         return cls(
             name=stored["name"],
             versions=tuple(SetVersion(**each) for each in stored["versions"]),
@@ -65,7 +64,6 @@ class CalibrationSet:
 
 
 def is_set_name(name: str) -> bool:
-    """Return whether a set can be called so."""
     return bool(re.fullmatch(_NAME, name)) and not name.lower().endswith(_ENDINGS)
 
 
@@ -111,7 +109,6 @@ def named_sets(spec: Spec) -> tuple[CalibrationSet, ...]:
 
 
 def nearest(name: str, sets: Iterable[str]) -> str | None:
-    """Return the set that was probably meant."""
     known = list(sets)
     by_folded = {each.casefold(): each for each in known}
     close = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)

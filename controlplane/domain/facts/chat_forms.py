@@ -178,7 +178,6 @@ _Form = TypeVar("_Form")
 
 
 def call_form(template: str) -> CallForm | None:
-    """Return the form of calls that a chat template teaches, if it is one of these."""
     return _first_fitting(CALLS_BY_MARKS, template)
 
 

@@ -127,7 +127,6 @@ class CheckpointFacts(BaseModel):
 
     @property
     def engine(self) -> EngineChoice:
-        """Which of the four engines takes it, and why."""
         return engine_for(
             architecture=self.architecture,
             model_type=self.model_type,

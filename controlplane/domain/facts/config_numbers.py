@@ -87,12 +87,10 @@ def layerless(config: Config) -> tuple[str, int] | None:
 
 
 def spellings(meaning: str) -> tuple[str, ...]:
-    """Return the keys under which files give a number."""
     return _SPELLINGS.get(meaning, (meaning,))
 
 
 def meanings(name: str) -> tuple[str, ...]:
-    """Return what a key of this name may mean."""
     return tuple(meaning for meaning, names in _SPELLINGS.items() if name in names)
 
 

@@ -21,7 +21,6 @@ class EncoderCounts:
 
 
 def count_encoder(shape: Shape) -> EncoderCounts | None:
-    """Return the parameters, or None where the shape does not say."""
     layers, hidden, vocabulary = shape.layers, shape.hidden_size, shape.vocabulary_size
     width = shape.intermediate_size
     if not (layers and hidden and vocabulary and width):

@@ -43,7 +43,6 @@ class MatrixKind(BaseModel):
 
     @property
     def modules(self) -> Iterator[str]:
-        """Names of the module in each layer."""
         if not self.layers:
             yield self.name
         for first, last in self.layers:
@@ -101,7 +100,6 @@ def of_all_experts(pattern: str) -> str:
 
 
 def single_experts(patterns: Iterable[str]) -> list[str]:
-    """Return the patterns that name one expert by its number."""
     return [each for each in patterns if _ONE_EXPERT.search(each)]
 
 
@@ -119,7 +117,6 @@ def nearest(pattern: str, kinds: Sequence[MatrixKind]) -> str | None:
 
 
 def quantized_parameters(kinds: Sequence[MatrixKind], *, mlp_only: bool) -> int:
-    """Return the parameters that types quantize."""
     return excluded_parameters(kinds, ["*"], mlp_only=mlp_only)
 
 

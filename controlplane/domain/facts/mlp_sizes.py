@@ -26,7 +26,6 @@ class Mlp:
 
 
 def mlp_of_layer(shape: Shape, layer: int, *, sparse: bool) -> Mlp | None:
-    """Return the parameters of this layer's MLP, or None where the shape does not say."""
     hidden = shape.hidden_size or 0
     block = _block_kind(shape, layer)
     if block == "none":

@@ -57,14 +57,11 @@ class ParameterCounts(BaseModel):
 
     @property
     def total(self) -> int:
-        """Return the parameters that an engine holds."""
         return self.tables + self.attention + self.mlp + self.experts + self.other + self.vision
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """What the shape of a model comes to."""
-
     parameters: ParameterCounts | None
     groups: tuple[LayerGroup, ...]
 
@@ -92,7 +89,6 @@ def count(shape: Shape, *, tied: bool, by_class: bool = True) -> Counted:
 def counts_of(
     parts: Mapping[str, int], *, experts: int | None, per_token: int | None, drafts: int = 0
 ) -> ParameterCounts:
-    """Return the counts of a class whose parameters are known by part."""
     share = min(1.0, (per_token or 1) / max(experts or 1, 1))
     known = {name: parts.get(name, 0) for name in _PARTS}
     active = known["attention"] + known["mlp"] + round(share * known["experts"])
@@ -151,7 +147,6 @@ def _layers(shape: Shape) -> list[_Layer]:
 
 
 def _beside(shape: Shape, mixer: Mixer) -> tuple[Mixer, ...]:
-    """Return the mixers that a layer has beside its main one."""
     both = shape.model_type == "falcon_h1" or (
         shape.model_type in ("zamba", "zamba2") and mixer is Mixer.ATTENTION
     )
@@ -196,7 +191,6 @@ def _rest(shape: Shape, layers: int, hidden: int) -> int:
 
 
 def _biases(shape: Shape, hidden: int) -> int:
-    """Return those of the linear layers of one layer."""
     heads, width = shape.attention_heads or 0, shape.head_dim or 0
     projected = (heads + 2 * (shape.kv_heads or heads)) * width
     return projected + 2 * hidden + (shape.intermediate_size or 4 * hidden)

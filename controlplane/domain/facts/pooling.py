@@ -62,7 +62,6 @@ class Pooling(BaseModel):
 def read_pooling(
     files: Sequence[str], pooling_config: Config | None, modules: object = None
 ) -> Pooling | None:
-    """Return the pooling of an embedder, or None where none of its files is there."""
     found = Pooling(
         has_modules=MODULES_FILE in files,
         has_pooling=POOLING_FILE in files or bool(pooling_config),

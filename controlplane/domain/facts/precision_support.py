@@ -31,7 +31,6 @@ class PrecisionSupport:
 def precision_refusal(
     name: str, gpu: Gpu, checkpoint: CheckpointFacts, support: PrecisionSupport
 ) -> str | None:
-    """Return why this type is not to be had here, or None where it is."""
     precision = PRECISIONS[name]
     if precision.weights.label in support.unread:
         return f"`{name}`: {support.unread[precision.weights.label]}"

@@ -281,7 +281,6 @@ def quantizes(name: str | None) -> bool:
 
 
 def exported_number(modelopt_name: str | None) -> Number | None:
-    """Return the number that ModelOpt's export names, or None for one that is not built."""
     built = (each.weights for each in PRECISIONS.values() if each.is_built)
     return next((number for number in built if number.modelopt_name == modelopt_name), None)
 

@@ -31,7 +31,6 @@ class MlpShare:
 
 
 def divides_heads(checkpoint: CheckpointFacts, ranks: int) -> bool:
-    """Return whether attention can be divided over so many GPUs."""
     heads, kv_heads = checkpoint.attention_heads, checkpoint.kv_heads
     if heads is None:
         return True
@@ -52,7 +51,6 @@ def divides_whole(
 
 
 def padded_vocabulary(checkpoint: CheckpointFacts) -> int:
-    """Return the rows of the vocabulary that are divided."""
     return -(-(checkpoint.vocabulary_size or 0) // _PADDED_TO) * _PADDED_TO
 
 

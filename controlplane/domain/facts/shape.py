@@ -41,7 +41,6 @@ class Shape:
 
     @property
     def architecture(self) -> str | None:
-        """The class that the file names."""
         names = self.config.get("architectures")
         first = names[0] if isinstance(names, list | tuple) and names else names
         return first if isinstance(first, str) and first else None

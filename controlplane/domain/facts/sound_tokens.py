@@ -14,7 +14,6 @@ _SOUND = re.compile(r"<\|?(custom_token|audio|speech|snac|bicodec_\w+|[sc]\d*)_\
 
 
 def count_sound_tokens(tokenizer_config: Config) -> int | None:
-    """Return how many numbered tokens for sound a tokenizer lists, or None where there are none."""
     added = tokenizer_config.get("added_tokens_decoder")
     tokens = added.values() if isinstance(added, Mapping) else ()
     texts = (str(token.get("content")) for token in tokens if isinstance(token, Mapping))

@@ -17,12 +17,10 @@ def _seed(document: str, section: str) -> Source:
 
 
 def quantization_guide(section: str) -> Source:
-    """Return a dated reference into the quantization guide."""
     return _seed("docs.baseten.co/engines/performance-concepts/quantization-guide", section)
 
 
 def engine_builder_overview(section: str) -> Source:
-    """Return a dated reference into the Engine-Builder-LLM overview."""
     return _seed("docs.baseten.co/engines/engine-builder-llm/overview", section)
 
 
@@ -79,7 +77,6 @@ def json_language() -> Source:
 
 
 def tensorrt_llm(section: str) -> Source:
-    """Return a dated reference into TensorRT-LLM 1.2."""
     return _seed("TensorRT-LLM 1.2", section)
 
 

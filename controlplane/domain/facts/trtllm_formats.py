@@ -45,7 +45,6 @@ def _is_multiplied_in_fp4(existing: ExistingQuantization) -> bool:
 
 
 def lacks_attention(architecture: str | None, gpu: Gpu) -> bool:
-    """Return whether the attention of a class has no kernel on the GPU."""
     major, capability = _ATTENTION_ON.get(architecture or ""), gpu.compute_capability
     return major is not None and capability is not None and capability[0] != major
 

@@ -21,13 +21,11 @@ _WIDTH = ("intermediate_size", "vt_intermediate_size")
 
 
 def has_vision(config: Config) -> bool:
-    """Return whether the file describes a vision tower."""
     blocks = (*_BLOCKS, "vision_tower", "mm_vision_tower")
     return any(each.get(name) for name in blocks for each in _holders(config))
 
 
 def vision_heads(config: Config) -> int | None:
-    """Return the attention heads of the tower, None where the file does not say."""
     return _first(_tower(config, _BLOCKS), ("num_heads", "num_attention_heads"))
 
 

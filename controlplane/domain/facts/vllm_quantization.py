@@ -34,7 +34,6 @@ _BITS: Mapping[str, tuple[int, ...]] = {"gptq": (4, 8), "awq": (4,)}
 
 
 def lacks_method(existing: ExistingQuantization, version: str) -> bool:
-    """Return whether this vLLM has no method of that name."""
     method = _ALIASES.get(existing.method.lower(), existing.method.lower())
     if since := _SINCE.get(method):
         return _number(version) < _number(since)

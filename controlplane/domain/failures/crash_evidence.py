@@ -24,7 +24,6 @@ class CrashEvidence:
     """Whether the kernel killed for want of memory while the process ran."""
 
     def asked(self, path: str) -> Any:
-        """Return what the config says at a dotted path, None where it says nothing."""
         found: Any = self.spec
         for name in path.split("."):
             found = found.get(name) if isinstance(found, Mapping) else None

@@ -34,7 +34,6 @@ def plain_fp8(evidence: CrashEvidence) -> Fix | None:
 
 
 def unquantized(evidence: CrashEvidence) -> Fix | None:
-    """The checkpoint as it is."""
     return {fields.QUANTIZATION: NO_QUANT} if _quantizes(evidence) else None
 
 

@@ -28,15 +28,12 @@ class FailureKind:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The code, or that of each source."""
         return tuple(f"{each}-{self.code}" for each in self.prefixes) or (self.code,)
 
     def under(self, prefix: str) -> Self:
-        """Return this kind as one of its sources has it."""
         return replace(self, code=f"{prefix}-{self.code}", prefixes=())
 
     def say(self, values: Mapping[str, object]) -> str:
-        """Return the sentence with these values in it."""
         return self.sentence.format_map(values)
 
     def failure(
@@ -47,7 +44,6 @@ class FailureKind:
         detail: str | None = None,
         **values: object,
     ) -> Failure:
-        """Return the failure with these values in its words."""
         return Failure(
             code=self.code,
             blame=self.blame,

@@ -22,7 +22,6 @@ class Found:
     match: re.Match[str]
 
     def failure(self, evidence: CrashEvidence) -> Failure:
-        """Return what the match means for this config."""
         groups = {name: _word(name, value) for name, value in self.match.groupdict().items()}
         line = _line_at(self.match.string, self.match.start())
         return failure_of(self.pattern, evidence, groups, line)
@@ -41,14 +40,12 @@ def last_found(patterns: Iterable[Pattern], text: str) -> Found | None:
 def failure_of(
     pattern: Pattern, evidence: CrashEvidence, groups: dict[str, str], detail: str | None
 ) -> Failure:
-    """Return the failure with the words of the config and of the match in it."""
     fix = pattern.fix_for(evidence) if pattern.fix_for else None
     told = pattern.failure(fix=fix, detail=detail, **(evidence.words | groups))
     return replace(told, sentence=LOOKS_SECRET.text(told.sentence))
 
 
 def _word(name: str, value: str | None) -> str:
-    """Return what a group matched, as a sentence has it."""
     return f"{int(value):,}" if value and name in _COUNTS else value or ""
 
 

@@ -59,7 +59,6 @@ class Pattern(FailureKind):
         return said.replace("the ", "The ", 1) if said.startswith("the ") else said
 
     def last_match(self, text: str) -> re.Match[str] | None:
-        """Return where the text says it last."""
         matches = list(self.expression.finditer(text)) if self.expression else []
         meant = [each for each in matches if self.holds is None or self.holds(each)]
         return meant[-1] if meant else None

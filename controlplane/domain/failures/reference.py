@@ -52,7 +52,6 @@ _VALUE = re.compile(r"(?<!{){(\w+)(?::[^{}]*)?}(?!})")
 
 
 def write_reference() -> str:
-    """Return the page."""
     return "\n".join((_HEAD, *(_section(family) for family in families() if family.kinds)))
 
 
@@ -82,7 +81,6 @@ def _section(family: Family) -> str:
 
 
 def _row(same: list[FailureKind]) -> str:
-    """Return the row of one code, with the words of all of its kinds."""
     cells = (
         ", ".join(f"`{code}`" for code in same[0].codes),
         _BLAMES[same[0].blame],

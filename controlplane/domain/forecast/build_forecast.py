@@ -1,5 +1,3 @@
-"""The whole forecast of one build."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +25,6 @@ class StepForecast:
     host_bytes: Estimate | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         return {
             "name": self.name,
             "seconds": _json(self.seconds),
@@ -71,7 +68,6 @@ class BuildForecast:
         return max(known, key=lambda each: each.high, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         return {
             "format": FORMAT,
             "device": {"kind": self.device_kind, "count": self.device_count},

@@ -24,7 +24,6 @@ class CachedCheckpoint:
 
     @property
     def words(self) -> str:
-        """Where the files come from, in a sentence."""
         if self.is_local:
             return "A folder of the worker: nothing is downloaded."
         if self.build_number is not None:
@@ -35,7 +34,6 @@ class CachedCheckpoint:
         return "Not fetched yet: it is downloaded."
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         return {
             "commit": self.commit,
             "is_fetched": self.is_fetched,

@@ -33,7 +33,6 @@ class DiskNeed:
         return self.copied_bytes + self.exported_bytes
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         return {
             "download_bytes": self.download_bytes,
             "exported_bytes": self.exported_bytes,

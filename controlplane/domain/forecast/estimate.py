@@ -31,7 +31,6 @@ class Estimate:
         return (self.low + self.high) / 2
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         return {
             "low": round(self.low, 1),
             "high": round(self.high, 1),
@@ -42,7 +41,6 @@ class Estimate:
 
 
 def by_formula(low: float, high: float, source: str) -> Estimate:
-    """Return an estimate that was computed."""
     return Estimate(low=low, high=high, basis=Basis.FORMULA, source=source)
 
 

@@ -23,8 +23,6 @@ class PastStep:
 
 @dataclass(frozen=True, kw_only=True)
 class PastStepRecord:
-    """What is left of all past runs of one step."""
-
     seconds: Estimate | None = None
     host_bytes: Estimate | None = None
     device_bytes: Estimate | None = None

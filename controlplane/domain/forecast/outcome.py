@@ -30,8 +30,6 @@ class StepTaken:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """One amount, of the whole build or of one step."""
-
     amount: Amount
     step: str | None
     planned: Mapping[str, Any] | None

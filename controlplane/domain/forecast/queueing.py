@@ -27,7 +27,6 @@ class QueuePlace:
     source: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         return {
             "pool": self.pool,
             "waiting": self.waiting,

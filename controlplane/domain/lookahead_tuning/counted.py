@@ -28,17 +28,14 @@ class Counted:
 
     @property
     def tokens_per_step(self) -> float:
-        """What a step of one request brings."""
         return self.tokens / self.steps if self.steps else 0.0
 
     @property
     def drafted_share(self) -> float:
-        """The share of steps with a draft."""
         return self.drafted_steps / self.steps if self.steps else 0.0
 
     @property
     def drafted_tokens_per_draft(self) -> float:
-        """How long a draft is."""
         return self.drafted_tokens / self.drafted_steps if self.drafted_steps else 0.0
 
     def cut(self, longest: int) -> tuple[float, float]:
@@ -65,7 +62,6 @@ class Counted:
         return cls(**{**told, "setting": LookaheadSetting.from_json(told["setting"])})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form in which a step says it."""
         return {
             "setting": self.setting.to_json(),
             "tokens": self.tokens,

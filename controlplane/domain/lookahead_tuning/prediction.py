@@ -38,7 +38,6 @@ class Predicted:
         return helping
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         speeds = self.tokens_per_second or {}
         return {
             "setting": self.setting.to_json(),

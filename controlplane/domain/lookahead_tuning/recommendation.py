@@ -21,7 +21,6 @@ class Recommendation:
     """Whether the config says something else now."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         return {
             "setting": self.setting.to_json(),
             "words": self.setting.words,

@@ -21,7 +21,6 @@ class Served:
 
     @property
     def tokens_per_step(self) -> float:
-        """What a step of one request brought."""
         return self.completion_tokens / self.steps
 
     def cost_of_step(self, times: StepTimes) -> float:

@@ -27,20 +27,16 @@ class DraftManner(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class LookaheadSetting:
-    """One way to draft."""
-
     manner: DraftManner = DraftManner.OFF
     longest_draft_tokens: int = 0
     draft_factor: int = 1
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is drafted."""
         return self.manner is not DraftManner.OFF
 
     @property
     def words(self) -> str:
-        """What it is called in sentences and tables."""
         if not self.is_on:
             return "no lookahead"
         if self.manner is not DraftManner.BY_MATCH:
@@ -50,7 +46,6 @@ class LookaheadSetting:
 
     @property
     def patch(self) -> Mapping[str, Any]:
-        """What makes a config say it."""
         if not self.is_on:
             return {SPECULATOR: None, DRAFT_FACTOR: None}
         if self.manner is not DraftManner.BY_MATCH:
@@ -60,12 +55,10 @@ class LookaheadSetting:
         return {SPECULATOR: sizes, DRAFT_FACTOR: factor}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Self:
-        """Return what `to_json` gave."""
         return cls(
             manner=DraftManner(told["manner"]),
             longest_draft_tokens=told["longest_draft_tokens"],
@@ -84,7 +77,6 @@ def settings_to_try(
 
 
 def setting_of(manner: DraftManner, spec: Spec) -> LookaheadSetting:
-    """Return what a config says now."""
     speculator = spec.speculator
     if speculator is None:
         return OFF

@@ -43,7 +43,6 @@ class BuildEstimate:
 
 
 def build_estimate(spec: Spec, checkpoint: CheckpointFacts, device: Device) -> BuildEstimate:
-    """Return what building this config on GPUs of this kind takes."""
     stored = checkpoint.stored_weight_bytes or 0
     return BuildEstimate(
         need=builder_devices(spec, checkpoint, device.memory_bytes),

@@ -29,7 +29,6 @@ class KvLayout:
         return self.unbounded + sum(size for _, size in self.windowed)
 
     def request_bytes(self, tokens: int) -> int:
-        """Return what a request of that length keeps."""
         slid = sum(min(tokens, window) * size for window, size in self.windowed)
         return self.unbounded * tokens + slid + self.state
 

@@ -5,7 +5,6 @@ from controlplane.domain.memory.memory_plan import UnplannableError
 
 
 def unplannable(checkpoint: CheckpointFacts) -> UnplannableError:
-    """Return an error that names what the checkpoint does not say."""
     facts = {
         "layers": checkpoint.layers,
         "KV heads": checkpoint.kv_heads,

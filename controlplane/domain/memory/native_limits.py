@@ -43,7 +43,6 @@ def effective_dtype(spec: Spec, *, kind: str, computes_bfloat16: bool) -> Dtype:
 
 
 def effective_batch_size(spec: Spec) -> int:
-    """Return the rows that are computed together."""
     if most := ENCODER_ROWS.get(spec.base_model):
         return min(spec.max_batch_size, most)
     return spec.max_batch_size if spec.gives_batch_size else DEFAULT_BATCH_SIZE

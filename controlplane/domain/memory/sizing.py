@@ -38,7 +38,6 @@ def devices_that_fit(
 
 
 def divides(checkpoint: CheckpointFacts, ranks: int, runtime: RuntimeMemory, spec: Spec) -> bool:
-    """Return whether this runtime divides the model over so many ranks."""
     if not runtime.wants_whole_shares:
         return divides_heads(checkpoint, ranks)
     whole = keeps_experts_whole(spec, ranks)

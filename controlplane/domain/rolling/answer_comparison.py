@@ -23,8 +23,6 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What one deployment said, or why it did not."""
-
     text: str = ""
     characters: int = 0
     """Of the whole text, of which the beginning may be kept alone."""
@@ -35,8 +33,6 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """The answers of both to one prompt."""
-
     number: int
     """From 1, as people count."""
     candidate: Answer
@@ -78,7 +74,6 @@ def verdict(settings: AnswerGuardSettings, pairs: Sequence[Pair], *, prompts: in
 
 
 def paired(number: int, candidate: Answer, current: Answer) -> Pair:
-    """Return both whole answers side by side."""
     at = first_difference(candidate.text, current.text)
     return Pair(number=number, candidate=candidate, current=current, differs_at=at)
 
@@ -97,7 +92,6 @@ def answer_of(output: str | None, prompt: Prompt) -> Answer:
 
 
 def unanswered(message: str) -> Answer:
-    """Return that nothing came, and why."""
     return Answer(failure=message[:_LONGEST_FAILURE] or "Nothing came.")
 
 

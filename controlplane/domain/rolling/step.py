@@ -37,8 +37,6 @@ class StepCode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """What runs now."""
-
     candidate_ready: int
     current_ready: int
     current_live: int

@@ -1,5 +1,3 @@
-"""Every rule, in the order of their codes."""
-
 from controlplane.domain.rules import (
     adapters,
     checkpoint,

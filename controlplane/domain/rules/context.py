@@ -85,7 +85,6 @@ class Context:
     """What `auto` means here; None where the config names a runtime."""
 
     def has(self, fact: str) -> bool:
-        """Return whether a fact is there."""
         return self._facts[fact] is not None
 
     def missing(self, fact: str) -> tuple[str, ...]:
@@ -118,7 +117,6 @@ class Context:
 
     @property
     def engine(self) -> Runtime:
-        """The runtime itself, to ask it what it can and does."""
         return RUNTIMES[self.runtime]
 
     @cached_property
@@ -128,7 +126,6 @@ class Context:
 
     @property
     def memory(self) -> RuntimeMemory:
-        """What a plan has to know of the runtime in its version."""
         return self.engine.memory_in(self.version)
 
     def can(self, feature: Feature) -> Capability:

@@ -1,5 +1,3 @@
-"""Runs rules over one config."""
-
 from collections.abc import Callable, Sequence
 
 from controlplane.domain.rules.context import Context

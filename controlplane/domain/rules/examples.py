@@ -66,8 +66,6 @@ CPU_ONLY = EVERY_KIND[:1]
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """A config and the facts about it."""
-
     config: Mapping[str, Any] = field(default_factory=dict)
     """Dotted path -> value, over the base; None removes."""
     checkpoint: CheckpointFacts | None = SMOLLM2_135M
@@ -83,7 +81,6 @@ class Example:
 
     @property
     def content(self) -> Config:
-        """The whole config as data."""
         content = deepcopy(BASE_CONFIG)
         for path, value in self.config.items():
             _put(content, path.split("."), value)

@@ -21,7 +21,6 @@ def others_started(c: Context) -> list[str]:
 
 
 def name_runtime(runtime: str) -> Patch:
-    """Return the patch that names a runtime, wherever the config had one."""
     return {"enginehouse.runtime": runtime, "model_metadata.enginehouse.runtime": None}
 
 

@@ -54,7 +54,6 @@ def write_reference() -> str:
 
 
 def rule_says(rule: Rule) -> str:
-    """Return the sentence that a rule says of its own bad example."""
     return rule.message(_context(rule.bad))
 
 

@@ -21,8 +21,6 @@ _FACT_WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class OfferedFix:
-    """A patch that a finding offers."""
-
     label: str
     patch: Patch
     safe: bool
@@ -77,7 +75,6 @@ class Waiting:
 
     @property
     def message(self) -> str:
-        """What has to arrive, in words."""
         return "Waits for " + " and ".join(_FACT_WORDS[fact] for fact in self.facts) + "."
 
     def to_json(self) -> dict[str, Any]:
@@ -99,14 +96,12 @@ class Report:
 
     @property
     def blocks_build(self) -> bool:
-        """Whether a build must not start."""
         return bool(self.waiting) or any(
             finding.severity is Severity.ERROR for finding in self.findings
         )
 
 
 def finding_of_rule(rule: Rule, context: Context, place: Mark | None) -> Finding:
-    """Return what a rule that fired says."""
     return Finding(
         code=rule.code,
         name=rule.name,

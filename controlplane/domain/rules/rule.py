@@ -99,7 +99,6 @@ class Rule:
 
     @property
     def anchor(self) -> str:
-        """The heading of this rule in the rule reference."""
         return f"{self.code.lower()}-{self.name}"
 
 

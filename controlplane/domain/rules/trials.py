@@ -42,8 +42,6 @@ _NO_SETTING = "No setting of the config mends this."
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """One state of a config, with what the rules say of it."""
-
     parsed: ParseResult
     known_for: KnownFor
 
@@ -65,13 +63,11 @@ class State:
         return Verdict(findings=self.report.findings, is_readable=self.context is not None)
 
     def fixes(self, finding: Finding) -> list[OfferedFix]:
-        """Return every fix that the finding's rule has for this config."""
         if self.context is None:
             return [finding.fix] if finding.fix else []
         return list(offered_fixes(_RULES[finding.code], self.context))
 
     def after(self, patch: Mapping[str, Any]) -> "State":
-        """Return the state that a patch would lead to."""
         changed = parse_mapping(patched(self.parsed.data, patch))
         return State(parsed=changed, known_for=_read_anew(self.known_for, patch))
 

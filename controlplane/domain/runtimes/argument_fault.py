@@ -17,8 +17,6 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ArgumentFault:
-    """One argument that is not passed on."""
-
     kind: FaultKind
     written: str
     """The name as the config has it."""

@@ -86,8 +86,6 @@ class Proof:
 
 @dataclass(frozen=True, kw_only=True)
 class Capability:
-    """Whether a feature is there, and how or why not."""
-
     support: Support
     how: str
     source: Source | None = None
@@ -108,7 +106,6 @@ class Capability:
 
 
 def native(how: str, source: Source | None = None) -> Capability:
-    """Return a capability that is there as asked."""
     return Capability(support=Support.NATIVE, how=how, source=source)
 
 
@@ -118,7 +115,6 @@ def emulated(how: str, source: Source | None = None) -> Capability:
 
 
 def refused(why: str, source: Source | None = None) -> Capability:
-    """Return a capability that is not there, with the reason."""
     return Capability(support=Support.REFUSED, how=why, source=source)
 
 

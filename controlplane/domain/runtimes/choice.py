@@ -16,8 +16,6 @@ from controlplane.domain.spec.choices import RUNTIME_ON_CPU, RUNTIME_ON_GPU, Run
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """A runtime and why it was chosen."""
-
     runtime: str
     reason: str
 

@@ -6,8 +6,6 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class EffectiveValue:
-    """One setting as asked and as used."""
-
     field: str
     asked: Any
     effective: Any

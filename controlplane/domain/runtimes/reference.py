@@ -67,7 +67,6 @@ by itself is an error with every other one (EH663, and those of GPUs and precisi
 
 
 def write_reference() -> str:
-    """Return the page."""
     parts = [_HEAD, *map(_row, RUNTIMES.values()), _AFTER, *_metrics()]
     for runtime in RUNTIMES.values():
         if runtime.needs_gpu:

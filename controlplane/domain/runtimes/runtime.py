@@ -130,8 +130,6 @@ class HostSetting:
 
 
 class Runtime(Protocol):
-    """One runtime."""
-
     name: str
     """As a config, rows and REST say it."""
     label: str

@@ -1,5 +1,3 @@
-"""The name that a model is served under."""
-
 from controlplane.domain.spec import Spec
 
 FALLBACK_MODEL_NAME = "model"

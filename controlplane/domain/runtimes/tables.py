@@ -56,8 +56,6 @@ class Kinds:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A feature over all columns."""
-
     feature: Feature
     cells: tuple[Cell, ...]
 

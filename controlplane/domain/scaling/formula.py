@@ -18,7 +18,6 @@ class Load:
     tokens: float = 0.0
 
     def times(self, factor: float) -> "Load":
-        """Return so many times the load."""
         return Load(requests=self.requests * factor, tokens=self.tokens * factor)
 
 

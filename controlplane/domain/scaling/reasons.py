@@ -31,7 +31,6 @@ class Reason:
 
 
 def need_words(load: Load, by_load: int, settings: ScalingSettings) -> str:
-    """Return what the formula says, with its numbers."""
     replicas, window = counted(by_load, "replica"), settings.autoscaling_window
     if settings.target_in_flight_tokens is not None:
         each = f"{settings.target_in_flight_tokens:,}"

@@ -44,7 +44,6 @@ class Schedule:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Self:
-        """Return the schedule in a stored row."""
         moments = {
             name: datetime.fromisoformat(told[name])
             for name in ("start_at", "end_at")
@@ -53,7 +52,6 @@ class Schedule:
         return cls(**{**told, **moments, "cadence": Cadence(told["cadence"])})
 
     def holds(self, now: datetime, zone: ZoneInfo) -> bool:
-        """Return whether its settings hold now."""
         if not self.enabled:
             return False
         if self.cadence is Cadence.ONE_TIME:

@@ -237,7 +237,6 @@ class _Window:
         return self._sum / len(self._values) if self._values else 0.0
 
     def mean_of(self, seconds_ago: int) -> float:
-        """Return the mean as it was then."""
         back = min(len(self._means), 1 + seconds_ago // self._step_seconds)
         return self._means[-back]
 

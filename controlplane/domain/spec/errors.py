@@ -54,7 +54,6 @@ class SpecError:
         return f"{place}: error {self.code} {self.problem.label}: {words}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the error as a finding's JSON has it."""
         return {
             "code": self.code,
             "path": self.path,

@@ -46,7 +46,6 @@ class BucketFolder:
 
 
 def bucket_folder(source: CheckpointSource, repo: str) -> BucketFolder | None:
-    """Return the folder that `repo` names in a bucket of that source, or None."""
     found = _URI.fullmatch(repo)
     if found is None or _SOURCES[found["scheme"]] is not source:
         return None
@@ -78,7 +77,6 @@ def unsigned(url: str) -> str:
 
 
 def is_signed(url: str) -> bool:
-    """Return whether an address carries a signature."""
     names = (each.partition("=")[0].lower() for each in urlsplit(url).query.split("&"))
     return any(each == "sig" or each.endswith("signature") for each in names)
 

@@ -17,13 +17,11 @@ class LineKey:
 
 
 def first_key(line: str) -> LineKey | None:
-    """Return the key that the line sets, or None where it sets none."""
     found = _KEY.match(line)
     return LineKey(name=found["name"].strip("'\""), end=found.end()) if found else None
 
 
 def indentation_of(line: str) -> int:
-    """Return how many blanks the line begins with."""
     return len(line) - len(line.lstrip())
 
 

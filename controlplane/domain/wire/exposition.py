@@ -36,7 +36,6 @@ class Page:
 
     @property
     def shows_exemplars(self) -> bool:
-        """Whether the form has a place for them."""
         return self._is_open
 
     def add(self, name: str, kind: str, words: str, lines: Iterable[str]) -> None:
@@ -73,7 +72,6 @@ def labels_text(names: Sequence[str], values: Iterable[str]) -> str:
 
 
 def sample(name: str, labels: str, value: float) -> str:
-    """Return the line of one sample."""
     return f"{name}{{{labels}}} {float(value)}\n" if labels else f"{name} {float(value)}\n"
 
 

@@ -23,7 +23,6 @@ class Identity:
     boot_id: str
 
     def to_json(self) -> bytes:
-        """Return what its runner answers."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}).encode()
 
     def is_told_by(self, content: bytes) -> bool:

@@ -40,7 +40,6 @@ class RoutesDigest:
             self.put(kind, id, row)
 
     def differing(self, other: "RoutesDigest", places: Iterable[Place]) -> set[Place]:
-        """Return those of the places whose rows are not the same in both."""
         return {each for each in places if self._rows.get(each) != other._rows.get(each)}
 
     def ids_of(self, kind: str) -> list[str]:
@@ -51,7 +50,6 @@ class RoutesDigest:
 
     @property
     def text(self) -> str:
-        """Return it as it is sent."""
         return f"{self._total % 2**_BITS:032x}"
 
 

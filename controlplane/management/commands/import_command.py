@@ -36,7 +36,6 @@ class Command(BaseCommand):
 
 
 def _read() -> str:
-    """Return standard input, as much of it as can be a command."""
     try:
         return sys.stdin.read(MAX_COMMAND_BYTES + 1)
     except UnicodeDecodeError:

@@ -25,5 +25,4 @@ class Command(BaseCommand):
 
 
 def schema_text() -> str:
-    """Return the JSON Schema as its file holds it."""
     return json.dumps(config_schema(), indent=1) + "\n"

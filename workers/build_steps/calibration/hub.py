@@ -64,7 +64,6 @@ class DatasetHub:
         return RemoteFile(lambda start, end: self.read(commit, path, start, end), size)
 
     def read(self, commit: str, path: str, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end` (not included)."""
         endpoint, repo = self._options.hf_endpoint, self._dataset.repo
         url = f"{endpoint}/datasets/{repo}/resolve/{commit}/{quote(path)}"
 

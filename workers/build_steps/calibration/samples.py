@@ -24,8 +24,6 @@ _FEWEST_USABLE = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """One row as the model sees it."""
-
     row: int
     """Number of the row in its split, from 1."""
     tokens: tuple[int, ...]
@@ -48,7 +46,6 @@ class Counts:
     truncated: int = 0
 
     def in_words(self) -> str:
-        """Return the counts as a clause."""
         return (
             f"{self.rows_read} rows read, {self.skipped_empty} empty, {self.skipped_short} shorter "
             f"than {SHORTEST_TOKENS} tokens, {self.skipped_duplicate} repeated"

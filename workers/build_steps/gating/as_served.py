@@ -152,7 +152,6 @@ def _rounded_attention_eager(
 
 
 def _cached(module: Any, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Return keys and values as they come out of an FP8 cache."""
     key_scale, value_scale = module.cache_scales
     return round_to_fp8(key, key_scale), round_to_fp8(value, value_scale)
 

@@ -25,7 +25,6 @@ class Calibrated:
     not_compared: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what results store."""
         return {
             "scales": self.scales,
             "compared": self.scales - len(self.not_compared),

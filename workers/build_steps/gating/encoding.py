@@ -25,8 +25,6 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderResult:
-    """How much two encoders agree."""
-
     mean_cosine: float
     label_agreement: float | None
     """Share of equal labels; of a single score, one minus its mean change as a probability."""
@@ -43,7 +41,6 @@ class EncoderResult:
         return round((1 - self.label_agreement) * self.labelled)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures that results store."""
         agreement = self.label_agreement
         return {
             "mean_cosine": round(self.mean_cosine, 6),
@@ -72,7 +69,6 @@ def read_answers(
 
 
 def compare(before: Sequence[Answer], after: Sequence[Answer]) -> EncoderResult:
-    """Return how much the answers agree."""
     pairs = list(zip(before, after, strict=True))
     cosines = tuple(_cosine(one.vector, other.vector) for one, other in pairs)
     scores = [

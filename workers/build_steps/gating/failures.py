@@ -78,7 +78,6 @@ def broken_scale(name: str, value: float, expected: float | None = None) -> Step
 
 
 def uncalibrated_scale(name: str, value: float, expected: float) -> StepFailure:
-    """Return the failure for a scale of an input, of keys or values that is another's."""
     return step_failure(gate.SCALE_UNCALIBRATED, name=name, value=value, asked=_asked(expected))
 
 

@@ -61,7 +61,6 @@ class GenerationResult:
         return self.perplexity_original > self.perplexity_guessed * _CLEARLY_BETTER
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures that results store."""
         return {
             "perplexity_original": round(self.perplexity_original, 4),
             "perplexity_quantized": round(self.perplexity_quantized, 4),

@@ -37,7 +37,6 @@ class Heads:
     """None for a model that labels nothing."""
 
     def vector(self, model: Any, batch: Batch) -> Tensor:
-        """Return the vector of the one text of a batch."""
         return (self.pooled or _usual_pooling(model))(model, batch)[0]
 
     def scores(self, model: Any, batch: Batch) -> Tensor | None:

@@ -33,7 +33,6 @@ class TensorFiles:
                 self._files[name] = file
 
     def read(self, name: str) -> Tensor:
-        """Return a tensor."""
         tensor: Tensor = self._files[name].get_tensor(name)
         return tensor
 

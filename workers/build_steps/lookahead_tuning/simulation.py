@@ -46,7 +46,6 @@ class Simulation:
             place += len(new)
 
     def counted(self) -> Counted:
-        """Return what was counted so far."""
         return Counted(
             setting=self._setting,
             tokens=self._tokens,

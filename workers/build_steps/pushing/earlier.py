@@ -22,7 +22,6 @@ def listed_paths(content: bytes | None) -> frozenset[str]:
 
 
 def unfinished_list(paths: Iterable[str]) -> bytes:
-    """Return the stored form of the files of an unfinished push."""
     return json.dumps({"files": [{"path": each} for each in sorted(paths)]}, indent=1).encode()
 
 

@@ -28,7 +28,6 @@ _FULL_WORDS = ("storage limit", "storage quota", "quota exceeded", "storage spac
 def failed(
     kind: FailureKind, order: PushOrder, place: str, reason: str = "", *, file: str = ""
 ) -> StepFailure:
-    """Return the failure of a push in these words."""
     return StepFailure(
         kind.failure(
             place=place,

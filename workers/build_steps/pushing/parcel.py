@@ -37,12 +37,10 @@ class Parcel:
         )
 
     def skip(self, entry: FileEntry) -> None:
-        """Count a file that is there already."""
         self.skipped_files += 1
         self._pass(entry)
 
     def sent(self, entry: FileEntry) -> None:
-        """Count a file that went out."""
         self.sent_files += 1
         self._pass(entry)
 

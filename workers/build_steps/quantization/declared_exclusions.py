@@ -51,7 +51,6 @@ def _folded(missing: Sequence[str], quantized: Sequence[str]) -> Iterator[str]:
 
 
 def _modules(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the modules that are quantized, and those that keep their matrix."""
     quantized, left = [], []
     for name, dtype, shape in headers(folder):
         module, _, kind = name.rpartition(".")

@@ -123,12 +123,10 @@ def headers(folder: Path) -> Iterable[tuple[str, str, tuple[int, ...]]]:
 
 
 def packed_modules(folder: Path) -> list[str]:
-    """Return the modules whose weights are packed integers."""
     return modules_with(folder, PACKED_WEIGHT)
 
 
 def modules_with(folder: Path, tensor: str) -> list[str]:
-    """Return the modules that have a tensor of that name."""
     end = f".{tensor}"
     return [name.removesuffix(end) for name, _, _ in headers(folder) if name.endswith(end)]
 

@@ -26,7 +26,6 @@ def odd_width(layers: Sequence[str], block: int, number: str = "FP4") -> StepFai
 
 
 def unknown_module(pattern: str, meant: str | None) -> StepFailure:
-    """Return the failure for a module to exclude that the checkpoint does not have."""
     asked = f" (did you mean `{meant}`?)" if meant else ""
     return step_failure(quantization.EXCLUDED, pattern=pattern, meant=asked)
 
@@ -41,7 +40,6 @@ def not_searched(architecture: str) -> StepFailure:
 
 
 def budget(effective_bits: float, least: float) -> StepFailure:
-    """Return the failure for fewer bits than the smallest choice takes."""
     return step_failure(quantization.BUDGET, asked=f"{effective_bits:g}", least=f"{least:.2f}")
 
 

@@ -60,7 +60,6 @@ class Device:
             raise failures.no_device()
 
     def describe(self) -> str:
-        """Return the words for the passport."""
         if self.kind == "cpu":
             return f"CPU, {self.threads} threads"
         names = [torch.cuda.get_device_name(device) for device in range(torch.cuda.device_count())]

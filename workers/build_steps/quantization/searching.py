@@ -57,7 +57,6 @@ class Chosen:
         return ModelOptConfig(config=told.config, names=(*config.names, "auto_quantize"))
 
     def to_json(self) -> dict[str, Any]:
-        """Return what results store."""
         counts = Counter(each.label for each in self.layers.values())
         return {
             "effective_bits": round(self.effective_bits, 3),

@@ -41,7 +41,6 @@ class Smoothing:
     """Module -> what its columns were divided by."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return what results store."""
         return {"smoothed": {"kept": self.kept, "left_out": self.left_out}}
 
 

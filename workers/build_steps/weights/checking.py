@@ -35,7 +35,6 @@ class Weights:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The content of config.json."""
         content: Mapping[str, Any] = read_json((self.folder / "config.json").read_bytes())
         return content
 

@@ -72,7 +72,6 @@ class NotFinite:
         return FileLook(self.counts.setdefault(path, {}))
 
     def found(self) -> dict[str, dict[str, int]]:
-        """Return the counts of the files that have any."""
         return {path: counts for path, counts in self.counts.items() if counts}
 
 
@@ -92,7 +91,6 @@ class FileLook:
         self._doubled = {size: np.empty(_BLOCK_NUMBERS, kind) for size, kind in _UNSIGNED.items()}
 
     def update(self, chunk: bytes) -> None:
-        """Take in the next bytes of the file."""
         rest = memoryview(chunk)
         if self._tensors is None:
             self._header += chunk

@@ -80,7 +80,6 @@ class Chooser:
         *,
         most_in_flight: int | None = None,
     ) -> Choice | None:
-        """Return one that was not tried and has room, or None."""
         found = self._found(replicas, tried, most_in_flight)
         if len(found) < 2:
             return Choice(found[0], Reason.ONLY) if found else None
@@ -90,7 +89,6 @@ class Chooser:
         return self._within_guard(usable, wish, self._clock.monotonic())
 
     def took(self, choice: Choice, prompt: Prompt | None) -> None:
-        """Remember where a prompt went."""
         if prompt is not None:
             self._index.remember(prompt, choice.upstream.address)
 

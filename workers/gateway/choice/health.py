@@ -74,7 +74,6 @@ class Health:
 
     @property
     def may_try(self) -> bool:
-        """Whether it may be sent a request."""
         return self.is_well or (self._is_probed and not self._is_on_trial)
 
     @property

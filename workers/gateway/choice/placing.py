@@ -92,7 +92,6 @@ class Placing:
             self.turns.call(deployment)
 
     def took(self, exchange: "Exchange", choice: Choice) -> None:
-        """Remember that the request goes there."""
         self._chooser.took(choice, exchange.prompt)
 
     def may_come(self, deployment: Deployment) -> bool:
@@ -100,7 +99,6 @@ class Placing:
         return self._suspects.may_answer(deployment)
 
     def ejected(self, deployment: Deployment) -> dict[str, int]:
-        """Return how many of its replicas are ejected, by why."""
         found = (self.pool.of(each).health for each in replicas_of(deployment))
         return dict(Counter(each.reason for each in found if not each.is_well))
 

@@ -15,7 +15,6 @@ class UpstreamPool:
         self._by_address: dict[str, Upstream] = {}
 
     def of(self, replica: Replica) -> Upstream:
-        """Return the replica at run time."""
         return self._by_address.get(replica.address) or self._new(replica)
 
     def all(self) -> Iterable[Upstream]:

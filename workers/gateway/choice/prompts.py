@@ -89,7 +89,6 @@ def _chain(last: int, letters: int, messages: Sequence[object]) -> tuple[list[in
 
 
 def _said(message: object) -> tuple[object, str]:
-    """Return who says it and what."""
     if not isinstance(message, dict):
         return None, _text(message)
     content = message.get("content")

@@ -50,7 +50,6 @@ def _add_message(messages: list[Message], item: Mapping[str, Any], place: str) -
 
 
 def _add_call(messages: list[Message], item: Mapping[str, Any], place: str) -> None:
-    """Add a call to the message of the assistant that made it."""
     function = {
         "name": _text(item, "name", place), "arguments": _text(item, "arguments", place),
     }  # fmt: skip

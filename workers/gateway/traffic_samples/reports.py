@@ -76,7 +76,6 @@ class SampleReports:
         self._take(_orders_in(answer))
 
     async def close(self) -> None:
-        """End the child, if there is one."""
         if self._running is not None:
             self._running[1].cancel()
             await asyncio.gather(self._running[1], return_exceptions=True)

@@ -74,7 +74,6 @@ class SampleFiles:
             ]
 
     def folder(self, consent_id: str, model_id: str) -> Path:
-        """Return where outlines of a model lie."""
         return self._directory / consent_id / model_id
 
     def _has_room(self) -> bool:

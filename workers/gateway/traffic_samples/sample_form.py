@@ -19,7 +19,6 @@ class UnreadableSample(ValueError):
 
 
 def pack(outline: Outline) -> bytes:
-    """Return the bytes of an outline."""
     numbers = _bytes_of([*outline.prompt, *outline.answer])
     return MARK + _LENGTHS.pack(len(outline.prompt), len(outline.answer)) + zlib.compress(numbers)
 

@@ -41,7 +41,6 @@ def connected(environment: Mapping[str, str], *, seconds: float = SECONDS) -> It
 
 
 def explained(words: str) -> failures.ContainerRefused:
-    """Return what an answer of the engine means."""
     lowered = words.lower()
     if "could not select device driver" in lowered or "unresolvable cdi devices" in lowered:
         return failures.no_gpu(words)
@@ -51,7 +50,6 @@ def explained(words: str) -> failures.ContainerRefused:
 
 
 def unreachable(address: str, error: Exception) -> failures.ContainerRefused:
-    """Return why no engine answers at this address."""
     words = str(error)
     if "Permission denied" in words:
         return failures.denied(address)

@@ -21,7 +21,6 @@ _log = logging.getLogger(__name__)
 
 
 def uses_containers(environment: Mapping[str, str]) -> bool:
-    """Return whether this host starts any runtime from an image."""
     return any(environment.get(name) for name in IMAGE_SETTINGS)
 
 

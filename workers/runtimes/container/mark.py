@@ -16,7 +16,6 @@ class Mark:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Mark":
-        """Return the mark of the process that has this environment."""
         return cls(lease=environment[LEASE_VARIABLE], instance=environment[INSTANCE_VARIABLE])
 
     @property

@@ -1,5 +1,3 @@
-"""The command line of the native engine."""
-
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -7,5 +7,4 @@ from workers.lookahead.row_drafter import row_drafter
 
 
 def drafters(ngram: int, factor: int, device: str = "cpu") -> MakeDrafter:
-    """Return what begins the drafter of a row."""
     return partial(row_drafter, ngram, factor, device)

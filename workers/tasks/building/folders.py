@@ -19,7 +19,6 @@ _JOB = ".job.json"
 
 
 def builds_folder() -> Path:
-    """Return where the folders of all builds lie."""
     folder: Path = settings.DATA_DIR / "builds"
     return folder
 
@@ -36,7 +35,6 @@ class BuildFolder:
         return self._root / step
 
     def draft(self, step: str) -> Path:
-        """Return where the step writes under this lease."""
         return self._root / f".{step}.{self._token}"
 
     def job(self, step: str) -> Path:
@@ -68,7 +66,6 @@ class BuildFolder:
                 shutil.rmtree(self.published(step))
 
     def remove(self) -> None:
-        """Remove the whole folder."""
         shutil.rmtree(self._root, ignore_errors=True)
 
     def _is_of_a_later_holder(self, name: str) -> bool:

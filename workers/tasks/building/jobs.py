@@ -67,7 +67,6 @@ def step_job(
 
 
 def cpu_threads() -> int:
-    """Return how many threads an engine of this worker may use."""
     threads: int = settings.ENGINE_CPU_THREADS
     return threads or len(os.sched_getaffinity(0))
 

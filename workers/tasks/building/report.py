@@ -39,18 +39,15 @@ class StepReport:
 
     @property
     def progress(self) -> Progress | None:
-        """The last progress that the step reported."""
         return self._progress
 
     def on_log(self, data: bytes) -> None:
-        """Take whole lines of output."""
         self._text += data.decode(errors="replace")
         if len(self._text) > _MOST_KEPT:
             self._text = self._text[-_MOST_KEPT:].partition("\n")[2]
         self.tick()
 
     def on_progress(self, progress: ReportedProgress) -> None:
-        """Take progress."""
         self._progress = Progress(
             done=progress.done,
             total=progress.total,

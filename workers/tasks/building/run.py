@@ -1,5 +1,3 @@
-"""One build under one lease, step by step."""
-
 import logging
 from collections.abc import Mapping
 from typing import Any

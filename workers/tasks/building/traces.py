@@ -20,14 +20,12 @@ def build_trace_id(lease: Lease) -> str:
 
 @contextmanager
 def attempt_span(lease: Lease, *, clock: Clock = SYSTEM) -> Iterator[None]:
-    """Tell of the whole attempt when it ends."""
     with _span(lease, "build", None, {}, clock):
         yield
 
 
 @contextmanager
 def step_span(lease: Lease, step: str, *, clock: Clock = SYSTEM) -> Iterator[None]:
-    """Tell of one step when it ends."""
     parent = span_id_of(_attempt(lease))
     with _span(lease, step, parent, {"enginehouse.step": step}, clock):
         yield

@@ -87,7 +87,6 @@ class LeaseKeeper:
 
     @property
     def status(self) -> LeaseStatus:
-        """How the lease stands at this moment."""
         if self._is_lost or (self.is_overdue and not self._is_away_for_all()):
             self._is_lost = True
             return LeaseStatus.LOST
@@ -102,7 +101,6 @@ class LeaseKeeper:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether this worker is being stopped."""
         return self._stopping.is_set()
 
     def check(self) -> None:

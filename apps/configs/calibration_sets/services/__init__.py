@@ -1,1 +1,0 @@
-"""Writes of calibration sets and of previews."""

@@ -163,7 +163,6 @@ def _later(now: datetime) -> str:
 
 
 def routes_bump(environment: Environment) -> int:
-    """Return the version of the routes with what now holds of the environment."""
     places = (environment.current_id, environment.candidate_id)
     named = [each for each in places if each is not None]
     return routes_version_bump(models=[environment.model_id], deployments=named)

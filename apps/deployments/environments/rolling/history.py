@@ -41,7 +41,6 @@ def event_add(
 
 
 def events_prune(*, clock: Clock = SYSTEM) -> int:
-    """Return how many were forgotten."""
     old = PromotionEvent.objects.filter(at__lt=clock.now() - EVENTS_KEPT)
     forgotten, _ = old.delete()
     return forgotten

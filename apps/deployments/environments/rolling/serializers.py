@@ -58,7 +58,6 @@ class RollingDeployConfigBody(StrictSerializer):
 
 
 def rolling_field() -> RollingDeployConfigBody:
-    """Return the field of an environment's settings."""
     return RollingDeployConfigBody(
         required=False,
         allow_null=True,
@@ -67,7 +66,6 @@ def rolling_field() -> RollingDeployConfigBody:
 
 
 def ramp_seconds_field() -> serializers.IntegerField:
-    """Return the field of an environment's settings."""
     low, high = RAMP_LIMITS_SECONDS
     return serializers.IntegerField(
         required=False, min_value=low, max_value=high,
@@ -76,7 +74,6 @@ def ramp_seconds_field() -> serializers.IntegerField:
 
 
 def canary_field() -> serializers.IntegerField:
-    """Return the field of an environment's settings."""
     low, high = CANARY_LIMITS_PERCENT
     return serializers.IntegerField(
         required=False, allow_null=True, min_value=low, max_value=high,
@@ -102,7 +99,6 @@ class SloGuardBody(StrictSerializer):
 
 
 def guard_field() -> SloGuardBody:
-    """Return the field of an environment's settings."""
     return SloGuardBody(
         required=False,
         allow_null=True,

@@ -21,8 +21,6 @@ ANSWER_ACTIONS: Mapping[str, str] = {key: words for key, words in GUARDS.items()
 
 @dataclass(frozen=True, kw_only=True)
 class MoveForm:
-    """What the form of one environment shows."""
-
     environment: Environment
     is_closed: bool
 
@@ -36,7 +34,6 @@ class MoveForm:
 
     @property
     def words(self) -> str:
-        """Return how it moves, in a few words."""
         canary = self.settings.canary_percent
         return WAYS[self.way].split(",")[0] + (f", canary at {canary} %" if canary else "")
 

@@ -36,7 +36,6 @@ _ACTIONS: Mapping[str, Callable[..., object]] = {
 @page
 @require_POST
 def moves(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
-    """Keep how the environment moves to another deployment."""
     found = environment_get(team=person(request).team, model_id=model_id, name=name)
     require_environment(actor_on(request), found.name)
     told = _checked(settings_told(request.POST, found))

@@ -29,12 +29,10 @@ class Row:
 
     @cached_property
     def sums(self) -> Mapping[str, tuple[Factors, ...]]:
-        """The parts, read."""
         return {name: tuple(map(_factors, text.split(" + "))) for name, text in self.parts.items()}
 
     @property
     def settings(self) -> Iterator[str]:
-        """Every setting of the sums, as they name it."""
         for sums in self.sums.values():
             for _, _, powers in sums:
                 yield from (name for name, _ in powers)

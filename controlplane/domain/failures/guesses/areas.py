@@ -18,8 +18,6 @@ _TENSOR_PARALLEL = f"{fields.BUILD}.tensor_parallel_count"
 
 @dataclass(frozen=True, kw_only=True)
 class Area:
-    """Source files that are about one thing."""
-
     files: re.Pattern[str]
     about: str
     """Reads after "it comes from the part that"."""

@@ -35,8 +35,6 @@ _ECHOES = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class LastException:
-    """What was raised, in whose words, and where."""
-
     kind: str
     """The class without its module: `ValueError`."""
     message: str

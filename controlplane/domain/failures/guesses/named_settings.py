@@ -61,7 +61,6 @@ class NamedSettings:
 
 
 def settings_named(message: str, spec: Mapping[str, Any]) -> NamedSettings:
-    """Return which settings of the config the words name."""
     by_argument = (*_by_own_argument(message, spec), *_by_argument(message, spec))
     by_value = _by_value(message, dict(_written(spec)))
     return NamedSettings(

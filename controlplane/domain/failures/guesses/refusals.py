@@ -126,7 +126,6 @@ _OF_SLIPS = frozenset(
 
 
 def words_of(family: FailureKind) -> re.Pattern[str] | None:
-    """Return what a family's words are, None where it has none of its own."""
     return next((words for words, kind in FAMILIES.items() if kind is family), None)
 
 

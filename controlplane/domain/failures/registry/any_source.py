@@ -1,5 +1,3 @@
-"""Checkpoints of any source."""
-
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.kind import checkpoint, configuration, machine, ours
 

@@ -1,5 +1,3 @@
-"""Archives behind an address."""
-
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.kind import checkpoint, configuration, machine
 

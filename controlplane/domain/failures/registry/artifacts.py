@@ -1,5 +1,3 @@
-"""The artifact store."""
-
 from controlplane.domain.failures.kind import checkpoint, configuration, machine
 
 _RETRY = "Retry: what has arrived there is kept."

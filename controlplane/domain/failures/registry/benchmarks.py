@@ -1,5 +1,3 @@
-"""Benchmarks of deployments."""
-
 from controlplane.domain.failures.kind import configuration, machine
 
 REFUSED = configuration(

@@ -1,5 +1,3 @@
-"""The build."""
-
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.kind import checkpoint, configuration, machine, ours
 

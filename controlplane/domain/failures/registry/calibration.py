@@ -1,5 +1,3 @@
-"""Calibration data."""
-
 from controlplane.domain.calibration_rows import FORMS_IN_WORDS
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.kind import configuration, machine

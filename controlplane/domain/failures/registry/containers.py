@@ -1,5 +1,3 @@
-"""Engines in containers."""
-
 from controlplane.domain.failures.kind import machine
 
 SETTINGS = machine(

@@ -1,5 +1,3 @@
-"""The quality gate."""
-
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.kind import FailureKind, configuration, machine, ours
 

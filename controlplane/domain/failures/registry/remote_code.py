@@ -1,5 +1,3 @@
-"""Code inside the checkpoint."""
-
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.kind import checkpoint
 

@@ -1,5 +1,3 @@
-"""Serving."""
-
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.kind import configuration, machine, ours
 

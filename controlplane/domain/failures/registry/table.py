@@ -27,8 +27,6 @@ from controlplane.domain.failures.registry import (
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """Kinds of failures under one heading."""
-
     title: str
     kinds: tuple[FailureKind, ...]
 

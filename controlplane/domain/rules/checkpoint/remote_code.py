@@ -28,7 +28,6 @@ _HOW = (
 
 
 def grant_of(c: Context) -> CodeGrant | None:
-    """Return the grant for the commit that the facts were read at."""
     found = (each for each in c.known.code_grants if each.commit == c.checkpoint.commit)
     return next(found, None)
 

@@ -192,7 +192,6 @@ NEWS_FOR_CODE = Rule(
 
 
 def _idle(c: Context) -> tuple[str, ...]:
-    """Return the paths of what is written about calibration."""
     own = f"{c.spec.settings_path}.calibration"
     return (
         *((_BLOCK,) if _given(c) != QuantizationConfig() else ()),

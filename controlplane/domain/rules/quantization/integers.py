@@ -32,7 +32,6 @@ def _cell(c: Context) -> Capability:
 
 
 def _served_instead(c: Context) -> Patch:
-    """Return the nearest type that this runtime serves on this GPU."""
     older = PRECISIONS[c.spec.quantization_type.precision.on_older_gpus]
     feature = weights_feature(older.weights)
     can = feature and not c.can(feature).is_refused

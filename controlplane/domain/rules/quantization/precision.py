@@ -32,7 +32,6 @@ def _lacks(c: Context, capability: tuple[int, int]) -> bool:
 
 
 def is_quantized(c: Context) -> bool:
-    """Return whether the config asks for any quantization."""
     return not c.spec.quantization_type.is_none
 
 
@@ -43,7 +42,6 @@ def quantizes_all_to_four_bits(c: Context) -> bool:
 
 
 def use_no_quant(_: Context) -> Patch:
-    """Return the patch that leaves the weights as they are."""
     return {QUANTIZATION: NO_QUANT}
 
 

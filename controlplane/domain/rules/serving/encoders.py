@@ -45,7 +45,6 @@ def is_encoder(c: Context) -> bool:
 
 
 def route(c: Context) -> str | None:
-    """Return the route that the config names for an encoder."""
     engine = c.spec.trt_llm
     return engine.runtime.webserver_default_route if isinstance(engine, TrtLlmV1) else None
 

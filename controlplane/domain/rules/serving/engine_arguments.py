@@ -32,7 +32,6 @@ _KV_TYPE = f"{ARGUMENTS}.kv_cache_config.dtype"
 
 
 def v2_example(arguments: Config, **changes: Any) -> Example:
-    """Return an example in the v2 stack with these engine arguments."""
     return Example(config={**V2, ARGUMENTS: arguments, **changes}, checkpoint=LLAMA_8B)
 
 
@@ -43,7 +42,6 @@ def arguments_of(c: Context) -> Mapping[str, Any]:
 
 
 def argument(c: Context, *path: str) -> Any:
-    """Return one engine argument, or None where it is not written."""
     value: Any = arguments_of(c)
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None

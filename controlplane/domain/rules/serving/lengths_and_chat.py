@@ -43,7 +43,6 @@ def _most_tokens(c: Context) -> int | None:
 
 
 def is_beyond_model(c: Context) -> bool:
-    """Return whether more tokens are asked for than the checkpoint can take."""
     asked, most = c.spec.max_seq_len, _most_tokens(c)
     return asked is not None and most is not None and asked > most
 

@@ -29,14 +29,12 @@ def draft_example(speculator: dict[str, object], **changes: object) -> Example:
 
 
 def lookahead_of(c: Context) -> Speculator | None:
-    """Return the speculator if it looks ahead."""
     speculator = c.spec.speculator
     mode = SpeculativeDecodingMode.LOOKAHEAD_DECODING
     return speculator if speculator and speculator.speculative_decoding_mode is mode else None
 
 
 def uses_lookahead(c: Context) -> bool:
-    """Return whether lookahead decoding is asked for."""
     return lookahead_of(c) is not None
 
 

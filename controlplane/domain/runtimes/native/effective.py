@@ -31,7 +31,6 @@ _DRAFTS = {
 def effective_values(
     spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
 ) -> Iterator[EffectiveValue]:
-    """Yield its own limits, and what it computes in."""
     is_encoder = spec.base_model.is_encoder
     yield EffectiveValue(
         field=f"{spec.limits_path}.max_batch_size",

@@ -1,5 +1,3 @@
-"""The native engine as one of the runtimes."""
-
 from collections.abc import Iterator
 from types import MappingProxyType
 
@@ -60,7 +58,6 @@ class Native(Runtime):
     )
 
     def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:
-        """Return the launch of our own module."""
         return render.render(
             spec, checkpoint, computes_bfloat16=start.computes_bfloat16, **start.shared()
         )

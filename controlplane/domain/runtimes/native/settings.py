@@ -1,5 +1,3 @@
-"""The settings of one native engine process."""
-
 from dataclasses import dataclass
 
 

@@ -68,7 +68,6 @@ _WITHOUT_DEVICES: Mapping[Feature, Capability] = MappingProxyType(
 
 
 def capability(feature: Feature, device_kind: str = "H100", version: str = VERSION) -> Capability:
-    """Return whether this version offers a feature on a kind of GPU, and how or why not."""
     if version not in VERSIONS:
         return refused(f"versions {', '.join(VERSIONS)} are known here", _ARGUMENTS)
     if device_kind == CPU:

@@ -1,5 +1,3 @@
-"""TensorRT-LLM as one of the runtimes."""
-
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -80,14 +78,12 @@ class TensorRtLlm(Runtime):
         return not no_attention and not lacks_format(checkpoint, gpu)
 
     def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:
-        """Return the launch of `trtllm-serve`."""
         version = start.version or capabilities.VERSION
         return render.render(spec, checkpoint, version=version, **start.shared())
 
     def effective_values(
         self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
     ) -> Iterator[EffectiveValue]:
-        """Yield what its command says otherwise than the config."""
         yield from gpu_values(spec, checkpoint, self)
         yield from trtllm_values(spec)
 

@@ -47,7 +47,6 @@ def say_host_cache(line: CommandWriter, *, devices: int = 1) -> None:
 
 
 def say_chunked_prefill(line: CommandWriter) -> None:
-    """Add the switch where the config has it."""
     for field in (CHUNKED, CHUNKED_V2):
         if line.gives(field):
             on = bool(value_of(line.spec, field))
@@ -180,7 +179,6 @@ def chunks(spec: Spec) -> bool:
 
 
 def value_of(spec: Spec, field: str) -> object:
-    """Return what stands at a dotted path."""
     value: object = spec
     for step in field.split("."):
         value = getattr(value, step)

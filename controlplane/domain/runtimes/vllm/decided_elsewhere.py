@@ -80,7 +80,6 @@ _OURS: Mapping[str, str] = {
 
 
 def decided_by(spec: Spec, name: str) -> str | None:
-    """Return the field of the config that says what this argument would, where there is one."""
     if field := _FIELDS.get(name):
         return field(spec)
     return _passed_on(spec).get(f"--{name}")

@@ -33,7 +33,6 @@ def speculative_config(drafted: int) -> dict[str, Any]:
 
 
 def has_drafter_hook(version: str) -> bool:
-    """Return whether this version takes a drafter of ours."""
     return HAS_DRAFTER_HOOK.get(version, False)
 
 

@@ -18,7 +18,6 @@ _POLICY = "trt_llm.runtime.batch_scheduler_policy"
 
 
 def vllm_values(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[EffectiveValue]:
-    """Yield what the command of vLLM says otherwise than the config."""
     if checkpoint is not None:
         yield EffectiveValue(
             field=f"{spec.limits_path}.max_num_tokens",

@@ -17,6 +17,5 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
 
 
 def predict_route(asked: str | None, checkpoint: CheckpointFacts) -> str:
-    """Return the route behind `predict`."""
     wanted = asked or default_route(checkpoint)
     return INSTEAD.get(wanted, wanted)

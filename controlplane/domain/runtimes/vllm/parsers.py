@@ -56,7 +56,6 @@ _OF_TENSORRT_LLM: Mapping[Kind, Mapping[str, str]] = {
 
 
 def parser_for(kind: Kind, name: object, version: str) -> str | None:
-    """Return this version's name of a parser, or None where it has no such parser."""
     wanted = _OF_TENSORRT_LLM[kind].get(str(name), str(name))
     since = SINCE[kind].get(wanted)
     return wanted if since is not None and since <= version else None

@@ -1,5 +1,3 @@
-"""vLLM as one of the runtimes."""
-
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -41,8 +39,6 @@ from controlplane.domain.spec import Spec
 
 
 class Vllm(Runtime):
-    """vLLM on NVIDIA GPUs."""
-
     name = MEMORY.name
     label = title = "vLLM"
     capabilities = capabilities
@@ -81,7 +77,6 @@ class Vllm(Runtime):
     command_exporter = export
 
     def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:
-        """Return the launch of `vllm serve`."""
         version = start.version or capabilities.VERSION
         return render.render(spec, checkpoint, version=version, **start.shared())
 
@@ -108,7 +103,6 @@ class Vllm(Runtime):
     def predict_route(
         self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
     ) -> str:
-        """Return the route of its pooling runner."""
         return encoder_routes.predict_route(asked, checkpoint)
 
     def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
@@ -120,7 +114,6 @@ class Vllm(Runtime):
         return unread_reasoning(spec, checkpoint)
 
     def argument_faults(self, spec: Spec, version: str) -> Iterable[ArgumentFault]:
-        """Return what is wrong with arguments by its own names, in one of its versions."""
         return argument_faults(spec, version)
 
     def ignored_in(self, spec: Spec) -> Mapping[str, str]:
@@ -140,7 +133,6 @@ class Vllm(Runtime):
     def effective_values(
         self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
     ) -> Iterator[EffectiveValue]:
-        """Yield what its command says otherwise than the config."""
         yield from gpu_values(spec, checkpoint, self)
         yield from vllm_values(spec, checkpoint)
 

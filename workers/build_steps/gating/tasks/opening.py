@@ -34,8 +34,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class OpenTask:
-    """A task whose questions are here."""
-
     name: str
     asked: GateTask
     loaded: Mapping[str, Any]

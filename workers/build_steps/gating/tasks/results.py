@@ -15,8 +15,6 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """What one model made of one task."""
-
     values: Mapping[str, float]
     """By the metric's name, `exact_match,NAME` where a filter comes before."""
     higher_is_better: Mapping[str, bool]
@@ -49,7 +47,6 @@ class TaskResult:
         return self.loss / abs(self.before) if self.before else math.copysign(math.inf, self.loss)
 
     def failure(self) -> StepFailure | None:
-        """Return the failure of a loss over one of the limits, or None."""
         if self.loss <= _ROUNDING:
             return None
         limit, share = self.asked.allowed_loss, self.asked.max_loss_share
@@ -66,7 +63,6 @@ class TaskResult:
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
-        """Return what results store."""
         return {
             "task": self.task,
             "metric": self.metric,

@@ -7,7 +7,6 @@ from workers.build_steps.gating.tasks.results import figures_of
 
 
 def figures_had(task: str, loaded: Mapping[str, Any]) -> list[str]:
-    """Return the names of the figures that lm-eval reports of a task."""
     from lm_eval.evaluator import evaluate
 
     found = evaluate(_nobody(), loaded, limit=1, bootstrap_iters=0, log_samples=False)

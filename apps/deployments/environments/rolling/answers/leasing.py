@@ -20,7 +20,6 @@ MOST_CLAIMS = 3
 
 
 def keys_revoke(check_ids: Collection[str]) -> None:
-    """Revoke the keys that were made for these checks."""
     api_keys_revoke_of(AnswerCheck.objects.filter(id__in=check_ids), traffic_mark=ANSWERS)
 
 

@@ -1,5 +1,3 @@
-"""Reading answer checks."""
-
 from datetime import timedelta
 
 from django.db.models import F, Prefetch

@@ -113,7 +113,6 @@ class AnswerGuardWithPrompts(AnswerGuardObject):
 
 
 def answer_guard_field() -> AnswerGuardBody:
-    """Return the field of an environment's settings."""
     return AnswerGuardBody(
         required=False,
         allow_null=True,
