@@ -69,7 +69,6 @@ class Answer:
 
     @property
     def region(self) -> str | None:
-        """The region that the store names as the right one."""
         found = _REGION.search(self.text)
         return (found[1] or found[2]) if found else None
 

@@ -1,5 +1,3 @@
-"""A database's URL as Django has it."""
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

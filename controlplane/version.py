@@ -1,5 +1,3 @@
-"""Which version of the product this is."""
-
 import tomllib
 from functools import cache
 from pathlib import Path

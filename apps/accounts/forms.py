@@ -1,5 +1,3 @@
-"""What people type to sign in and to make a key."""
-
 from typing import Any
 
 from django import forms

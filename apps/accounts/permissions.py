@@ -192,7 +192,6 @@ class IsTeamMember(BasePermission):
         return True
 
     def _actor(self, request: Request, view: "APIView") -> Actor:
-        """Return who asks, in the team that the path names where that can matter."""
         actor = actor_of(request)
         can_matter = MATRIX[actor.role] and str(request.method) in view.allowed_methods
         return getattr(view, "actor", actor) if can_matter else actor

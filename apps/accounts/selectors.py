@@ -1,5 +1,3 @@
-"""Reads of people, teams and keys."""
-
 from datetime import datetime
 
 from django.contrib.sessions.models import Session

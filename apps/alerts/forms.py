@@ -1,5 +1,3 @@
-"""What people type about alerts and channels."""
-
 from typing import Any
 
 from django import forms

@@ -1,5 +1,3 @@
-"""The page of alerts: what fires, what is over, and from where on traffic is one."""
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -21,7 +19,6 @@ MOST_SHOWN = 100
 @page
 @require_safe
 def alerts(request: HttpRequest) -> HttpResponse:
-    """Show what fires, and what has resolved."""
     team = person(request).team
     firing = alerts_firing(team=team)
     count = firing.count()
@@ -42,7 +39,6 @@ def alerts(request: HttpRequest) -> HttpResponse:
 @page
 @require_POST
 def limits(request: HttpRequest) -> HttpResponse:
-    """Say from where on the team's traffic is an alert."""
     form = LimitsForm(request.POST)
     if not form.is_valid():
         field = next(iter(form.errors))

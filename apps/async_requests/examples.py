@@ -1,5 +1,3 @@
-"""What asynchronous requests look like."""
-
 from apps.accounts.examples import CREATED_AT, SEEN_AT
 
 LISTED = {

@@ -1,5 +1,3 @@
-"""Asynchronous requests as work that workers of their own queue lease."""
-
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any

@@ -1,5 +1,3 @@
-"""What people type to start a benchmark."""
-
 from typing import Any
 
 from django import forms

@@ -1,5 +1,3 @@
-"""Benchmarks, and what each measured of its deployments."""
-
 from django.db import models
 
 from apps.accounts.models import ApiKey, Team, User

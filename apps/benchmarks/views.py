@@ -1,5 +1,3 @@
-"""The pages of benchmarks: start one, follow it, compare several."""
-
 from collections.abc import Sequence
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -29,7 +27,6 @@ _SORTS = {"run": "name", "state": "state", "shape": "shape", "started": "created
 @page
 @require_safe
 def benchmarks(request: HttpRequest) -> HttpResponse:
-    """Show the team's benchmarks, and the form for another."""
     wanted = request.GET.get("deployment", "")
     form = BenchmarkForm(deployments=_offered(request), initial={"deployment": wanted})
     return _list(request, form)
@@ -70,7 +67,6 @@ def benchmark(request: HttpRequest, benchmark_id: str) -> HttpResponse:
 @page
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Show several side by side."""
     ids = request.GET.getlist("id")
     found = benchmarks_to_compare(team=person(request).team, ids=ids)
     rows = _labelled(found)

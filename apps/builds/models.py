@@ -1,5 +1,3 @@
-"""Builds, their steps, and the artifacts they leave."""
-
 from collections.abc import Mapping
 from typing import Any
 

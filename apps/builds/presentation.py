@@ -89,7 +89,6 @@ class BuildRow:
 
 
 def build_context(build: Build) -> dict[str, Any]:
-    """Return the context of a build's page and of its part."""
     calibration, gate = calibration_of(build), gate_of(build)
     return {
         "build": build,

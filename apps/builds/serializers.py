@@ -1,5 +1,3 @@
-"""Builds, steps and artifacts as JSON."""
-
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field

@@ -1,5 +1,3 @@
-"""The name of each step on pages."""
-
 LABELS = {
     "fetch": "Fetch",
     "inspect": "Inspect",

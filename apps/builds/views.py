@@ -1,5 +1,3 @@
-"""Pages of builds: the list, one build, and what can be asked of it."""
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -37,7 +35,6 @@ def builds(request: HttpRequest) -> HttpResponse:
 @page
 @require_GET
 def build(request: HttpRequest, number: int) -> HttpResponse:
-    """Show where one build is, and why it failed."""
     found = build_numbered(person(request).team, number)
     context = build_context(found) | {"log_url": reverse("builds:log", args=[number])}
     return live_answer(

@@ -1,5 +1,3 @@
-"""Reads of configs, their revisions, and what the checks compare them with."""
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

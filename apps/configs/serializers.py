@@ -1,5 +1,3 @@
-"""Configs, revisions and checks as JSON."""
-
 from typing import Any
 
 from rest_framework import serializers

@@ -1,5 +1,3 @@
-"""Pages of configs: the list, the editor with its live checks, and one revision."""
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -34,7 +34,6 @@ class RuleLine:
 @page
 @require_GET
 def rules(request: HttpRequest) -> HttpResponse:
-    """Show the rules that match, by family."""
     asked = request.GET.get("q", "").strip()[:200]
     severity = request.GET.get("severity", "")
     words = asked.lower().replace("`", "").split()

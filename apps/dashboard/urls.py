@@ -1,5 +1,3 @@
-"""Addresses of the overview and of the probes."""
-
 from django.urls import URLPattern, path
 
 from apps.dashboard import config_reference, rule_pages, views

@@ -18,7 +18,6 @@ from controlplane import clock
 @page
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """Show whether anything is wrong."""
     user = person(request)
     context = overview_context(user)
     if not asks_for_part(request):

@@ -1,5 +1,3 @@
-"""What the core says of a deployment before it is ordered."""
-
 from collections.abc import Mapping
 from typing import Any
 

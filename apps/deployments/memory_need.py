@@ -1,5 +1,3 @@
-"""What one replica needs of a machine: which GPUs, and how much of each."""
-
 from dataclasses import dataclass
 
 from apps.deployments.models import Deployment

@@ -123,7 +123,6 @@ def state_after(deployment: Deployment, replicas: Sequence[Replica]) -> Deployme
 
 
 def ready_count(replicas: Sequence[Replica]) -> int:
-    """Return how many replicas answer requests and go on doing so."""
     return sum(_counts(each) and each.state == ReplicaState.READY for each in replicas)
 
 

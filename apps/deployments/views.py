@@ -1,5 +1,3 @@
-"""Pages of models and deployments, and what can be asked of them."""
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -86,7 +84,6 @@ def deployments(request: HttpRequest) -> HttpResponse:
 @page
 @require_GET
 def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Show whether one deployment is healthy and fast."""
     found = _get(person(request).team, model_id, deployment_id)
     environments = list(environment_list(team=person(request).team, model_id=model_id))
     every = list(replica_list(deployment=found))
@@ -160,7 +157,6 @@ def activate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpRes
 @page
 @require_POST
 def deactivate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Stop the deployment whose name was typed."""
     found = _changeable(request, model_id, deployment_id)
     if request.POST.get("name", "").strip() != found.name:
         raise Conflict(f"Type `{found.name}` to deactivate the deployment.", fields=["name"])
@@ -181,7 +177,6 @@ def retry(request: HttpRequest, model_id: str, deployment_id: str) -> HttpRespon
 @page
 @require_POST
 def promote(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Make an environment point at the deployment."""
     team = person(request).team
     found = _get(team, model_id, deployment_id)
     name = request.POST.get("environment", "")

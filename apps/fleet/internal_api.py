@@ -84,7 +84,6 @@ def nodes_enroll(request: HttpRequest) -> HttpResponseBase:
 
 @internal_view("POST")
 def gateways_enroll(request: HttpRequest) -> HttpResponseBase:
-    """Return the gateway's id."""
     token = bearer(request)
     body = read_body(request, GatewayEnrollBody)
     try:

@@ -1,5 +1,3 @@
-"""Nodes and the hardware they offer, as JSON."""
-
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field

@@ -1,5 +1,3 @@
-"""One error of each status, as it is answered."""
-
 from collections.abc import Mapping
 from typing import Any
 

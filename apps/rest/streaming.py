@@ -1,5 +1,3 @@
-"""Downloads that are made while they are sent."""
-
 from collections.abc import AsyncIterator, Iterator
 from itertools import chain
 

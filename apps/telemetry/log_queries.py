@@ -77,7 +77,6 @@ def lines_of(
 
 
 def line_json(line: LogLine) -> dict[str, Any]:
-    """Return a line as the hosted product shows it."""
     return {
         "timestamp": str(line.timestamp_nanoseconds),
         "message": line.message,

@@ -45,7 +45,6 @@ class LogLook:
         return len(self.rows) >= LINES_PER_LOOK
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer to whoever asks for JSON."""
         return {
             "lines": list(self.rows),
             "cursor": None if self.cursor is None else str(self.cursor),

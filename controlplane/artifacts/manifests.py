@@ -53,7 +53,6 @@ def manifest_path(digest: str) -> str:
 
 
 def passport_path(digest: str) -> str:
-    """Return where an artifact's passport lies in its store."""
     return f"{PASSPORTS}/{hex_of(digest)}.json"
 
 

@@ -1,5 +1,3 @@
-"""Mark and sweep over the artifact store."""
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-"""A memory plan as lines for a terminal."""
-
 from collections.abc import Iterator, Sequence
 
 from controlplane.domain.counted import counted

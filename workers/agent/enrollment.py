@@ -91,7 +91,6 @@ def describe(settings: Settings) -> dict[str, Any]:
 
 
 def sha256_of(credential: str) -> str:
-    """Return what the control plane keeps of a credential."""
     return hashlib.sha256(credential.encode()).hexdigest()
 
 

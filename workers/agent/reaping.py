@@ -51,7 +51,6 @@ def _kill(pid: int) -> bool:
 
 
 def _marked() -> Iterator[tuple[int, str, str]]:
-    """Yield each process of a replica, with its marker and its instance."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
             continue

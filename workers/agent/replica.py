@@ -70,7 +70,6 @@ class Replica:
         return self.folder.read("exit") is not None
 
     def is_running(self) -> bool:
-        """Return whether its runner lives, whoever started it."""
         runner = self._runner()
         if runner is not None:
             return is_alive(runner)

@@ -49,7 +49,6 @@ class Events:
         self._send({"type": "result", "values": values})
 
     def failure(self, failure: Failure) -> None:
-        """Say why the step cannot succeed."""
         self._send({"type": "failure", "failure": failure.to_json()})
 
     def peak(self, held_bytes: int) -> None:

@@ -49,7 +49,6 @@ class Job(BaseModel):
         return Path(self.output_dir)
 
     def input(self, step: str) -> Path:
-        """Return the published output of an earlier step."""
         return Path(self.inputs[step])
 
     def with_secrets(self, secrets: Mapping[str, str]) -> "Job":

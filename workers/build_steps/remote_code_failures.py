@@ -11,7 +11,6 @@ _DETAIL_LETTERS = 1000
 
 
 def refusal(commit: str, grants: remote_code.CodeGrants, architecture: str | None) -> StepFailure:
-    """Return the failure of code that nobody lets run at this commit."""
     return StepFailure(remote_code.refusal(commit, grants, architecture))
 
 

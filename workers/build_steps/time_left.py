@@ -1,5 +1,3 @@
-"""How long a step will still take."""
-
 from controlplane.clock import SYSTEM, Clock
 
 

@@ -96,7 +96,6 @@ def no_replica(deployment: Deployment) -> Refusal:
 
 
 def not_awake(deployment: Deployment) -> Refusal:
-    """Return that a deployment which was asked to wake did not do so in time."""
     return not_ready(
         f"Deployment `{deployment.id}` was scaled to zero, and no replica became ready in the time "
         "that a request waits. It goes on starting: send the request again later.",
@@ -122,7 +121,6 @@ def queue_full(deployment: Deployment, what: str, retry_after_seconds: int) -> R
 
 
 def deployment_full(deployment: Deployment, most: int, retry_after_seconds: int) -> Refusal:
-    """Return that the deployment takes no more requests than its replicas carry."""
     return rate_limited(
         f"Every replica of deployment `{deployment.id}` has the {most} requests that it carries at "
         "a time, and the deployment rejects what is more (`REJECT_ON_FULL`). Send the request "
@@ -132,7 +130,6 @@ def deployment_full(deployment: Deployment, most: int, retry_after_seconds: int)
 
 
 def deadline_passed(*, was_asked: bool) -> Refusal:
-    """Return that the time is over which the client has set."""
     where = "was being answered" if was_asked else "waited, and no engine had seen it"
     return timed_out(
         "The deadline that the client set (`request-timeout-ms` or `request-deadline-ms`) passed "

@@ -36,7 +36,6 @@ _log = logging.getLogger(__name__)
 
 @shared_task(name="build.run")
 def build_run(*, build_id: str, format: int, **unknown: object) -> None:
-    """Carry out the build, if nobody else does."""
     if unknown:
         _log.warning("build.run: unknown arguments %s", sorted(unknown))
     with structlog.contextvars.bound_contextvars(build_id=build_id):

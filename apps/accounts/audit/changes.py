@@ -1,5 +1,3 @@
-"""What an entry of the audit trail changed, value by value."""
-
 from dataclasses import dataclass
 from typing import Any
 

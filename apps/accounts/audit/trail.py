@@ -1,5 +1,3 @@
-"""Reads of the audit trail: filtered, and as files."""
-
 import csv
 import json
 from collections.abc import Iterator, Mapping

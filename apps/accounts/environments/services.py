@@ -1,5 +1,3 @@
-"""Environments that only some of a team may change."""
-
 from collections.abc import Sequence
 
 from django.db import IntegrityError, transaction

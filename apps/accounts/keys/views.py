@@ -77,7 +77,6 @@ def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
 
 
 def key_name(key: ApiKey) -> str:
-    """Return what a person types to mean this key."""
     return key.name or key.prefix
 
 

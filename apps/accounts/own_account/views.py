@@ -28,7 +28,6 @@ from apps.rest.errors import Conflict
 @never_cache
 @require_GET
 def account(request: HttpRequest) -> HttpResponse:
-    """Show how the person signs in, and where they are signed in."""
     return _account(request)
 
 

@@ -1,1 +1,0 @@
-"""Who belongs to a team, and how they come into it."""

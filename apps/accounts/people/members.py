@@ -1,5 +1,3 @@
-"""Who belongs to a team, and as what."""
-
 from django.db import transaction
 
 from apps.accounts.audit.recording import audit

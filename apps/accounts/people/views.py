@@ -43,7 +43,6 @@ def people(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_POST
 def invite(request: HttpRequest) -> HttpResponse:
-    """Invite somebody and show the link in this one answer."""
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return _people(request, form, status=400)
@@ -59,7 +58,6 @@ def invite(request: HttpRequest) -> HttpResponse:
 @allowed_page(Action.TEAM_MEMBERS)
 @require_POST
 def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """End an invitation that nobody has used."""
     invitation_withdraw(team=person(request).team, invitation_id=invitation_id)
     messages.success(request, "The invitation is withdrawn.")
     return redirect("accounts:people")
@@ -68,7 +66,6 @@ def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
 @allowed_page(Action.TEAM_MEMBERS)
 @require_POST
 def set_role(request: HttpRequest, user_id: str) -> HttpResponse:
-    """Change what a member is to the team."""
     role = request.POST.get("role", "")
     if role not in TeamRole.values:
         raise InvalidInput(f"`{role}` is no role.", fields=["role"])
@@ -81,7 +78,6 @@ def set_role(request: HttpRequest, user_id: str) -> HttpResponse:
 @allowed_page(Action.TEAM_MEMBERS)
 @require_POST
 def remove(request: HttpRequest, user_id: str) -> HttpResponse:
-    """Take out a member whose address was typed."""
     member = _member(request, user_id)
     _refuse_unless_typed(request, member.email)
     member_remove(team=person(request).team, user=member)

@@ -1,5 +1,3 @@
-"""How Django knows who is signed in."""
-
 from django.contrib.auth.backends import ModelBackend
 
 from apps.accounts.models import User

@@ -65,7 +65,6 @@ def rename(request: HttpRequest, team_id: str) -> HttpResponse:
 @allowed_page(Action.TEAMS)
 @require_POST
 def delete(request: HttpRequest, team_id: str) -> HttpResponse:
-    """Delete an empty team whose name was typed."""
     team = _team(request, team_id)
     if request.POST.get("name", "").strip() != team.name:
         raise Conflict(f"Type `{team.name}` to delete the team.", fields=["name"])

@@ -29,7 +29,6 @@ _FIELDS = ("name", "form", "target", "secret_name", "kinds", "hears_installation
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def channels(request: HttpRequest) -> HttpResponse:
-    """Show the channels, or make the one that the form says."""
     team = person(request).team
     form = _form(team, request.POST or None)
     if form.is_valid() and (made := _made(form, team, request)):

@@ -1,5 +1,3 @@
-"""Two builds side by side over REST."""
-
 from typing import Any
 
 from drf_spectacular.utils import extend_schema

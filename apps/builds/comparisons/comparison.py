@@ -54,7 +54,6 @@ class ComparedRow:
         return f"×{formats.THIN_SPACE}{self.right / self.left:.3g}" if self.differs else ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form that REST answers with."""
         return {
             "label": self.label,
             "left": self.left,
@@ -77,7 +76,6 @@ class ComparedPart:
         return [row for row in self.rows if row.differs]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form that REST answers with."""
         return {
             "name": self.name,
             "only_differences": self.only_differences,

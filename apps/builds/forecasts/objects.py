@@ -1,5 +1,3 @@
-"""Forecasts, and what became of them, as JSON."""
-
 from typing import Any
 
 from rest_framework import serializers

@@ -1,1 +1,0 @@
-"""What an artifact is made of."""

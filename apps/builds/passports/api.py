@@ -1,5 +1,3 @@
-"""An artifact's passport and files over REST."""
-
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes

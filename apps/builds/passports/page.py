@@ -1,5 +1,3 @@
-"""An artifact's page: its passport whole, and who uses it."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

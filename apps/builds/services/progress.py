@@ -28,7 +28,6 @@ class Progress:
 
 
 def step_log_owner(*, build_id: str, step: str) -> str:
-    """Return the name under which a step's log is stored."""
     return f"build:{build_id}:{step}"
 
 
@@ -39,7 +38,6 @@ def build_enter(*, lease: Lease, state: BuildState) -> None:
 
 
 def step_start(*, lease: Lease, step: str) -> None:
-    """Mark a step as running now."""
     _write_step(
         lease,
         step,
@@ -74,7 +72,6 @@ def step_progress(*, lease: Lease, step: str, progress: Progress) -> None:
 def step_finish(
     *, lease: Lease, step: str, result: Mapping[str, Any], progress: Progress | None
 ) -> None:
-    """Mark a step as finished, with what its child reported."""
     changes: dict[str, Any] = {}
     if progress is not None:
         changes = {"progress_done": progress.done, "progress_total": progress.total}

@@ -1,5 +1,3 @@
-"""What calibration sets and previews look like."""
-
 from typing import Any
 
 from apps.accounts.examples import ADA

@@ -1,5 +1,3 @@
-"""What the pages of calibration data show, in words."""
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +47,6 @@ def rows_words(version: Any) -> str:
 
 
 def preview_context(preview: CalibrationPreview) -> dict[str, Any]:
-    """Return the context of a preview's page and of its part."""
     return {
         "preview": preview,
         "told": preview.result,

@@ -1,5 +1,3 @@
-"""Tunings of lookahead, which a build worker makes."""
-
 from django.db import models
 
 from apps.accounts.models import Team, User

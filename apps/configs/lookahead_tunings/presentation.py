@@ -1,5 +1,3 @@
-"""What the page of a tuning shows, in words."""
-
 from typing import Any
 
 from apps.configs.lookahead_tunings.models import LookaheadTuning
@@ -10,7 +8,6 @@ _PERCENT = 100
 
 
 def tuning_context(tuning: LookaheadTuning) -> dict[str, Any]:
-    """Return the context of a tuning's page and of its part."""
     result = tuning.result
     recommended = (result or {}).get("recommended")
     return {

@@ -54,7 +54,6 @@ def settings_of(context: Context) -> tuple[LookaheadSetting, ...]:
 
 
 def order_of(tuning: LookaheadTuning) -> Mapping[str, Any]:
-    """Return what the step is told to try."""
     context = context_of_revision(tuning.revision)
     return {
         "settings": [each.to_json() for each in settings_of(context)],
@@ -63,7 +62,6 @@ def order_of(tuning: LookaheadTuning) -> Mapping[str, Any]:
 
 
 def step_times_of(context: Context) -> StepTimes | None:
-    """Return what is known of the steps of a config's engine, None where nothing is."""
     checkpoint = context.known.checkpoint
     existing = checkpoint.existing_quantization if checkpoint else None
     return step_times(

@@ -1,5 +1,3 @@
-"""What consents to sampling look like."""
-
 from typing import Any
 
 WANTED: dict[str, Any] = {"share": 0.01, "kept_days": 7}

@@ -1,5 +1,3 @@
-"""Reads of consents, and of what gateways hold under them."""
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta

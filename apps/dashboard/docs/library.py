@@ -1,5 +1,3 @@
-"""Which documents there are, by their path below `docs/`."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

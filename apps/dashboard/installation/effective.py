@@ -51,7 +51,6 @@ class EffectiveSetting:
         return _LINK.sub(r"\1", self.setting.says)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form that REST answers with."""
         return {
             "name": self.setting.name,
             "value": self.value,

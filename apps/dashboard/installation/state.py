@@ -120,7 +120,6 @@ class Installation:
     kept: Sequence[Kept]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form that REST answers with."""
         return asdict(self)
 
 

@@ -1,5 +1,3 @@
-"""What people type about one schedule of an environment."""
-
 from collections.abc import Mapping
 from datetime import UTC, datetime, time
 from typing import Any

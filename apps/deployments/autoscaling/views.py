@@ -1,5 +1,3 @@
-"""The page of an environment's schedules: when which autoscaling settings hold."""
-
 from typing import Any
 from zoneinfo import ZoneInfo
 

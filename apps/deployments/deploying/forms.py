@@ -1,5 +1,3 @@
-"""What a person says to deploy a build."""
-
 from django import forms
 
 

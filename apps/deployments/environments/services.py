@@ -1,5 +1,3 @@
-"""Environments: made by name, promoted to, removed."""
-
 import re
 from collections.abc import Mapping
 from typing import Any

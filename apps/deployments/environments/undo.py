@@ -1,5 +1,3 @@
-"""Undo of where an environment points."""
-
 from django.http import HttpRequest
 from django.urls import reverse
 

@@ -1,5 +1,3 @@
-"""The deployments of a team with what their labels say."""
-
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,5 +1,3 @@
-"""What grants look like."""
-
 from apps.accounts.examples import ADA
 
 GRANT_WANTED = {

@@ -1,5 +1,3 @@
-"""The page of one model: where it serves, and what it has been deployed as."""
-
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 

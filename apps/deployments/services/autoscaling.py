@@ -28,7 +28,6 @@ class AutoscalingAnswer:
 
 
 def autoscaling_settings(deployment: Deployment) -> dict[str, Any]:
-    """Return all settings, the stored ones over the defaults."""
     return settings_of(deployment).to_json()
 
 

@@ -1,5 +1,3 @@
-"""Deployments that wait for a build go on when it has ended."""
-
 from django.db import transaction
 
 from apps.accounts.routes_version import routes_version_bump

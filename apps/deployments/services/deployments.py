@@ -192,7 +192,6 @@ def deployment_rename(*, deployment: Deployment, name: str) -> Deployment:
 def deployment_audit(
     what: str, deployment: Deployment, *, before: Values | None = None, after: Values | None = None
 ) -> None:
-    """Write into the audit trail what was done to the deployment."""
     model = deployment.model
     audit(
         f"deployment.{what}",

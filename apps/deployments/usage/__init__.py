@@ -1,1 +1,0 @@
-"""What was used and what it cost."""

@@ -1,5 +1,3 @@
-"""What was used and what it cost, over REST."""
-
 import csv
 import io
 from datetime import UTC, timedelta

@@ -1,5 +1,3 @@
-"""The page of what was used and what it cost."""
-
 from datetime import UTC, timedelta
 from decimal import Decimal
 from typing import Any

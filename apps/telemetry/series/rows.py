@@ -165,5 +165,4 @@ def exemplars_of(stored: str) -> dict[int, Exemplar]:
 
 
 def moment(at: float) -> datetime:
-    """Return the moment of seconds since the epoch."""
     return datetime.fromtimestamp(at, UTC)

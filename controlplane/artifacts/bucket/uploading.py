@@ -42,7 +42,6 @@ class Upload:
         return True
 
     def send(self, part: Part) -> None:
-        """Store the part, in place of what lies under its key."""
         self._client.put(part.key, self._read(part.start, part.size_bytes))
 
     def _is_right(self, part: Part) -> bool:

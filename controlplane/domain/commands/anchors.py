@@ -98,7 +98,6 @@ def names_of(words: Sequence[Word]) -> set[str]:
 
 
 def is_trtllm_image(image: str) -> bool:
-    """Return whether an image holds TensorRT-LLM, whose command must be named."""
     return _TRTLLM_IMAGE.search(image) is not None
 
 

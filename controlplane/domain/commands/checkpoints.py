@@ -38,7 +38,6 @@ _LOCAL = (
 def carry_checkpoint(
     draft: Draft, flag: str, word: Word, context: CommandContext, secrets: SecretsFound
 ) -> None:
-    """Set the checkpoint that the word names, or ask for it."""
     text = clean(word)
     if word.unknown or not text:
         ask_checkpoint(draft, flag, f"`{text}` is set outside of what was pasted.")
@@ -60,7 +59,6 @@ def carry_checkpoint(
 
 
 def carry_revision(draft: Draft, option: Option | None) -> None:
-    """Set the checkpoint's revision, where both are known."""
     if option is None:
         return
     revision = clean(option.value)

@@ -52,7 +52,6 @@ class CalibrationSet:
         return next((each for each in self.versions if each.number == number), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form that a job carries."""
         return asdict(self)
 
     @classmethod

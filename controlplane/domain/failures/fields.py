@@ -1,5 +1,3 @@
-"""Dotted paths of the settings that failures name."""
-
 BUILD = "trt_llm.build"
 REPOSITORY = f"{BUILD}.checkpoint_repository"
 REPO = f"{REPOSITORY}.repo"

@@ -48,7 +48,6 @@ class Compared:
         return self.measured / middle if middle else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form that REST answers with."""
         return {
             "amount": self.amount.value,
             "step": self.step,

@@ -58,7 +58,6 @@ class Counted:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Self:
-        """Return what a step's result says of one setting."""
         return cls(**{**told, "setting": LookaheadSetting.from_json(told["setting"])})
 
     def to_json(self) -> dict[str, Any]:

@@ -41,7 +41,6 @@ class EncoderSpeed:
 
     @property
     def basis(self) -> str:
-        """What the range rests on, in one sentence."""
         seen = "on one" if self.gpu.kind == RECORDED_KIND else f"on an {RECORDED_KIND}, none here"
         return (
             f"By formula: {self._flops / 1e12:,.0f} TFLOPS and {self._bandwidth / 1e12:.3g} TB/s; "

@@ -1,5 +1,3 @@
-"""The plan of a GPU under a GPU runtime."""
-
 from dataclasses import dataclass
 
 from controlplane.domain.facts import config_numbers as numbers

@@ -1,5 +1,3 @@
-"""The memory plan of one GPU, as a value."""
-
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 

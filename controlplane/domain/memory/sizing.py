@@ -1,5 +1,3 @@
-"""What would make a plan fit: more GPUs, a shorter sequence, more builders."""
-
 from dataclasses import dataclass
 from math import ceil
 

@@ -94,7 +94,6 @@ class RollSettings:
 
     @property
     def dwell_seconds(self) -> float:
-        """How long a share holds before the next one."""
         if self.strategy is Strategy.RAMP:
             return self.ramp_up_duration_seconds / RAMP_STAGES
         return self.stabilization_time_seconds if self.strategy is Strategy.REPLICA else 0.0

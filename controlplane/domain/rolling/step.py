@@ -109,7 +109,6 @@ class _Case:
 
     @property
     def _cap(self) -> int:
-        """The share above which it does not go yet."""
         canary = self.settings.holds_at
         return canary if canary is not None and not self.roll.is_canary_over else 100
 

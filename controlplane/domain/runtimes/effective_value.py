@@ -1,5 +1,3 @@
-"""One setting as asked and as used."""
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -69,7 +69,6 @@ class RefusedError(Exception):
 
 
 def duplicate(path: Path, mark: Mark | None) -> SpecError:
-    """Return the error for a key that one mapping holds twice."""
     return SpecError(
         path=".".join(map(str, path)),
         message=f"`{path[-1]}` is given twice.",

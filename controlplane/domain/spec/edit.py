@@ -121,7 +121,6 @@ class _AsWritten(VersionedResolver):
 
 
 def _editor(text: str) -> YAML:
-    """Return a round-trip editor that indents as the text does."""
     editor = YAML()
     editor.Resolver = _AsWritten
     editor.preserve_quotes = True

@@ -210,7 +210,6 @@ def _not_among(path: Path, document: Document, given: Any, context: Mapping[str,
 
 
 def _path(location: tuple[int | str, ...], data: Any) -> Path:
-    """Return the location without the tags that pydantic puts between union members."""
     path: list[int | str] = []
     for step in location:
         value = _value_at(data, tuple(path))

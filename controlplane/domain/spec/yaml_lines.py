@@ -26,7 +26,6 @@ def indentation_of(line: str) -> int:
 
 
 def indented_with_tab(line: str) -> bool:
-    """Return whether a tab is among the blanks that the line begins with."""
     return "\t" in line[: indentation_of(line)]
 
 

@@ -1,5 +1,3 @@
-"""Token counts of one answer."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard

@@ -52,7 +52,6 @@ class Counts:
         )
 
     def to_json(self) -> dict[str, int]:
-        """Return the form that results store."""
         return asdict(self)
 
 

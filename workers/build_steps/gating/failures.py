@@ -28,7 +28,6 @@ def agreement_lost(what: str, value: float, limit: float) -> StepFailure:
 def task_lost(
     task: str, metric: str, *, before: float, after: float, questions: int, limit: str
 ) -> StepFailure:
-    """Return the failure of a task that the quantized model does worse than it may."""
     return step_failure(
         gate.TASK_LOSS, task=task, metric=metric, before=before, after=after,
         questions=questions, limit=limit,

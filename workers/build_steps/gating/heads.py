@@ -40,7 +40,6 @@ class Heads:
         return (self.pooled or _usual_pooling(model))(model, batch)[0]
 
     def scores(self, model: Any, batch: Batch) -> Tensor | None:
-        """Return the scores of the labels, one row for the text or for each of its tokens."""
         return (
             None if self.labels is None else torch.atleast_2d(self.labels(model, batch)[0].float())
         )

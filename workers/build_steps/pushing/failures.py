@@ -40,7 +40,6 @@ def failed(
 
 
 def explain_hub(error: Exception, order: PushOrder, place: str) -> StepFailure:
-    """Return the failure that an exception of the hub's client means."""
     if isinstance(error, HfHubHTTPError):
         status = error.response.status_code
         return failed(_hub_kind(error, status), order, place, _said(error, status))

@@ -46,7 +46,6 @@ def tells_amax(name: str) -> bool:
 
 
 def write_amax(folder: Path, seen: Seen) -> None:
-    """Keep the values in the output of a step."""
     (folder / AMAX_FILE).write_text(json.dumps(dict(sorted(seen.items())), indent=1) + "\n")
 
 

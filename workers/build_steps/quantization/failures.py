@@ -119,7 +119,6 @@ def stacked_integers(name: str) -> StepFailure:
 
 
 def stacked_blocks(name: str) -> StepFailure:
-    """Return the failure for such experts in FP8 blocks."""
     return step_failure(quantization.STACKED_BLOCKS, name=name)
 
 

@@ -40,7 +40,6 @@ class Weights:
 
     @property
     def architecture(self) -> str:
-        """The class that config.json names."""
         return str((self.config.get("architectures") or ["none"])[0])
 
 

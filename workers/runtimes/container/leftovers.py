@@ -109,7 +109,6 @@ def _remove(engine: Any, container_id: str) -> None:
 
 
 def main() -> int:
-    """Remove what is left of the lease."""
     lease, instance = sys.argv[1:]
     try:
         remove_containers(Mark(lease=lease, instance=instance), os.environ)

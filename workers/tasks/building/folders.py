@@ -31,7 +31,6 @@ class BuildFolder:
         self._token = lease.token
 
     def published(self, step: str) -> Path:
-        """Return where a step's published output lies."""
         return self._root / step
 
     def draft(self, step: str) -> Path:

@@ -84,7 +84,6 @@ class StepReport:
             self._text = ""
 
     def close(self) -> None:
-        """Store the rest, as long as the lease holds."""
         retry_on_db_error(self._keeper, self._write)
 
     def _write(self) -> None:

@@ -59,7 +59,6 @@ def _attempt(lease: Lease) -> str:
 
 
 def _spans() -> Exporter | None:
-    """Return where this process's spans go, if anywhere."""
     return None if settings.TRACES_URL is None else _exporter(settings.TRACES_URL, os.getpid())
 
 

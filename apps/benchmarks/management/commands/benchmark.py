@@ -49,7 +49,6 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Start, follow, print."""
         benchmark = self._started(options)
         try:
             self._follow(benchmark)

@@ -1,5 +1,3 @@
-"""Make the PostgreSQL role that build workers sign in with."""
-
 import sys
 from typing import Any
 

@@ -48,7 +48,6 @@ class Carried:
 
 
 def roll_advance(environment: Environment, candidate: Deployment, current: Deployment) -> Carried:
-    """Take the next step, if its time has come."""
     now = clock.now()
     sizes = _sizes(environment, candidate, current, now)
     roll = roll_of(environment, carried=max(sizes.current_ready, current.min_replica))

@@ -103,7 +103,6 @@ ON_GPU: Mapping[Feature, Capability] = MappingProxyType(
 
 
 def capability(feature: Feature, device_kind: str = CPU, version: str = VERSION) -> Capability:
-    """Return whether this engine offers a feature on a kind of GPU, and how or why not."""
     proofs, gpu = PROOFS.get(feature, ()), GPUS.get(device_kind)
     if device_kind == CPU:
         return seen(ON_CPU[feature], proofs, version=version, compute_capability=None)

@@ -1,5 +1,3 @@
-"""Spec -> the command that starts the native engine."""
-
 from dataclasses import dataclass
 from typing import Any, TypeVar
 

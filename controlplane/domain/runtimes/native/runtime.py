@@ -85,7 +85,6 @@ class Native(Runtime):
     def effective_values(
         self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
     ) -> Iterator[EffectiveValue]:
-        """Yield its own limits, what it computes in, and where an encoder answers."""
         yield from effective_values(spec, checkpoint, device)
         if spec.base_model.is_encoder:
             yield from route_values(spec, checkpoint, self)

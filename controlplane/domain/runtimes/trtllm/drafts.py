@@ -8,7 +8,6 @@ from controlplane.domain.runtimes.trtllm.capabilities import VERSION, has_suffix
 
 
 def say_lookahead(line: CommandWriter, version: str = VERSION) -> dict[str, Any]:
-    """Return the keys that draft as many tokens, and say on the line what that changes."""
     speculator = line.spec.speculator
     drafted = drafted_by(speculator) if speculator else None
     if speculator is None or drafted is None:

@@ -10,7 +10,6 @@ _BUILD = "trt_llm.build"
 
 
 def trtllm_values(spec: Spec) -> Iterator[EffectiveValue]:
-    """Yield what the v1 stack's settings come to."""
     if isinstance(spec.trt_llm, TrtLlmV1) and not spec.base_model.is_encoder:
         yield from _paged(spec.trt_llm)
         yield from _padded(spec)

@@ -38,7 +38,6 @@ def read(invocation: Invocation) -> tuple[Arguments, SecretsFound]:
 def parse(
     draft: Draft, arguments: Arguments, context: CommandContext, secrets: SecretsFound
 ) -> None:
-    """Carry everything in the arguments into the draft, or say why not."""
     options = {option.name: option for option in arguments.options}
     draft.fields |= {"trt_llm.build.base_model": "decoder"}
     keys = EngineKeys()

@@ -1,5 +1,3 @@
-"""Spec -> `trtllm-serve` with its YAML, on the PyTorch backend."""
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -54,7 +54,6 @@ def say_chunked_prefill(line: CommandWriter) -> None:
 
 
 def say_default_tokens(line: CommandWriter) -> None:
-    """Add the length of answers to requests that name none."""
     if line.gives(DEFAULT_TOKENS):
         given = json.dumps({"max_new_tokens": line.spec.default_max_tokens})
         reason = "vLLM cuts longer answers at it; here it is the length of requests that name none."
@@ -125,7 +124,6 @@ def adapter_slots(spec: Spec) -> tuple[str, ...]:
 
 
 def say_pooling(line: CommandWriter) -> None:
-    """Add the pooling runner for encoders."""
     kind = line.spec.base_model
     if not kind.is_encoder:
         line.say(BASE_MODEL)

@@ -1,5 +1,3 @@
-"""What vLLM can do, by version and kind of GPU."""
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

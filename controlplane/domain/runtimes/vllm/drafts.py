@@ -18,7 +18,6 @@ _DEFAULT_NGRAM = 2
 
 
 def draft_words(given: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the flag for drafts that vLLM makes too, or None."""
     content = _content(given, str(given.get("decoding_type", "")).lower())
     return None if content is None else ("--speculative-config", json.dumps(content))
 

@@ -33,7 +33,6 @@ _LISTED_SOURCES = frozenset(
 
 
 def export(spec: Spec) -> ConfigExport:
-    """Return the command, and everything that it cannot say."""
     line = CommandWriter(spec)
     environment = line.environment()
     _say_checkpoint(line)

@@ -157,7 +157,6 @@ def _say_size(line: CommandWriter, name: str, value: int | None) -> None:
 
 
 def _say_step(line: CommandWriter, checkpoint: CheckpointFacts) -> None:
-    """Say the tokens of a step, raised to what vLLM insists on."""
     spec = line.spec
     field = f"{spec.limits_path}.max_num_tokens"
     tokens = arguments.step_tokens(spec, checkpoint)

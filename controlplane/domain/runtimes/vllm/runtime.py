@@ -127,7 +127,6 @@ class Vllm(Runtime):
         return MEMORY_OF_NEWER if capabilities.expands_fp8(version) else MEMORY
 
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the arguments of TensorRT-LLM that it has no flag for."""
         return untranslated(arguments)
 
     def effective_values(

@@ -1,5 +1,3 @@
-"""The answers of both deployments of a promotion over REST."""
-
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response

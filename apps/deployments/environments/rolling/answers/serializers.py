@@ -1,5 +1,3 @@
-"""The answer guard in REST: its settings, and what both deployments said."""
-
 from collections.abc import Mapping
 from typing import Any
 
