@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from controlplane.domain.failures.crash_evidence import CrashEvidence
+from controlplane.domain.failures.failure import Blame
 from controlplane.domain.failures.kind import FailureKind
 
 Fix = Mapping[str, Any]
+_CHECKED = "2026-11-28"
 _NAME = re.compile(r"{(\w+)}")
 
 
@@ -44,11 +46,11 @@ class Pattern(FailureKind):
     """Whether its words are printed ahead of an exception that says less."""
     example: Example
 
-    @classmethod
-    def of(cls, kind: FailureKind, **own: Any) -> Self:
+    @staticmethod
+    def of(kind: FailureKind, expression: str, **own: Any) -> "Pattern":
         """Return how a kind that is also raised by name is read; `own` are other words for it."""
         words = {"sentence": kind.sentence, "hint": kind.hint, "field": kind.field}
-        return cls(code=kind.code, blame=kind.blame, **{**words, **own})
+        return log_pattern(kind.code, kind.blame, expression, **{**words, **own})
 
     def say(self, values: Mapping[str, object]) -> str:
         """Return the sentence with these values in it, and the second one where it has its own."""
@@ -62,3 +64,23 @@ class Pattern(FailureKind):
         matches = list(self.expression.finditer(text)) if self.expression else []
         meant = [each for each in matches if self.holds is None or self.holds(each)]
         return meant[-1] if meant else None
+
+
+def log_pattern(
+    code: str,
+    blame: Blame,
+    expression: str,
+    sentence: str,
+    hint: str,
+    *,
+    text: str,
+    source: str,
+    checked: str = _CHECKED,
+    fix: Any = None,
+    **own: Any,
+) -> Pattern:
+    """Return a pattern with the line it was made for, and where and when that was seen."""
+    return Pattern(
+        code=code, blame=blame, expression=re.compile(expression), sentence=sentence, hint=hint,
+        fix_for=fix, example=Example(text=text, source=source, checked=checked), **own,
+    )  # fmt: skip

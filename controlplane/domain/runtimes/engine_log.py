@@ -1,14 +1,13 @@
 """The end of an engine's log -> the failure it points to, by a table of patterns."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure
 from controlplane.domain.failures.crash_evidence import CrashEvidence
 from controlplane.domain.failures.guesses import guessed
 from controlplane.domain.failures.matching import last_found
-from controlplane.domain.failures.pattern import Example, Fix, Pattern
+from controlplane.domain.failures.pattern import Fix, Pattern
 from controlplane.domain.runtimes.log_lines import bare
 
 LENGTH, BATCH, TOKENS = "max_seq_len", "max_batch_size", "max_num_tokens"
@@ -16,7 +15,6 @@ SPECULATOR = "trt_llm.build.speculator"
 TENSOR_PARALLEL = "trt_llm.build.tensor_parallel_count"
 KV_FRACTION = "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"
 _TAIL_CHARACTERS = 64 * 1024
-_CHECKED = "2026-11-28"
 _LEAST = {LENGTH: 1024, BATCH: 1, TOKENS: 1024}
 _USUAL = {BATCH: 256, TOKENS: 8192}
 
@@ -38,27 +36,6 @@ def guess_log(log_tail: str, spec: Mapping[str, Any] | None) -> Failure | None:
 def _evidence(log_tail: str, spec: Mapping[str, Any] | None) -> CrashEvidence:
     tail = bare(log_tail[-_TAIL_CHARACTERS:])
     return CrashEvidence(subject="The engine", exit_code=1, log_tail=tail, spec=spec or {})
-
-
-def log_pattern(
-    code: str,
-    blame: Blame,
-    expression: str,
-    sentence: str,
-    hint: str,
-    *,
-    text: str,
-    source: str,
-    field: str | None = None,
-    fix: Any = None,
-    holds: Any = None,
-) -> Pattern:
-    """Return a pattern with the line it was made for and where that is known from."""
-    return Pattern(
-        code=code, blame=blame, expression=re.compile(expression), sentence=sentence, hint=hint,
-        field=field, fix_for=fix, holds=holds,
-        example=Example(text=text, source=source, checked=_CHECKED),
-    )  # fmt: skip
 
 
 def half(name: str) -> Any:

@@ -4,7 +4,7 @@ import re
 import signal
 
 from controlplane.domain.failures.failure import Blame
-from controlplane.domain.failures.pattern import Example, Pattern
+from controlplane.domain.failures.pattern import Example, Pattern, log_pattern
 from controlplane.domain.failures.registry import build
 
 _CHECKED = "2026-11-28"
@@ -13,28 +13,22 @@ _ERRNO = "errno(3), as CPython and Rust print it"
 PATTERNS = (
     Pattern.of(
         build.DISK_FULL,
-        expression=re.compile(r"No space left on device|\[Errno 28\]|os error 28"),
+        r"No space left on device|\[Errno 28\]|os error 28",
         sentence="{subject} ran out of disk.",
         hint="Free some space on the disk that holds DATA_DIR, or point DATA_DIR at a larger one, "
         "and retry: finished steps are reused.",
-        example=Example(
-            text="safetensors._safetensors_rust.SafetensorError: Error while serializing: I/O "
-            "error: No space left on device (os error 28)",
-            source="safetensors 0.8.0, serialize_file",
-            checked=_CHECKED,
-        ),
+        text="safetensors._safetensors_rust.SafetensorError: Error while serializing: I/O "
+        "error: No space left on device (os error 28)",
+        source="safetensors 0.8.0, serialize_file",
     ),
-    Pattern(
-        code="EHB-QUOTA",
-        blame=Blame.MACHINE,
-        expression=re.compile(r"Disk quota exceeded|\[Errno 122\]"),
-        sentence="{subject} used up the disk quota of the user that runs the build worker.",
-        hint="Raise the quota, or point DATA_DIR at a disk without one, and retry.",
-        example=Example(
-            text="OSError: [Errno 122] Disk quota exceeded: 'builds/b1/calibrate'",
-            source=_ERRNO,
-            checked=_CHECKED,
-        ),
+    log_pattern(
+        "EHB-QUOTA",
+        Blame.MACHINE,
+        r"Disk quota exceeded|\[Errno 122\]",
+        "{subject} used up the disk quota of the user that runs the build worker.",
+        "Raise the quota, or point DATA_DIR at a disk without one, and retry.",
+        text="OSError: [Errno 122] Disk quota exceeded: 'builds/b1/calibrate'",
+        source=_ERRNO,
     ),
     Pattern(
         code="EHB-FILE-SIZE",
@@ -50,68 +44,53 @@ PATTERNS = (
             checked=_CHECKED,
         ),
     ),
-    Pattern(
-        code="EHB-READ-ONLY",
-        blame=Blame.MACHINE,
-        expression=re.compile(r"Read-only file system(?:: '(?P<path>[^'\n]+)')?"),
-        sentence="{subject} may not write: the file system is mounted read-only.",
-        more="It wanted to write `{path}`.",
-        hint="Mount it writable, or point DATA_DIR elsewhere. A disk that turned read-only by "
+    log_pattern(
+        "EHB-READ-ONLY",
+        Blame.MACHINE,
+        r"Read-only file system(?:: '(?P<path>[^'\n]+)')?",
+        "{subject} may not write: the file system is mounted read-only.",
+        "Mount it writable, or point DATA_DIR elsewhere. A disk that turned read-only by "
         "itself is failing: look at the kernel's log.",
-        example=Example(
-            text="OSError: [Errno 30] Read-only file system: 'builds/b1'",
-            source=_ERRNO,
-            checked=_CHECKED,
-        ),
+        more="It wanted to write `{path}`.",
+        text="OSError: [Errno 30] Read-only file system: 'builds/b1'",
+        source=_ERRNO,
     ),
-    Pattern(
-        code="EHB-IO-ERROR",
-        blame=Blame.MACHINE,
-        expression=re.compile(r"\[Errno 5\]|Input/output error|os error 5\b"),
-        sentence="The disk failed while {it} was reading or writing.",
-        hint="Look at the kernel's log (`dmesg`) and replace the disk; for a network disk, look "
+    log_pattern(
+        "EHB-IO-ERROR",
+        Blame.MACHINE,
+        r"\[Errno 5\]|Input/output error|os error 5\b",
+        "The disk failed while {it} was reading or writing.",
+        "Look at the kernel's log (`dmesg`) and replace the disk; for a network disk, look "
         "at its server.",
-        example=Example(
-            text="OSError: [Errno 5] Input/output error",
-            source=_ERRNO,
-            checked=_CHECKED,
-        ),
+        text="OSError: [Errno 5] Input/output error",
+        source=_ERRNO,
     ),
-    Pattern(
-        code="EHB-STALE-MOUNT",
-        blame=Blame.MACHINE,
-        expression=re.compile(r"Stale file handle|\[Errno 116\]|Transport endpoint is not conn"),
-        sentence="A network disk went away while {it} was using it.",
-        hint="Mount it again on the build machine, then retry.",
-        example=Example(
-            text="OSError: [Errno 116] Stale file handle: 'models/llama/config.json'",
-            source=_ERRNO,
-            checked=_CHECKED,
-        ),
+    log_pattern(
+        "EHB-STALE-MOUNT",
+        Blame.MACHINE,
+        r"Stale file handle|\[Errno 116\]|Transport endpoint is not conn",
+        "A network disk went away while {it} was using it.",
+        "Mount it again on the build machine, then retry.",
+        text="OSError: [Errno 116] Stale file handle: 'models/llama/config.json'",
+        source=_ERRNO,
     ),
-    Pattern(
-        code="EHB-PERMISSION",
-        blame=Blame.MACHINE,
-        expression=re.compile(r"Permission denied: '(?P<path>[^'\n]+)'"),
-        sentence="{subject} may not open `{path}`.",
-        hint="Give the user that runs the build worker access to it.",
-        example=Example(
-            text="PermissionError: [Errno 13] Permission denied: 'models/llama/config.json'",
-            source=_ERRNO,
-            checked=_CHECKED,
-        ),
+    log_pattern(
+        "EHB-PERMISSION",
+        Blame.MACHINE,
+        r"Permission denied: '(?P<path>[^'\n]+)'",
+        "{subject} may not open `{path}`.",
+        "Give the user that runs the build worker access to it.",
+        text="PermissionError: [Errno 13] Permission denied: 'models/llama/config.json'",
+        source=_ERRNO,
     ),
-    Pattern(
-        code="EHB-TOO-MANY-FILES",
-        blame=Blame.MACHINE,
-        expression=re.compile(r"Too many open files|\[Errno 24\]|os error 24"),
-        sentence="{subject} ran out of file descriptors.",
-        hint="Raise `ulimit -n` for the build worker (65536 is plenty), and retry.",
-        example=Example(
-            text="OSError: [Errno 24] Too many open files: 'model-00001-of-00191.safetensors'",
-            source=_ERRNO,
-            checked=_CHECKED,
-        ),
+    log_pattern(
+        "EHB-TOO-MANY-FILES",
+        Blame.MACHINE,
+        r"Too many open files|\[Errno 24\]|os error 24",
+        "{subject} ran out of file descriptors.",
+        "Raise `ulimit -n` for the build worker (65536 is plenty), and retry.",
+        text="OSError: [Errno 24] Too many open files: 'model-00001-of-00191.safetensors'",
+        source=_ERRNO,
     ),
     Pattern(
         code="EHB-SHARED-MEMORY",

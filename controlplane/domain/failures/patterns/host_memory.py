@@ -1,13 +1,12 @@
 """Memory of the build machine: asked for in vain, or taken back by the kernel."""
 
-import re
 import signal
 
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.crash_evidence import CrashEvidence
 from controlplane.domain.failures.failure import Blame
 from controlplane.domain.failures.fixes import shorter_samples
-from controlplane.domain.failures.pattern import Example, Pattern
+from controlplane.domain.failures.pattern import Example, Pattern, log_pattern
 
 _CHECKED = "2026-11-28"
 
@@ -17,49 +16,39 @@ def _is_killed(evidence: CrashEvidence) -> bool:
 
 
 PATTERNS = (
-    Pattern(
-        code="EHB-ALLOCATION",
-        blame=Blame.MACHINE,
-        expression=re.compile(
-            r"DefaultCPUAllocator: [^\n]*?tried to allocate (?P<bytes>\d+) bytes[^\n]*"
-        ),
-        sentence="{subject} asked for {bytes} bytes of memory at once, which this machine does "
-        "not have.",
-        hint="Build on a machine with more memory, or calibrate on shorter samples.",
+    log_pattern(
+        "EHB-ALLOCATION",
+        Blame.MACHINE,
+        r"DefaultCPUAllocator: [^\n]*?tried to allocate (?P<bytes>\d+) bytes[^\n]*",
+        "{subject} asked for {bytes} bytes of memory at once, which this machine does not have.",
+        "Build on a machine with more memory, or calibrate on shorter samples.",
         field=fields.SAMPLE_LENGTH,
-        fix_for=shorter_samples,
-        example=Example(
-            text="RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: "
-            "can't allocate memory: you tried to allocate 4000000000000000 bytes. Error code 12 "
-            "(Cannot allocate memory)",
-            source="torch 2.13.0",
-            checked=_CHECKED,
-        ),
+        fix=shorter_samples,
+        text="RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: "
+        "can't allocate memory: you tried to allocate 4000000000000000 bytes. Error code 12 "
+        "(Cannot allocate memory)",
+        source="torch 2.13.0",
     ),
-    Pattern(
-        code="EHB-OUT-OF-MEMORY",
-        blame=Blame.MACHINE,
-        expression=re.compile(
-            r"\bMemoryError\b|std::bad_alloc|\[Errno 12\]|"
-            r"(?<!code 12 \()Cannot allocate memory|memory allocation of \d+ bytes failed"
-        ),
-        sentence="{subject} asked for more memory than this machine has.",
-        hint="Free memory on the build machine, or build on a larger one, and retry.",
+    log_pattern(
+        "EHB-OUT-OF-MEMORY",
+        Blame.MACHINE,
+        r"\bMemoryError\b|std::bad_alloc|\[Errno 12\]|"
+        r"(?<!code 12 \()Cannot allocate memory|memory allocation of \d+ bytes failed",
+        "{subject} asked for more memory than this machine has.",
+        "Free memory on the build machine, or build on a larger one, and retry.",
         field=fields.SAMPLE_LENGTH,
-        fix_for=shorter_samples,
-        example=Example(text="MemoryError", source="CPython 3.11", checked=_CHECKED),
+        fix=shorter_samples,
+        text="MemoryError",
+        source="CPython 3.11",
     ),
-    Pattern(
-        code="EHB-THREADS",
-        blame=Blame.MACHINE,
-        expression=re.compile(
-            r"can't start new thread|pthread_create failed|Resource temporarily unavailable"
-        ),
-        sentence="{subject} could start no more threads on this machine.",
-        hint="Raise `ulimit -u`, or the container's limit of processes (`--pids-limit`).",
-        example=Example(
-            text="RuntimeError: can't start new thread", source="CPython 3.11", checked=_CHECKED
-        ),
+    log_pattern(
+        "EHB-THREADS",
+        Blame.MACHINE,
+        r"can't start new thread|pthread_create failed|Resource temporarily unavailable",
+        "{subject} could start no more threads on this machine.",
+        "Raise `ulimit -u`, or the container's limit of processes (`--pids-limit`).",
+        text="RuntimeError: can't start new thread",
+        source="CPython 3.11",
     ),
     Pattern(
         code="EHB-OOM-KILLED",

@@ -1,158 +1,128 @@
 """What ModelOpt says of single weights: scales that are no scales, sizes that do not pack."""
 
-import re
-
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.failure import Blame
 from controlplane.domain.failures.fixes import more_devices, plain_fp8, shorter_samples, unquantized
-from controlplane.domain.failures.pattern import Example, Pattern
+from controlplane.domain.failures.pattern import log_pattern
 
 _CHECKED = "2026-11-30"
 _M = "nvidia-modelopt 0.47.0, torch"
 
 PATTERNS = (
-    Pattern(
-        code="EHQ-ZERO-SCALE",
-        blame=Blame.CHECKPOINT,
-        expression=re.compile(
-            r"(?:Failed to export \w+ '(?P<module>[\w.]+)' [^\n]*?)?"
-            r"scaling factor [\s\S]{1,600}?not positive|max_amax must be positive"
-        ),
-        sentence="A layer of {repo} saw nothing but zeros while it was calibrated, or its weights "
+    log_pattern(
+        "EHQ-ZERO-SCALE",
+        Blame.CHECKPOINT,
+        r"(?:Failed to export \w+ '(?P<module>[\w.]+)' [^\n]*?)?"
+        r"scaling factor [\s\S]{1,600}?not positive|max_amax must be positive",
+        "A layer of {repo} saw nothing but zeros while it was calibrated, or its weights "
         "are all zero, so it has no scale.",
-        more="It is `{module}`.",
-        hint="Serve it unquantized: a layer that is dead on purpose, or an expert that no sample "
+        "Serve it unquantized: a layer that is dead on purpose, or an expert that no sample "
         "reached, has no scale in any format.",
+        more="It is `{module}`.",
         field=fields.QUANTIZATION,
-        fix_for=unquantized,
-        example=Example(
-            text="AssertionError: Failed to export module 'model.layers.3.mlp.down_proj' "
-            "(type=QuantLinear): activation scaling factor tensor([0.]) not positive.",
-            source="NVIDIA/Model-Optimizer#2438, 2026-09-15",
-            checked=_CHECKED,
-        ),
+        fix=unquantized,
+        text="AssertionError: Failed to export module 'model.layers.3.mlp.down_proj' "
+        "(type=QuantLinear): activation scaling factor tensor([0.]) not positive.",
+        source="NVIDIA/Model-Optimizer#2438, 2026-09-15",
+        checked=_CHECKED,
     ),
-    Pattern(
-        code="EHQ-EXPERTS-UNSEEN",
-        blame=Blame.CONFIGURATION,
-        expression=re.compile(r"MoE calibration incomplete: some experts received no tokens"),
-        sentence="Calibration ran, and some experts of {repo} never saw a token.",
-        hint="Raise `calib_size`, or use more varied data.",
+    log_pattern(
+        "EHQ-EXPERTS-UNSEEN",
+        Blame.CONFIGURATION,
+        r"MoE calibration incomplete: some experts received no tokens",
+        "Calibration ran, and some experts of {repo} never saw a token.",
+        "Raise `calib_size`, or use more varied data.",
         field=fields.DATASET,
-        example=Example(
-            text="RuntimeError: MoE calibration incomplete: some experts received no tokens "
-            "during calibration.",
-            source=f"{_M}/quantization/model_calib.py",
-            checked=_CHECKED,
-        ),
+        text="RuntimeError: MoE calibration incomplete: some experts received no tokens "
+        "during calibration.",
+        source=f"{_M}/quantization/model_calib.py",
+        checked=_CHECKED,
     ),
-    Pattern(
-        code="EHQ-TIED",
-        blame=Blame.CHECKPOINT,
-        expression=re.compile(
-            r"Tied-weight export mismatch: '(?P<alias>[\w.]+)' differs from its canonical "
-            r"'(?P<first>[\w.]+)'"
-        ),
-        sentence="`{alias}` and `{first}` of {repo} are one weight, and were quantized to two "
+    log_pattern(
+        "EHQ-TIED",
+        Blame.CHECKPOINT,
+        r"Tied-weight export mismatch: '(?P<alias>[\w.]+)' differs from its canonical "
+        r"'(?P<first>[\w.]+)'",
+        "`{alias}` and `{first}` of {repo} are one weight, and were quantized to two "
         "different ones.",
-        hint="Serve it unquantized, and report this with the support bundle.",
+        "Serve it unquantized, and report this with the support bundle.",
         field=fields.QUANTIZATION,
-        fix_for=unquantized,
-        example=Example(
-            text="RuntimeError: Tied-weight export mismatch: 'lm_head.weight' differs from its "
-            "canonical 'model.embed_tokens.weight'.",
-            source=f"{_M}/export/quant_utils.py",
-            checked=_CHECKED,
-        ),
+        fix=unquantized,
+        text="RuntimeError: Tied-weight export mismatch: 'lm_head.weight' differs from its "
+        "canonical 'model.embed_tokens.weight'.",
+        source=f"{_M}/export/quant_utils.py",
+        checked=_CHECKED,
     ),
-    Pattern(
-        code="EHQ-PACKING",
-        blame=Blame.CONFIGURATION,
-        expression=re.compile(
-            r"Cannot pack weight with input dimension (?P<width>\d+) and block size (?P<block>\d+)|"
-            r"Cannot pack weight\. Out dimension (?P<odd>\d+) is not an even number"
-        ),
-        sentence="A weight of {repo} does not divide into the blocks or the pairs that "
+    log_pattern(
+        "EHQ-PACKING",
+        Blame.CONFIGURATION,
+        r"Cannot pack weight with input dimension (?P<width>\d+) and block size (?P<block>\d+)|"
+        r"Cannot pack weight\. Out dimension (?P<odd>\d+) is not an even number",
+        "A weight of {repo} does not divide into the blocks or the pairs that "
         "`{quantization}` packs numbers in.",
+        "Use an FP8 type, which packs nothing.",
         more="It is {width} numbers wide, and a block has {block}.",
-        hint="Use an FP8 type, which packs nothing.",
         field=fields.QUANTIZATION,
-        fix_for=plain_fp8,
-        example=Example(
-            text="NotImplementedError: Cannot pack weight with input dimension 1100 and block size "
-            "128: partial blocks are not supported.",
-            source=f"{_M}/export/quant_utils.py",
-            checked=_CHECKED,
-        ),
+        fix=plain_fp8,
+        text="NotImplementedError: Cannot pack weight with input dimension 1100 and block size "
+        "128: partial blocks are not supported.",
+        source=f"{_M}/export/quant_utils.py",
+        checked=_CHECKED,
     ),
-    Pattern(
-        code="EHQ-NOTHING-QUANTIZED",
-        blame=Blame.CHECKPOINT,
-        expression=re.compile(r"no weight quantizer is\s+enabled, so nothing would be quantized"),
-        sentence="`{quantization}` finds no layer in {repo} that it could quantize: ModelOpt does "
+    log_pattern(
+        "EHQ-NOTHING-QUANTIZED",
+        Blame.CHECKPOINT,
+        r"no weight quantizer is\s+enabled, so nothing would be quantized",
+        "`{quantization}` finds no layer in {repo} that it could quantize: ModelOpt does "
         "not know the class.",
-        hint="Serve it unquantized, or use a quantized checkpoint of its makers.",
+        "Serve it unquantized, or use a quantized checkpoint of its makers.",
         field=fields.QUANTIZATION,
-        fix_for=unquantized,
-        example=Example(
-            text="RuntimeError: The quantization config asks for weight quantization but no weight "
-            "quantizer is enabled, so nothing would be quantized.",
-            source=f"{_M}/quantization/model_quant.py",
-            checked=_CHECKED,
-        ),
+        fix=unquantized,
+        text="RuntimeError: The quantization config asks for weight quantization but no weight "
+        "quantizer is enabled, so nothing would be quantized.",
+        source=f"{_M}/quantization/model_quant.py",
+        checked=_CHECKED,
     ),
-    Pattern(
-        code="EHQ-FORMAT",
-        blame=Blame.CHECKPOINT,
-        expression=re.compile(
-            r"quantization format (?P<format>\w+) not supported|"
-            r"Unsupported quantizer with num_bits: (?P<bits>[^\n]+)"
-        ),
-        sentence="ModelOpt quantized {repo} in a format that it cannot write.",
+    log_pattern(
+        "EHQ-FORMAT",
+        Blame.CHECKPOINT,
+        r"quantization format (?P<format>\w+) not supported|"
+        r"Unsupported quantizer with num_bits: (?P<bits>[^\n]+)",
+        "ModelOpt quantized {repo} in a format that it cannot write.",
+        "Use `fp8`, or serve it unquantized.",
         more="It is `{format}`.",
-        hint="Use `fp8`, or serve it unquantized.",
         field=fields.QUANTIZATION,
-        fix_for=plain_fp8,
-        example=Example(
-            text="NotImplementedError: quantization format w4a8_awq not supported",
-            source=f"{_M}/export/quant_utils.py",
-            checked=_CHECKED,
-        ),
+        fix=plain_fp8,
+        text="NotImplementedError: quantization format w4a8_awq not supported",
+        source=f"{_M}/export/quant_utils.py",
+        checked=_CHECKED,
     ),
-    Pattern(
-        code="EHQ-SEARCH-MEMORY",
-        blame=Blame.MACHINE,
-        expression=re.compile(
-            r"Clip search on (?P<module>[\w.]+) failed due to CUDA out\s?of memory"
-        ),
-        sentence="The search for the best scales of `{module}` filled the GPU.",
-        hint="Use shorter calibration samples, or build with more GPUs.",
+    log_pattern(
+        "EHQ-SEARCH-MEMORY",
+        Blame.MACHINE,
+        r"Clip search on (?P<module>[\w.]+) failed due to CUDA out\s?of memory",
+        "The search for the best scales of `{module}` filled the GPU.",
+        "Use shorter calibration samples, or build with more GPUs.",
         field=fields.SAMPLE_LENGTH,
-        fix_for=shorter_samples,
-        example=Example(
-            text="RuntimeError: Clip search on model.layers.0.mlp.up_proj failed due to CUDA out "
-            "of memory, try reducing max_co_batch_size",
-            source=f"{_M}/quantization/model_calib.py",
-            checked=_CHECKED,
-        ),
+        fix=shorter_samples,
+        text="RuntimeError: Clip search on model.layers.0.mlp.up_proj failed due to CUDA out "
+        "of memory, try reducing max_co_batch_size",
+        source=f"{_M}/quantization/model_calib.py",
+        checked=_CHECKED,
     ),
-    Pattern(
-        code="EHQ-STREAMED",
-        blame=Blame.MACHINE,
-        expression=re.compile(
-            r"Streaming export requires discoverable decoder layers|"
-            r"Disk/CPU-offloaded export cannot reverse tensor-level split rules"
-        ),
-        sentence="{repo} did not fit the memory of {devices} GPU(s), and its class cannot be "
+    log_pattern(
+        "EHQ-STREAMED",
+        Blame.MACHINE,
+        r"Streaming export requires discoverable decoder layers|"
+        r"Disk/CPU-offloaded export cannot reverse tensor-level split rules",
+        "{repo} did not fit the memory of {devices} GPU(s), and its class cannot be "
         "written piece by piece.",
-        hint="Build with more GPUs or larger ones, so that the model fits as a whole.",
+        "Build with more GPUs or larger ones, so that the model fits as a whole.",
         field=fields.BUILDER_GPUS,
-        fix_for=more_devices,
-        example=Example(
-            text="RuntimeError: Streaming export requires discoverable decoder layers. The model "
-            "architecture is not supported by LayerActivationCollector.",
-            source=f"{_M}/export/unified_export_hf_streaming.py",
-            checked=_CHECKED,
-        ),
+        fix=more_devices,
+        text="RuntimeError: Streaming export requires discoverable decoder layers. The model "
+        "architecture is not supported by LayerActivationCollector.",
+        source=f"{_M}/export/unified_export_hf_streaming.py",
+        checked=_CHECKED,
     ),
 )

@@ -1,5 +1,3 @@
-"""All patterns, by what they are about."""
-
 from controlplane.domain.failures.pattern import Pattern
 from controlplane.domain.failures.patterns.architecture import PATTERNS as ARCHITECTURE
 from controlplane.domain.failures.patterns.calibration_data import PATTERNS as CALIBRATION_DATA

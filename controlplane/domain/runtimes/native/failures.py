@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.domain.failures import Blame, Failure, fields
-from controlplane.domain.runtimes.engine_log import BATCH, LENGTH, explain_log, log_pattern
+from controlplane.domain.failures.pattern import log_pattern
+from controlplane.domain.runtimes.engine_log import BATCH, LENGTH, explain_log
 
 _BATCH = f"{fields.BUILD}.{BATCH}"
 

@@ -1,7 +1,7 @@
 """TensorRT-LLM's complaints about arguments: values, drafts, and what does not go together."""
 
 from controlplane.domain.failures import Blame, fields
-from controlplane.domain.runtimes.engine_log import log_pattern
+from controlplane.domain.failures.pattern import log_pattern
 
 _T = "NVIDIA/TensorRT-LLM"
 _ARGUMENTS = "TensorRT-LLM 1.2, llmapi/llm_args.py"

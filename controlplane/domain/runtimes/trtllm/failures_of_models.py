@@ -1,9 +1,9 @@
 """TensorRT-LLM's complaints about checkpoints, precisions and GPUs."""
 
 from controlplane.domain.failures import Blame, fields
+from controlplane.domain.failures.pattern import log_pattern
 from controlplane.domain.runtimes.engine_log import (
     TENSOR_PARALLEL,
-    log_pattern,
     no_drafts,
 )
 

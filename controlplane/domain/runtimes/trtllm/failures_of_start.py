@@ -1,6 +1,7 @@
 """TensorRT-LLM's complaints while its executor is made: memory, settings, processes."""
 
 from controlplane.domain.failures import Blame, fields
+from controlplane.domain.failures.pattern import log_pattern
 from controlplane.domain.runtimes.engine_log import (
     KV_FRACTION,
     LENGTH,
@@ -10,7 +11,6 @@ from controlplane.domain.runtimes.engine_log import (
     chunked_prefill,
     half,
     less_kv_cache,
-    log_pattern,
     no_drafts,
 )
 

@@ -1,7 +1,7 @@
 """vLLM's complaints about LoRA adapters."""
 
 from controlplane.domain.failures import Blame
-from controlplane.domain.runtimes.engine_log import log_pattern
+from controlplane.domain.failures.pattern import log_pattern
 
 _V = "vllm-project/vllm"
 _CONFIG, _CHECKPOINT = Blame.CONFIGURATION, Blame.CHECKPOINT

@@ -1,12 +1,12 @@
 """vLLM's complaints about arguments, templates, routes and attention."""
 
 from controlplane.domain.failures import Blame, fields
+from controlplane.domain.failures.pattern import log_pattern
 from controlplane.domain.runtimes.engine_log import (
     BATCH,
     SPECULATOR,
     TOKENS,
     half,
-    log_pattern,
     no_drafts,
 )
 

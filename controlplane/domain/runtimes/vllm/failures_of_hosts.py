@@ -1,7 +1,8 @@
 """vLLM's complaints about the host: GPUs, compilers, shared memory, libraries."""
 
 from controlplane.domain.failures import Blame, fields
-from controlplane.domain.runtimes.engine_log import TOKENS, half, log_pattern
+from controlplane.domain.failures.pattern import log_pattern
+from controlplane.domain.runtimes.engine_log import TOKENS, half
 
 _V = "vllm-project/vllm"
 _CONFIG, _MACHINE, _OURS = Blame.CONFIGURATION, Blame.MACHINE, Blame.OURS

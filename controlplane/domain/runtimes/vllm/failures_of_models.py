@@ -1,7 +1,8 @@
 """vLLM's complaints about checkpoints, precisions and GPUs."""
 
 from controlplane.domain.failures import Blame, fields
-from controlplane.domain.runtimes.engine_log import SPECULATOR, log_pattern, no_drafts
+from controlplane.domain.failures.pattern import log_pattern
+from controlplane.domain.runtimes.engine_log import SPECULATOR, no_drafts
 
 _V = "vllm-project/vllm"
 _CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MACHINE

@@ -1,7 +1,8 @@
 """vLLM's complaints about quantized weights, and about kernels that a GPU has not."""
 
 from controlplane.domain.failures import Blame, fields
-from controlplane.domain.runtimes.engine_log import TENSOR_PARALLEL, log_pattern
+from controlplane.domain.failures.pattern import log_pattern
+from controlplane.domain.runtimes.engine_log import TENSOR_PARALLEL
 
 _V = "vllm-project/vllm"
 _CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MACHINE

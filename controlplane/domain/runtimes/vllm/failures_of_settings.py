@@ -1,6 +1,7 @@
 """vLLM's complaints about memory, limits and settings."""
 
 from controlplane.domain.failures import Blame, fields
+from controlplane.domain.failures.pattern import log_pattern
 from controlplane.domain.failures.patterns import device_sharing
 from controlplane.domain.runtimes.engine_log import (
     BATCH,
@@ -11,7 +12,6 @@ from controlplane.domain.runtimes.engine_log import (
     TOKENS,
     half,
     less_kv_cache,
-    log_pattern,
     no_drafts,
 )
 

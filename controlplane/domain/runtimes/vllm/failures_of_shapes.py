@@ -1,7 +1,8 @@
 """vLLM's complaints about how weights divide over GPUs, and about compilers that it needs."""
 
 from controlplane.domain.failures import Blame, fields
-from controlplane.domain.runtimes.engine_log import TENSOR_PARALLEL, log_pattern
+from controlplane.domain.failures.pattern import log_pattern
+from controlplane.domain.runtimes.engine_log import TENSOR_PARALLEL
 
 _V = "vllm-project/vllm"
 _CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MACHINE
