@@ -8,6 +8,7 @@ from pydantic import Field
 
 from controlplane.artifacts import ArtifactFailure, store_variables
 from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.device_links import DEVICE_LINKS
 from controlplane.domain.runtimes.runtime import variables_of
 from controlplane.process_settings.agent import AgentVariables
 from controlplane.process_settings.common import ROOT
@@ -18,7 +19,7 @@ from workers.runtimes.ports import PortRange, ports_below_the_kernels, read_port
 _PASSED_ON = (
     "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH",
     "LD_LIBRARY_PATH", "CUDA_HOME", "XDG_CACHE_HOME", gates.VARIABLE,
-    "ARTIFACT_URL", "CUDA_DEVICE_ORDER", *variables_of(RUNTIMES.values()),
+    "ARTIFACT_URL", "CUDA_DEVICE_ORDER", *DEVICE_LINKS, *variables_of(RUNTIMES.values()),
     "TRACES_URL", "ENGINE_CACHE_DIR", "ENGINE_CONTAINER_WRITABLE",
     "DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
 )  # fmt: skip

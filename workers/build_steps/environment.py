@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 
 from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.device_links import DEVICE_LINKS
 from controlplane.domain.runtimes.runtime import variables_of
 from workers import gates
 from workers.build_steps.processes import INSTANCE_VARIABLE, LEASE_VARIABLE
@@ -17,7 +18,7 @@ _ALLOWED = (
     "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     "http_proxy", "https_proxy", "all_proxy", "no_proxy",
-    "CUDA_DEVICE_ORDER", *variables_of(RUNTIMES.values()),
+    "CUDA_DEVICE_ORDER", *DEVICE_LINKS, *variables_of(RUNTIMES.values()),
     "ENGINE_CACHE_DIR", "ENGINE_CONTAINER_WRITABLE",
     "DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
     "LOG_LEVEL", "MODEL_CLASS_CACHE", gates.VARIABLE,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from controlplane.domain.runtimes import Launch
+from controlplane.domain.runtimes.device_links import DEVICE_LINKS
 from workers.runtimes.container import lifeline
 from workers.runtimes.container.image import PYTHON, Image
 from workers.runtimes.container.mark import Mark
@@ -17,7 +18,7 @@ FOLDER = "container"
 _LIFELINE = "lifeline.py"
 _DIGITS = 16
 _ROOT = Path(__file__).resolve().parents[3]
-_PASSED_ON = ("LANG", "LC_ALL", "TZ", "VLLM_USE_FLASHINFER_SAMPLER")
+_PASSED_ON = ("LANG", "LC_ALL", "TZ", "VLLM_USE_FLASHINFER_SAMPLER", *DEVICE_LINKS)
 
 
 def model_in_container(content_digest: str) -> str:
