@@ -4,13 +4,13 @@ from datetime import timedelta
 from typing import TypeVar
 
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from apps.accounts.audit.recording import audit, nobody_tried
 from apps.accounts.models import AuditEntry
 from apps.fleet.credentials import hash_of, new_credential
-from apps.fleet.models import EnrollmentToken
+from apps.fleet.models import EnrollmentToken, Gateway, Node
 from controlplane import clock
 
 _REFUSED = (
@@ -19,7 +19,7 @@ _REFUSED = (
 )
 _CREDENTIAL_TAKEN = "Another node or gateway has this credential. Make one of 256 random bits."
 _REUSED = "enrollment_token.use_again"
-Joined = TypeVar("Joined", bound=Model)
+Joined = TypeVar("Joined", Gateway, Node)
 
 
 class EnrollmentRefused(Exception):
@@ -53,16 +53,22 @@ def enrollment_begin(
 ) -> Joined | None:
     """Return who has enrolled so already, or None once the token is used up for `joiner`.
 
-    An answer may have been lost: who comes with the same token and credential repeats itself.
-    Raises EnrollmentRefused.
+    An answer may have been lost: who comes with the same token and credential repeats itself, and
+    after a restart with a new token. Raises EnrollmentRefused.
     """
-    known = rows.filter(credential_sha256=credential_sha256).first()
-    if known is not None and _is_repeated(token, joiner):
+    own = rows.filter(credential_sha256=credential_sha256)
+    try:
+        enrollment_token_redeem(token=token, joiner=joiner)
+    except EnrollmentRefused:
+        # A repeat may come while the first is under way, whose end was waited for above.
+        known = own.first()
+        if known is None or not _is_repeated(token, joiner):
+            raise
         return known
-    enrollment_token_redeem(token=token, joiner=joiner)
-    if known is not None:
+    known = own.first()
+    if known is not None and known.name != joiner.partition(":")[2]:
         raise EnrollmentRefused(_CREDENTIAL_TAKEN)
-    return None
+    return known
 
 
 def _is_repeated(token: str, joiner: str) -> bool:

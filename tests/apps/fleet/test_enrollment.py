@@ -1,17 +1,21 @@
 """Agents and gateways join by a token that works once."""
 
+import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection, transaction
 from django.test import Client
 
 from apps.accounts.models import AuditEntry
 from apps.fleet.credentials import hash_of
 from apps.fleet.models import Device, EnrollmentToken, Gateway, Node
 from apps.fleet.selectors import node_by_credential
-from apps.fleet.services.enrollment import enrollment_token_create
+from apps.fleet.services.enrollment import EnrollmentRefused, enrollment_token_create
+from apps.fleet.services.gateways import gateway_enroll
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db
 
@@ -54,6 +58,27 @@ def test_a_node_whose_answer_was_lost_repeats_it_and_changes_nothing(client: Cli
     assert (again.status_code, again.json()) == (200, lost)
     assert Node.objects.get().address == "127.0.0.1"
     assert AuditEntry.objects.filter(action="node.enroll").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_repeat_that_comes_while_the_first_is_under_way_joins_the_same_gateway() -> None:
+    wanted = {"token": enrollment_token_create(), "name": "here", "credential_sha256": "a" * 64,
+              "address": ""}  # fmt: skip
+    joined: list[object] = []
+    late = threading.Thread(target=_join, args=(wanted, joined))
+    with transaction.atomic():
+        first = gateway_enroll(**wanted)
+        late.start()
+        wait_for(lambda: _waits_for_a_lock() or joined, what="the repeat to wait for the first")
+        assert not joined
+    late.join()
+    assert joined == [first]
+
+
+def test_after_a_restart_with_a_new_token_a_lost_answer_is_repeated_too(client: Client) -> None:
+    lost = _enroll(client, enrollment_token_create()).json()
+    again = _enroll(client, enrollment_token_create())
+    assert (again.status_code, again.json()) == (200, lost)
 
 
 def test_a_credential_of_another_node_is_refused_and_the_token_stays_good(client: Client) -> None:
@@ -150,3 +175,18 @@ def _enroll(client: Client, token: str, *, credential: str = "credential", **cha
         content_type="application/json",
         headers={"Authorization": f"Bearer {token}"},
     )
+
+
+def _join(wanted: dict[str, str], joined: list[object]) -> None:
+    try:
+        joined.append(gateway_enroll(**wanted))
+    except EnrollmentRefused as refused:
+        joined.append(str(refused))
+    finally:
+        connection.close()
+
+
+def _waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
+        return cursor.fetchone() is not None
