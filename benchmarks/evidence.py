@@ -27,6 +27,7 @@ from benchmarks import evidence_native as native
 from benchmarks import evidence_quantization as quantization
 from benchmarks import evidence_serving as serving
 from benchmarks import evidence_trtllm as trtllm
+from benchmarks import evidence_two_devices as two_devices
 from benchmarks.evidence_summary import summary
 from benchmarks.evidence_table import (
     about,
@@ -139,8 +140,8 @@ def _not_run(results: Mapping[str, Any]) -> str:
     """Return what is wanted of a GPU and has no result that came through."""
     done = {what_of(name) for name, content in results.items() if came_through(content)}
     missing = [f"- {words}" for what, words in WANTED.items() if what not in done]
-    devices = sorted({each["gpu"].partition(",")[0] for each in results.values()
-                    if isinstance(each, dict)})  # fmt: skip
+    devices = sorted({each["gpu"].partition(",")[0].rpartition(" × ")[2]
+                      for each in results.values() if isinstance(each, dict)})  # fmt: skip
     others = f"- any of it on another GPU than {' and '.join(devices)}" if devices else ""
     return "\n".join(["## Not run yet", "", "No claim of ours:", "", *missing, others, ""])
 
@@ -179,8 +180,16 @@ _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "large_take_down": serving.taken_down,
     "trtllm": trtllm.asked,
     "lookahead": lookahead.measured,
+    "two_devices_build": _build,
+    "two_devices": two_devices.divided,
+    "two_devices_kill": two_devices.killed,
+    "two_replicas_build": _build,
+    "two_replicas": two_devices.replicas,
+    "two_replicas_kill": two_devices.killed,
+    "two_stages_build": _build,
+    "two_stages": two_devices.divided,
 }
-_TELLS_FAILURE = ("kill", "out_of_memory", "trtllm")
+_TELLS_FAILURE = ("kill", "out_of_memory", "trtllm", "two_devices_kill", "two_replicas_kill")
 """What is told by its own section even where it failed."""
 
 

@@ -75,8 +75,9 @@ def keep_one(found: Mapping[str, Any], results: Path) -> Path | None:
 def file_name(what: str, found: Mapping[str, Any]) -> str:
     """Return the name under which a result of a GPU and a date is kept."""
     product = str(found["gpu"]).partition(",")[0].partition(":")[0]
-    kind = kind_of(product, sys.maxsize).removeprefix("NVIDIA_").lower()
-    return f"{what}-{kind.replace('-', '_')}-{found['date']}.json"
+    count, _, one = product.rpartition(" × ")
+    kind = kind_of(one, sys.maxsize).removeprefix("NVIDIA_").lower().replace("-", "_")
+    return f"{what}-{kind}{count and f'x{count}'}-{found['date']}.json"
 
 
 def _keep_memory(content: dict[str, Any], path: Path, results: Path) -> None:

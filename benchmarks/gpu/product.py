@@ -69,17 +69,19 @@ class Show:
 
     def engine(self) -> dict[str, Any]:
         """Return pid, address and folder of the engine that serves now, as its runner wrote it."""
+        live = self.engines()
+        if not live:
+            raise Missed("no engine runs", {})
+        return live[-1]
+
+    def engines(self) -> list[dict[str, Any]]:
+        """Return the same of every engine that has not ended, the newest last."""
         live = [
             each
             for each in (self.data / "agent/replicas").glob("*/engine.json")
             if not (each.parent / "exit.json").exists()
         ]
-        if not live:
-            raise Missed("no engine runs", {})
-        newest = max(live, key=lambda each: each.stat().st_mtime)
-        record = json.loads(newest.read_text())
-        url = f"http://{record['host']}:{record['port']}"
-        return {"pid": record["pid"], "url": url, "folder": newest.parent}
+        return [_engine_of(each) for each in sorted(live, key=lambda each: each.stat().st_mtime)]
 
     def engine_log(self) -> list[str]:
         """Return the lines that the engine which serves now has written."""
@@ -147,6 +149,12 @@ class Show:
     def replicas(self, model: Mapping[str, Any]) -> Any:
         path = f"models/{model['id']}/deployments/{model['deployment']['id']}/replicas"
         return self.job._get(path)
+
+
+def _engine_of(record_file: Path) -> dict[str, Any]:
+    record = json.loads(record_file.read_text())
+    url = f"http://{record['host']}:{record['port']}"
+    return {"pid": record["pid"], "url": url, "folder": record_file.parent}
 
 
 @contextmanager

@@ -11,14 +11,16 @@ import os
 import shutil
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
 
-FOLDER = "qwen3-8b-random"
+    Stored = Callable[[dict[str, torch.Tensor]], Iterable[tuple[str, torch.Tensor]]]
+
+FOLDER, FP8_FOLDER = "qwen3-8b-random", "qwen3-8b-random-fp8"
 CONFIG = {
     "architectures": ["Qwen3ForCausalLM"],
     "attention_bias": False,
@@ -52,20 +54,27 @@ _NOT_OF_THE_MODEL = ("config.json", "generation_config.json", "model.safetensors
 
 
 def main() -> None:
-    """Write shards of some layers each, then the index, the tokenizer, and last the config."""
+    """Write it in 16 bits."""
+    write(Path(sys.argv[1]), Path(sys.argv[2]), lambda tensors: tensors.items())
+
+
+def write(folder: Path, tokenizer: Path, stored: "Stored") -> None:
+    """Write shards of some layers each, then the index, the tokenizer, and last the config.
+
+    `stored` makes of a shard's tensors those that its file holds.
+    """
     from safetensors.torch import save_file
 
-    folder, tokenizer = Path(sys.argv[1]), Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     pool = _pool()
     places: dict[str, str] = {}
     total = 0
     for number, shapes in enumerate(_files()):
         name = f"model-{number + 1:05d}.safetensors"
-        tensors = {each: _tensor(pool, each, shape) for each, shape in shapes.items()}
+        tensors = dict(stored({each: _tensor(pool, each, shape) for each, shape in shapes.items()}))
         save_file(tensors, folder / name, {"format": "pt"})
-        places |= dict.fromkeys(shapes, name)
-        total += sum(each.numel() * 2 for each in tensors.values())
+        places |= dict.fromkeys(tensors, name)
+        total += sum(each.nbytes for each in tensors.values())
     index = {"metadata": {"total_size": total}, "weight_map": places}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     for path in tokenizer.iterdir():

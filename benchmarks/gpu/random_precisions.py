@@ -47,10 +47,10 @@ def _write_fp8(source: Path, target: Path) -> None:
 
     places: dict[str, str] = {}
     for shard in _linked(source, target):
-        tensors = dict(_quantized(load_file(shard)))
+        tensors = dict(quantized(load_file(shard)))
         save_file(tensors, target / shard.name, {"format": "pt"})
         places |= dict.fromkeys(tensors, shard.name)
-    _declare(target, places, kv=None)
+    declare(target, places, kv=None)
 
 
 def _write_fp8_kv(source: Path, target: Path) -> None:
@@ -65,10 +65,11 @@ def _write_fp8_kv(source: Path, target: Path) -> None:
              *(f"{key.replace('k_proj', 'v_proj')}.v_scale" for key in keys)]  # fmt: skip
     scales = {name: torch.tensor(_KV_SCALE) for name in names}
     save_file(scales, target / "model-scales.safetensors", {"format": "pt"})
-    _declare(target, places | dict.fromkeys(names, "model-scales.safetensors"), kv="FP8")
+    declare(target, places | dict.fromkeys(names, "model-scales.safetensors"), kv="FP8")
 
 
-def _quantized(tensors: "dict[str, torch.Tensor]") -> "Iterator[tuple[str, torch.Tensor]]":
+def quantized(tensors: "dict[str, torch.Tensor]") -> "Iterator[tuple[str, torch.Tensor]]":
+    """Yield the tensors as a file in FP8 holds them, scales among them."""
     import torch
 
     for name, tensor in tensors.items():
@@ -81,7 +82,8 @@ def _quantized(tensors: "dict[str, torch.Tensor]") -> "Iterator[tuple[str, torch
         yield f"{name.removesuffix('.weight')}.input_scale", torch.tensor(_INPUT_SCALE)
 
 
-def _declare(folder: Path, places: dict[str, str], *, kv: str | None) -> None:
+def declare(folder: Path, places: dict[str, str], *, kv: str | None) -> None:
+    """Write the index, and what says that the weights are in FP8."""
     (folder / _INDEX).write_text(json.dumps({"metadata": {}, "weight_map": places}))
     quantization = {
         "quant_algo": "FP8", "kv_cache_quant_algo": kv, "exclude_modules": list(_LEFT),

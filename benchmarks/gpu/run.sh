@@ -8,7 +8,7 @@
 # they are made instead: what `pack.py` packed there (now, where the folder is empty) is installed
 # beside the packages of the host's own Python 3.12, into the folder TARGET or a passing one.
 #
-# The device must be the host's only one, and used by nobody. FOLDER gets one JSON file a stage and
+# The device must be the host's only one, or one of two for the stages two_…, and used by nobody. FOLDER gets one JSON file a stage and
 # the raw logs; --results gets `<what>-<device>-<date>.json` of each, for `python benchmarks/evidence.py`.
 # Exit status: 0 every stage came through, 1 not, 2 wrong use, 3 no device.
 set -euo pipefail
@@ -32,7 +32,7 @@ done
 if [[ -z "${REHEARSAL:-}" ]]; then
   command -v nvidia-smi >/dev/null || { echo "No nvidia-smi: this needs an NVIDIA device." >&2; exit 3; }
   count=$(nvidia-smi --query-gpu=name --format=csv,noheader | wc -l)
-  [[ $count -eq 1 ]] || echo "This host has $count devices, and the stages look at the first alone." >&2
+  [[ $count -eq 1 ]] || echo "This host has $count devices: all stages but two_… look at the first alone." >&2
 fi
 mkdir -p "$out" "$results"
 out=$(cd "$out" && pwd)

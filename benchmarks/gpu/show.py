@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu.product import Missed, Show, open_show
-from benchmarks.gpu.random_checkpoint import FOLDER as LARGE
-from benchmarks.gpu.stages import STAGES
+from benchmarks.gpu.random_checkpoint import FOLDER, FP8_FOLDER
+from benchmarks.gpu.stages import FOR_TWO_DEVICES, STAGES
+from workers.agent import nvidia
 
 ROOT = Path(__file__).resolve().parents[2]
 _LEAST_SECONDS = 15.0
@@ -51,7 +52,9 @@ def _show(options: argparse.Namespace, data: Path) -> int:
         )
         names = options.stages.split(",")
         if "large_build" in names:
-            _begin_large(show)
+            _begin_weights(show, FOLDER, "random_checkpoint")
+        if FOR_TWO_DEVICES.intersection(names):
+            _begin_weights(show, FP8_FOLDER, "random_fp8")
         for name in names:
             left = began + options.seconds - time.monotonic()
             if left < _LEAST_SECONDS:
@@ -62,13 +65,13 @@ def _show(options: argparse.Namespace, data: Path) -> int:
     return 1 if failed else 0
 
 
-def _begin_large(show: Show) -> None:
-    """Make the random weights beside the first stages: they take a disk, and no GPU."""
-    folder = show.data / "checkpoints" / LARGE
+def _begin_weights(show: Show, name: str, module: str) -> None:
+    """Make random weights beside the first stages: they take a disk, and no GPU."""
+    folder = show.data / "checkpoints" / name
     if not (folder / "config.json").exists():
         words = [str(folder), str(show.checkpoint)]
-        command = [sys.executable, "-m", "benchmarks.gpu.random_checkpoint", *words]
-        show.beside[LARGE] = subprocess.Popen(["nice", "-n", "5", *command], text=True)
+        command = [sys.executable, "-m", f"benchmarks.gpu.{module}", *words]
+        show.beside[name] = subprocess.Popen(["nice", "-n", "5", *command], text=True)
 
 
 def _run(name: str, show: Show, out: Path, left: float) -> bool:
@@ -129,7 +132,9 @@ def _device() -> str:
         return "none: a rehearsal on a CPU"
     names = "name,memory.total,driver_version"
     command = [smi, f"--query-gpu={names}", "--format=csv,noheader"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    first, *more = said.strip().splitlines() or [""]
+    return f"{1 + len(more)} × {first}" if more else first
 
 
 def _keep_logs(data: Path, out: Path) -> None:
@@ -141,11 +146,17 @@ def _keep_logs(data: Path, out: Path) -> None:
             kept.write(f"==== {log.relative_to(data)}\n{words}\n")
 
 
+def _of_this_host() -> list[str]:
+    """Return the stages that its devices are enough for."""
+    has_two = len(nvidia.devices()) > 1
+    return [name for name in STAGES if has_two or name not in FOR_TWO_DEVICES]
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--data", type=Path, help="the product's folder; a passing one by itself")
-    parser.add_argument("--stages", default=",".join(STAGES))
+    parser.add_argument("--stages", default=",".join(_of_this_host()))
     parser.add_argument("--seconds", type=float, default=900)
     return parser.parse_args()
 

@@ -45,6 +45,13 @@ WANTED: Mapping[str, str] = {
     "quantization_speed": "the quantization speed table, by the product's own load generator",
     "native_verify": "the native engine in FP8 on an H100, verifying 64 tokens of one row of the "
     "shape of Qwen3-8B, in 4.5 ms; its fused decoder is later work",
+    "two_devices_build": "a model built for two GPUs, tensor parallel",
     "two_devices": "a model served over two GPUs",
+    "two_devices_kill": "the process of its second rank killed: told, recovered, nothing left",
+    "two_replicas_build": "the same for one GPU",
+    "two_replicas": "two replicas of one deployment, a GPU each, beside one of them",
+    "two_replicas_kill": "one of two engines killed under traffic: told, recovered",
+    "two_stages_build": "the same over two GPUs, pipeline parallel",
+    "two_stages": "that one served",
     "trtllm": "TensorRT-LLM at all",
 }

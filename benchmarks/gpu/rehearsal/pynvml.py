@@ -1,10 +1,12 @@
-"""NVIDIA's library as it presents one H100, for rehearsals without a GPU.
+"""NVIDIA's library as it presents one H100, or `REHEARSED_DEVICES`, for rehearsals without a GPU.
 
-On the GPU is whoever wrote how many bytes it holds into a file named by its process id, in the
-folder `rehearsed-device` of the system's temporary folder; with `hidden` before the number, the GPU
-shows the memory and not the process, as in some containers.
+On a GPU is whoever wrote how many bytes it holds into a file named by its process id, in the folder
+`rehearsed-device` of the system's temporary folder; with `hidden` before the number, the GPU shows
+the memory and not the process, as in some containers; with the GPU's name after it, it is on that
+one, else on the first.
 """
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +29,7 @@ def nvmlShutdown() -> None:
 
 
 def nvmlDeviceGetCount() -> int:
-    return 1
+    return int(os.environ.get("REHEARSED_DEVICES", "1"))
 
 
 def nvmlDeviceGetHandleByIndex(index: int) -> int:
@@ -35,7 +37,8 @@ def nvmlDeviceGetHandleByIndex(index: int) -> int:
 
 
 def nvmlDeviceGetHandleByUUID(uuid: str) -> int:
-    return 0
+    number = uuid.removeprefix(nvmlDeviceGetUUID(0)).removeprefix("-")
+    return int(number or 0)
 
 
 def nvmlDeviceGetMigMode(handle: int) -> tuple[int, int]:
@@ -44,7 +47,7 @@ def nvmlDeviceGetMigMode(handle: int) -> tuple[int, int]:
 
 
 def nvmlDeviceGetMemoryInfo(handle: int) -> Any:
-    total, used = 81559 * 1024**2, 600 * 1024**2 + sum(each.held for each in _holders())
+    total, used = 81559 * 1024**2, 600 * 1024**2 + sum(each.held for each in _holders(handle))
     return SimpleNamespace(total=total, used=used, free=total - used)
 
 
@@ -53,7 +56,7 @@ def nvmlDeviceGetName(handle: int) -> str:
 
 
 def nvmlDeviceGetUUID(handle: int) -> str:
-    return "GPU-rehearsal"
+    return f"GPU-rehearsal-{handle}" if handle else "GPU-rehearsal"
 
 
 def nvmlDeviceGetPowerUsage(handle: int) -> int:
@@ -67,7 +70,7 @@ def nvmlDeviceGetUtilizationRates(handle: int) -> Any:
 
 def nvmlDeviceGetComputeRunningProcesses(handle: int) -> list[Any]:
     return [SimpleNamespace(pid=each.pid, usedGpuMemory=each.held)
-            for each in _holders() if each.is_shown]  # fmt: skip
+            for each in _holders(handle) if each.is_shown]  # fmt: skip
 
 
 class _Holder(NamedTuple):
@@ -76,13 +79,15 @@ class _Holder(NamedTuple):
     is_shown: bool
 
 
-def _holders() -> Iterator[_Holder]:
+def _holders(handle: int) -> Iterator[_Holder]:
     for place in HELD.glob("[0-9]*"):
         if not _has_memory(int(place.name)):
             continue
         words = place.read_text().split()
-        if words:
-            yield _Holder(int(place.name), int(words[-1]), "hidden" not in words)
+        names = [word for word in words if word.startswith("GPU-")] or [nvmlDeviceGetUUID(0)]
+        if words and nvmlDeviceGetUUID(handle) in names:
+            held = next(int(word) for word in words if word.isdecimal())
+            yield _Holder(int(place.name), held, "hidden" not in words)
 
 
 def _has_memory(pid: int) -> bool:

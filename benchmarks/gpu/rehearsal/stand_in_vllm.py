@@ -10,8 +10,10 @@ Source of the routes: vLLM `entrypoints/pooling/factories.py`, read 2026-11-30.
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -241,13 +243,25 @@ def argument(name: str) -> str:
     return sys.argv[sys.argv.index(name) + 1]
 
 
+def hold_devices() -> None:
+    """Hold memory of each GPU, of further ones by a process each, with whose end all ends."""
+    rehearsed = Path(tempfile.gettempdir()) / "rehearsed-device"
+    if not rehearsed.is_dir():
+        return
+    first, *others = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    (rehearsed / str(os.getpid())).write_text(f"{HOLDS_BYTES} {first}")
+    for each in others:
+        rank = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()", "rank"],
+                                stdin=subprocess.PIPE)  # fmt: skip
+        (rehearsed / str(rank.pid)).write_text(f"{HOLDS_BYTES} {each}")
+        threading.Thread(target=lambda rank=rank: os._exit(1 if rank.wait() else 0)).start()
+
+
 def main() -> None:
     if "-c" in sys.argv:
         sys.stdout.write("0.25.1\n")
         return
-    rehearsed = Path(tempfile.gettempdir()) / "rehearsed-device"
-    if rehearsed.is_dir():
-        (rehearsed / str(os.getpid())).write_text(str(HOLDS_BYTES))
+    hold_devices()
     lines = ("Model loading took 0.13 GiB memory and 1.0 seconds",
              "Available KV cache memory: 66.02 GiB",
              "GPU KV cache size: 3,076,000 tokens")  # fmt: skip

@@ -15,6 +15,8 @@ from benchmarks.gpu.stages import (
     memory,
     native,
     serving,
+    two_devices,
+    two_replicas,
 )
 
 Stage = Callable[[Show], dict[str, Any]]
@@ -45,4 +47,13 @@ STAGES: Mapping[str, tuple[Stage, float]] = {
     "large_take_down": (large.take_down, 60),
     "large_fp8_kv": (memory.fp8_kv, 150),
     "large_no_quant": (memory.no_quant, 150),
+    "two_devices_build": (two_devices.build, 240),
+    "two_devices": (two_devices.serve, 150),
+    "two_devices_kill": (two_devices.kill_rank, 150),
+    "two_replicas_build": (two_replicas.build, 150),
+    "two_replicas": (two_replicas.serve, 150),
+    "two_replicas_kill": (two_replicas.kill_one, 150),
+    "two_stages_build": (two_devices.build_pipeline, 150),
+    "two_stages": (two_devices.serve_pipeline, 150),
 }
+FOR_TWO_DEVICES = frozenset(name for name in STAGES if name.startswith("two_"))

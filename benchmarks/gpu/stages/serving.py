@@ -129,7 +129,7 @@ def speed(show: Show) -> dict[str, Any]:
 def measured(show: Show, model: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the best of some turns, gateway and engine by turns; the first warms up."""
     engine = f"{show.engine()['url']}/v1"
-    name = json.loads(_page(f"{engine}/models"))["data"][0]["id"]
+    name = served_name(engine)
     ways = {
         "gateway": (show.base_url(model), {"Authorization": f"Bearer {show.api_key}"}),
         "alone": (engine, {}),
@@ -186,8 +186,17 @@ def taken_down(show: Show, model: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def engine_metrics(show: Show) -> dict[str, float]:
-    page = _page(f"{show.engine()['url']}/metrics")
-    read: dict[str, float] = RUNTIMES["vllm"].metrics.read(page)
+    return metrics_at(show.engine()["url"])
+
+
+def served_name(url: str) -> str:
+    """Return the name under which the engine at this address serves its model."""
+    return str(json.loads(_page(f"{url}/models"))["data"][0]["id"])
+
+
+def metrics_at(url: str) -> dict[str, float]:
+    """Return what the engine at this address counts."""
+    read: dict[str, float] = RUNTIMES["vllm"].metrics.read(_page(f"{url}/metrics"))
     return read
 
 

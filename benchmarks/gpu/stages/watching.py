@@ -66,6 +66,14 @@ class Watch:
                     return {"after_seconds": each["after_seconds"], "failure": failure}
         return {}
 
+    def first_failure(self) -> dict[str, Any]:
+        """Return what was first told of a replica that failed, and when."""
+        for each in self.seen:
+            for failure in (replica["failure"] for replica in each["replicas"]):
+                if failure:
+                    return {"after_seconds": each["after_seconds"], "failure": failure}
+        return {}
+
     def _note(self) -> None:
         now = self._show.deployment(self._model)
         replicas = self._show.replicas(self._model)["replicas"]
