@@ -15,6 +15,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if not isinstance(error, OperationalError | InterfaceError):
         return HttpResponse(render_to_string("500.html"), status=500)
     is_full = FULL_DATABASE.is_said_by(error)
-    answer = HttpResponse(render_to_string("503.html", {"is_full": is_full}), status=503)
+    again = request.get_full_path() if request.method == "GET" else ""
+    page = render_to_string("503.html", {"is_full": is_full, "again": again})
+    answer = HttpResponse(page, status=503)
     answer["Retry-After"] = "2"
     return answer

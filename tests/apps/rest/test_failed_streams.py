@@ -123,6 +123,7 @@ def test_without_a_free_connection_the_answer_is_503_and_the_next_one_is_whole(
     monkeypatch.undo()
     assert (page.status_code, page.headers["Retry-After"]) == (503, "2")
     assert "has no answer right now" in page.text
+    assert 'href="/builds/">Try again' in page.text
     assert (rest.status_code, rest.headers["Retry-After"]) == (503, "2")
     assert rest.json()["code"] == "unavailable"
     assert browser.get("/builds/").status_code == 200
