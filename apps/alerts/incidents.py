@@ -39,7 +39,7 @@ _VERBS: Mapping[str, str] = {
     **dict.fromkeys(_OF_BUILDS, "Open build"),
     _N.SECRET_EXPIRY: "Replace secret",
     _N.SPEND_LIMIT: "Raise limit",
-    _N.NODE_SILENT: "Open nodes",
+    _N.NODE_SILENT: "Open node",
 }
 
 

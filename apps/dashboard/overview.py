@@ -21,7 +21,7 @@ from apps.ui import tones
 from controlplane import clock
 from controlplane.domain.lifecycle import BUILD_TERMINAL
 
-INCIDENTS_SHOWN = 8
+INCIDENTS_SHOWN = 5
 PRODUCTION_SHOWN = 12
 RUNNING_SHOWN = 5
 

@@ -99,13 +99,17 @@ def deployment_states(*, team: Team) -> list[tuple[str, int, int]]:
 
     Those are counted among the others.
     """
-    running = Replica.objects.filter(deployment=OuterRef("pk"), state__in=_RUNNING)
-    unheard = Exists(running) & ~Exists(running.filter(_IS_HEARD))
-    rows = Deployment.objects.filter(model__team=team).annotate(is_unheard=unheard)
+    rows = Deployment.objects.filter(model__team=team).annotate(is_unheard=unheard("pk"))
     counts = rows.values("state").annotate(
         count=Count("id"), unheard=Count("id", filter=Q(is_unheard=True))
     )
     return list(counts.order_by("state").values_list("state", "count", "unheard"))
+
+
+def unheard(deployment: str) -> Q:
+    """Return whether replicas of the deployment in that column run that no node spoke of lately."""
+    running = Replica.objects.filter(deployment=OuterRef(deployment), state__in=_RUNNING)
+    return Exists(running) & ~Exists(running.filter(_IS_HEARD))
 
 
 def environment_list(*, team: Team, model_id: str) -> QuerySet[Environment]:

@@ -43,7 +43,7 @@ def _silent(node: Node) -> Condition:
         sentence=f"The node `{node.name}` is silent. What it served goes on where a gateway "
         "reaches it, and nothing new starts there.",
         hint="Look at the host and its agent; a node that is gone for good can be removed.",
-        path=reverse("fleet:list"),
+        path=reverse("node_page", args=[node.id]),
         began_at=node.last_heartbeat_at,
     )
 

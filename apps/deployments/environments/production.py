@@ -10,6 +10,7 @@ from django.db.models import Case, Count, Q, QuerySet, Value, When
 
 from apps.accounts.models import Team
 from apps.deployments.models import PRODUCTION, Environment
+from apps.deployments.selectors import unheard
 from apps.telemetry.series.selectors import Answer, query
 from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
@@ -39,6 +40,8 @@ class HourOfTraffic:
 class ProductionRow:
     environment: Environment
     ready: int
+    is_confirmed: bool
+    """Whether a node has said lately that what runs of it does."""
     traffic: HourOfTraffic
 
 
@@ -55,7 +58,7 @@ def production_environments(*, team: Team) -> QuerySet[Environment]:
     return (
         places.select_related("model", "current")
         .defer("current__spec", "current__checkpoint")
-        .annotate(ready=_READY)
+        .annotate(ready=_READY, is_unheard=unheard("current_id"))
         .order_by(weight, "model__name")
     )
 
@@ -70,6 +73,7 @@ def production_rows(
         ProductionRow(
             environment=each,
             ready=each.ready,  # type: ignore[attr-defined]
+            is_confirmed=not each.is_unheard,  # type: ignore[attr-defined]
             traffic=traffic.get(each.current_id or "", HourOfTraffic()),
         )
         for each in places

@@ -1,5 +1,7 @@
 """What production serves, with its last hour by the series of the gateways."""
 
+from datetime import timedelta
+
 import pytest
 
 from apps.deployments.environments.production import HourOfTraffic, production_rows
@@ -8,7 +10,7 @@ from apps.telemetry.series.cells import Cells
 from apps.telemetry.series.names import Source
 from apps.telemetry.series.services import Batch, batches_add, series_fold
 from controlplane import clock
-from tests.factories import Cast, make_cast, make_deployment, make_model
+from tests.factories import Cast, make_cast, make_deployment, make_model, make_replica
 from tests.manual_clock import ManualClock
 
 pytestmark = pytest.mark.django_db
@@ -70,3 +72,14 @@ def test_time_without_a_gateway_is_a_gap_of_the_trend(cast: Cast) -> None:
 def test_without_production_nothing_is_asked(cast: Cast) -> None:
     make_deployment(model=make_model(team=cast.team))
     assert traffic_of(cast) == []
+
+
+@pytest.mark.parametrize("age_seconds", [0, 60])
+def test_a_row_tells_whether_a_node_has_said_lately_that_it_runs(
+    cast: Cast, age_seconds: int
+) -> None:
+    heard_at = clock.now() - timedelta(seconds=age_seconds)
+    make_replica(deployment=served(cast, "a"), observed_at=heard_at)
+    served(cast, "b")
+    runs, idle = production_rows(team=cast.team, most=9)
+    assert (runs.is_confirmed, idle.is_confirmed) == (age_seconds == 0, True)
