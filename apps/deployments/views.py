@@ -58,6 +58,7 @@ from apps.telemetry.traffic import traffic_by_deployment
 from apps.ui.fragments import live_answer
 from apps.ui.listing import asked_in, page_in, sorted_items
 from apps.ui.tones import title
+from apps.ui.undo import say_undoable
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 
 ENDED_REPLICAS_SHOWN = 5
@@ -192,8 +193,12 @@ def promote(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResp
 @require_POST
 def set_backpressure(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     """Set what becomes of requests beyond what replicas carry."""
-    found = _changeable(request, model_id, deployment_id)
-    backpressure_update(deployment=found, policy=request.POST.get("policy") or None)
+    found, policy = _changeable(request, model_id, deployment_id), request.POST.get("policy", "")
+    before = found.backpressure_policy
+    backpressure_update(deployment=found, policy=policy or None)
+    if policy != before:
+        words = f"What is too much for `{found.name}` is handled anew."
+        say_undoable(request, words, path=request.path, fields={"policy": before})
     return redirect("deployments:deployment", model_id, deployment_id)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.pages import actor_on, allowed_page, page
@@ -22,6 +23,7 @@ from apps.rest.errors import InvalidInput, NotFound
 from apps.ui import formats
 from apps.ui.fragments import live_answer
 from apps.ui.listing import asked_in, page_in, sorted_rows
+from apps.ui.undo import say_undoable
 
 NODES_SHOWN = 50
 SORTS = {
@@ -135,14 +137,15 @@ def label(request: HttpRequest, node_id: str) -> HttpResponse:
 @require_POST
 def cordon(request: HttpRequest, node_id: str) -> HttpResponse:
     """Place nothing new on the node."""
-    return _changed(request, node_id, node_cordon, "takes nothing new; what runs there stays")
+    words = "takes nothing new; what runs there stays"
+    return _changed(request, node_id, node_cordon, words, undo="uncordon")
 
 
 @allowed_page(Action.CORDON)
 @require_POST
 def uncordon(request: HttpRequest, node_id: str) -> HttpResponse:
     """Place work on the node again."""
-    return _changed(request, node_id, node_uncordon, "takes work again")
+    return _changed(request, node_id, node_uncordon, "takes work again", undo="cordon")
 
 
 @allowed_page(Action.DRAIN)
@@ -187,10 +190,14 @@ def assign_pool(request: HttpRequest) -> HttpResponse:
 
 
 def _changed(
-    request: HttpRequest, node_id: str, change: Callable[..., bool], words: str
+    request: HttpRequest, node_id: str, change: Callable[..., bool], words: str, undo: str = ""
 ) -> HttpResponse:
     node = _node(node_id)
-    if change(node=node):
+    is_changed = change(node=node)
+    if is_changed and undo:
+        path = reverse(f"fleet:{undo}", args=[node.id])
+        say_undoable(request, f"`{node.name}` {words}.", path=path)
+    elif is_changed:
         messages.success(request, f"`{node.name}` {words}.")
     else:
         messages.info(request, f"`{node.name}` was so already.")

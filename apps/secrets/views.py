@@ -15,6 +15,7 @@ from apps.secrets.services.trials import secret_test_request
 from apps.secrets.services.values import secret_delete, secret_expire, secret_set
 from apps.ui.fragments import live_answer
 from apps.ui.listing import asked_in, page_in, sorted_rows
+from apps.ui.undo import say_undoable
 
 _SORTS = {
     "name": "name",
@@ -65,9 +66,11 @@ def expire(request: HttpRequest, secret_id: str) -> HttpResponse:
     if not form.is_valid():
         said = " ".join(str(each) for each in form.errors["expires_at"])
         raise InvalidInput(said, fields=["expires_at"])
+    before = found.expires_at
     found = secret_expire(secret=found, expires_at=form.cleaned_data["expires_at"])
     end = f"expires on {found.expires_at:%Y-%m-%d}" if found.expires_at else "does not expire"
-    messages.success(request, f"`{found.name}` {end}.")
+    fields = {"expires_at": f"{before:%Y-%m-%d}" if before else ""}
+    say_undoable(request, f"`{found.name}` {end}.", path=request.path, fields=fields)
     return redirect("secrets:secret", found.id)
 
 

@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.forms import InvitationForm
-from apps.accounts.models import TeamRole, User
+from apps.accounts.models import Membership, TeamRole, User
 from apps.accounts.pages import actor_on, allowed_page, page, person
 from apps.accounts.people.invitations import (
     MadeInvitation,
@@ -29,6 +29,7 @@ from apps.accounts.selectors import (
     restricted_environment_list,
 )
 from apps.rest.errors import Conflict, InvalidInput, NotFound
+from apps.ui.undo import say_undoable
 
 
 @page
@@ -69,9 +70,11 @@ def set_role(request: HttpRequest, user_id: str) -> HttpResponse:
     role = request.POST.get("role", "")
     if role not in TeamRole.values:
         raise InvalidInput(f"`{role}` is no role.", fields=["role"])
-    member = _member(request, user_id)
-    member_set_role(team=person(request).team, user=member, role=TeamRole(role))
-    messages.success(request, f"{member.email} is a team {role} now.")
+    member = _membership(request, user_id)
+    before, user = member.role, member.user
+    member_set_role(team=person(request).team, user=user, role=TeamRole(role))
+    words = f"{user.email} is a team {role} now."
+    say_undoable(request, words, path=request.path, fields={"role": before})
     return redirect("accounts:people")
 
 
@@ -133,10 +136,14 @@ def _people(
 
 
 def _member(request: HttpRequest, user_id: str) -> User:
+    return _membership(request, user_id).user
+
+
+def _membership(request: HttpRequest, user_id: str) -> Membership:
     found = member_list(person(request).team).filter(user=user_id).first()
     if found is None:
         raise NotFound(f"`{user_id}` is nobody of this team.")
-    return found.user
+    return found
 
 
 def _refuse_unless_typed(request: HttpRequest, email: str) -> None:

@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
@@ -18,6 +19,7 @@ from apps.accounts.permissions import Action, allowed
 from apps.accounts.selectors import team_list
 from apps.accounts.teams.services import team_create, team_delete, team_enter, team_rename
 from apps.rest.errors import Conflict, NotFound
+from apps.ui.undo import say_undoable
 
 
 @page
@@ -82,9 +84,11 @@ def restrict(request: HttpRequest) -> HttpResponse:
     restricted = team.restricted_environments.filter(name=name).first()
     if restricted is None:
         environment_restrict(team=team, name=name, people=people)
+        path = reverse("accounts:release", args=[name])
+        say_undoable(request, f"`{name}` is restricted.", path=path)
     else:
         environment_set_people(restricted=restricted, people=people)
-    messages.success(request, f"`{name}` is restricted.")
+        messages.success(request, f"`{name}` is restricted.")
     return redirect("accounts:people")
 
 
