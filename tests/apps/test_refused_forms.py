@@ -63,8 +63,8 @@ CHOSEN_ONLY = {
 """Forms of choices and boxes: nothing is typed into them."""
 ANOTHER_WAY = {
     "accounts:code": "tests/browser/test_accessibility.py",
-    "configs:editor": "tests/browser/test_nothing_typed_is_lost.py",
-    "configs:new": "tests/browser/test_nothing_typed_is_lost.py",
+    "configs:editor": "tests/browser/nothing_typed_is_lost",
+    "configs:new": "tests/browser/nothing_typed_is_lost",
     "secrets:test": "any text may name a repository or a bucket",
 }
 

@@ -4,45 +4,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from apps.builds.models import Build
 from apps.deployments.models import Deployment
 from tests import factories
 from tests.browser.conftest import OpenPage
+from tests.browser.hand import Hand
 
 if TYPE_CHECKING:
     from tests.browser.stage import Stage
 
 pytestmark = pytest.mark.browser
 MOST_CLICKS = 12
-MOST_TABS = 200
 PASSWORD = "a long enough password"
-
-
-class Hand:
-    """Presses by mouse or by keys alone, and counts."""
-
-    def __init__(self, page: Page, *, by_keys: bool) -> None:
-        self.page, self.by_keys, self.presses = page, by_keys, 0
-
-    def press(self, target: Locator) -> None:
-        expect(target).to_be_enabled()
-        self.presses += 1
-        if not self.by_keys:
-            return target.click()
-        self.reach(target)
-        return self.page.keyboard.press("Enter")
-
-    def reach(self, target: Locator) -> None:
-        """Put the focus there: with keys by Tab alone."""
-        if not self.by_keys:
-            return target.focus()
-        for _ in range(MOST_TABS):
-            if target.evaluate("each => each === document.activeElement"):
-                return None
-            self.page.keyboard.press("Tab")
-        raise AssertionError(f"Tab never reached {target}")
 
 
 @pytest.mark.parametrize("by_keys", [False, True], ids=["mouse", "keys"])
