@@ -1,5 +1,6 @@
 """Every page before a real browser: narrow, dark, copied from, followed, and left alone."""
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -87,8 +88,10 @@ def test_what_is_shown_was_asked_and_says_where_it_was_cut(visit: OpenPage, stag
 
 def test_a_running_build_is_followed_to_its_end(visit: OpenPage, stage: "Stage") -> None:
     running = stage.running
-    page = visit(f"/builds/{running.number}/")
+    page = visit(f"/builds/{running.number}/", timezone_id="Asia/Kolkata")
     expect(page).to_have_title(f"● fetching · build {running.number}")
+    hovered = page.locator("time[datetime]").first
+    expect(hovered).to_have_attribute("title", re.compile(r"GMT\+5:30$"))
     expect(page.locator("#log")).to_contain_text("resolving HuggingFaceTB")
     log_append(
         owner=f"build:{running.id}:fetch", attempt=1, sequence=1, text="ERROR the hub hung up\n"
@@ -98,6 +101,7 @@ def test_a_running_build_is_followed_to_its_end(visit: OpenPage, stage: "Stage")
     failure = {"code": "EHF-OFFLINE", "blame": "machine", "sentence": "The `hub` hung up."}
     Build.objects.filter(id=running.id).update(state=BuildState.FAILED, failure=failure)
     expect(page).to_have_title(f"✕ failed · build {running.number}")
+    expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile(r"icon-error\b"))
     expect(page.locator(".finding.error")).to_contain_text("The hub hung up.")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
 
