@@ -3,6 +3,7 @@
 from controlplane.domain.failures import Blame, fields
 from controlplane.domain.failures.pattern import log_pattern
 from controlplane.domain.runtimes.engine_log import (
+    LENGTH,
     TENSOR_PARALLEL,
     no_drafts,
 )
@@ -49,6 +50,23 @@ PATTERNS = (
         text="RuntimeError: [TensorRT-LLM][ERROR] Assertion failed: Deepseek should be supported "
         "by fmha in context part.",
         source=f"{_T}#18039, 2026-08-20", field=fields.ACCELERATOR,
+    ),
+    log_pattern(
+        "ETR-VISION-HEADS", _CONFIG, r"Unexpected qkv shape",
+        "This TensorRT-LLM divides the heads of the vision part over ranks, and does it wrongly.",
+        "Use one GPU for each replica, a newer version, or serve with vLLM.",
+        text="AssertionError: Unexpected qkv shape (1152, 1152) (expected first dim = 8*72)",
+        source=f"{_T}#15613, 2026-06-25", field=TENSOR_PARALLEL,
+    ),
+    log_pattern(
+        "ETR-ONE-SEQUENCE", _CONFIG,
+        r"maxTokensInPagedKvCache \((?P<tokens>\d+)\) must be large enough",
+        "The KV cache holds {tokens} tokens, and one sequence may be longer.",
+        "Lower max_seq_len, or give the KV cache more of the GPU.",
+        text="maxTokensInPagedKvCache (29184) must be large enough to process at least 1 sequence "
+        "to completion",
+        source="triton-inference-server/tensorrtllm_backend#366, 2024-03-06",
+        field=f"trt_llm.build.{LENGTH}",
     ),
     log_pattern(
         "ETR-HEADS", _CONFIG, r"num_attention_heads must be divisible by tp_size",

@@ -136,6 +136,20 @@ PATTERNS = (
         source=f"{_V}#40677", field=_ARGUMENTS,
     ),
     log_pattern(
+        "EVL-ATTENTION-NAME", _CONFIG, r"Unknown attention backend: '(?P<name>[^'\n]*)'",
+        "This vLLM has no attention backend `{name}`.",
+        "Leave `attention-backend` out of `enginehouse.vllm_args`: vLLM chooses one that suits.",
+        text="ValueError: Unknown attention backend: 'ASCEND'. Valid options are: FLASH_ATTN",
+        source="vllm-project/vllm-ascend#4197, 2025-11-14", field="enginehouse.vllm_args",
+    ),
+    log_pattern(
+        "EVL-SOFT-CAP", _CONFIG, r"does not support attention logits soft capping",
+        "The model caps its attention, which this vLLM's kernel for the GPU does not.",
+        "Use an Ampere GPU or newer, or a newer vLLM.",
+        text="ValueError: XFormers does not support attention logits soft capping.",
+        source="Marker-Inc-Korea/AutoRAG#696, 2024-09-06", field=fields.ACCELERATOR,
+    ),
+    log_pattern(
         "EVL-NO-ATTENTION", _CONFIG,
         r"No valid attention backend found for (?P<platform>\w+)(?!.*use_sparse=True)",
         "No attention of this vLLM does this model with this KV cache on the GPU.",

@@ -48,6 +48,25 @@ PATTERNS = (
         source="intel/llm-scaler#270, 2026-02-01", field=fields.ACCELERATOR,
     ),
     log_pattern(
+        "EVL-BITSANDBYTES-RANKS", _CONFIG, r"Prequant BitsAndBytes models with TP is not supported",
+        "The checkpoint is quantized with bitsandbytes, whose weights vLLM does not divide over "
+        "ranks.",
+        "Use one GPU, divide by pipeline stages, or serve an FP8 or INT4 checkpoint.",
+        text="ValueError: Prequant BitsAndBytes models with TP is not supported.Please try with "
+        "PP.",
+        source=f"{_V}#13297, 2025-02-14", field=TENSOR_PARALLEL,
+    ),
+    log_pattern(
+        "EVL-BITSANDBYTES-CLASS", _CHECKPOINT,
+        r"(?<!MoE )Model \w+ does not support BitsAndBytes quantization yet"
+        r"|multiple indices is not supported for BNB",
+        "This vLLM does not place weights of bitsandbytes in the model's class.",
+        "Serve the original weights or an FP8 or INT4 checkpoint, or use another vLLM.",
+        text="NotImplementedError: Shard id with multiple indices is not supported for BNB "
+        "quantization yet.",
+        source=f"{_V}#35838, 2026-03-03", field=fields.REPO,
+    ),
+    log_pattern(
         "EVL-EXPERT-KERNEL", _CONFIG,
         r"size_k must (?:be )?divisible by BLOCK_SIZE_K",
         "An expert's share of quantized weights is narrower than the kernel's block.",
