@@ -71,6 +71,7 @@ def write_reference() -> str:
     for runtime in RUNTIMES.values():
         if runtime.needs_gpu:
             parts += [_title(runtime), *_table(runtime), *_proofs(runtime)]
+            parts += runtime.tables_by_class(_DEVICES)
     parts.append(_NEWER)
     for runtime in RUNTIMES.values():
         if not runtime.needs_gpu:

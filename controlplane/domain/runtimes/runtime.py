@@ -244,6 +244,10 @@ class Runtime(Protocol):
         """Return what is wrong with arguments by its own names, in one of its versions."""
         return ()
 
+    def tables_by_class(self, device_kinds: Sequence[str]) -> Iterable[str]:
+        """Return further tables of the reference, where classes of models differ; none else."""
+        return ()
+
     def memory_in(self, version: str) -> RuntimeMemory:
         """Return what a plan has to know of one of its versions."""
         return self.memory

@@ -1,13 +1,19 @@
-"""EH117 and EH118: experts and attention that TensorRT-LLM has no kernel for on a GPU."""
+"""EH117 to EH119: experts and attention that TensorRT-LLM has no kernel for on a GPU."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.trtllm_formats import lacks_attention, lacks_block_experts
+from controlplane.domain.facts.trtllm_formats import (
+    lacks_attention,
+    lacks_block_experts,
+    lacks_expert_kernels,
+)
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import Config, Example, facts, on_trtllm
 from controlplane.domain.rules.other_runtimes import other_engines
-from controlplane.domain.rules.rule import TRTLLM, Rule, Severity, at
+from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at
+from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, V2, argument
 
 _ACCELERATOR = "resources.accelerator"
+_KERNELS = f"{ARGUMENTS}.moe_config.backend"
 _L40S: Config = {_ACCELERATOR: "L40S"}
 _QWEN3_MOE = facts(
     architectures=["Qwen3MoeForCausalLM"], model_type="qwen3_moe", num_experts=128,
@@ -62,4 +68,34 @@ ATTENTION = Rule(
     good=on_trtllm(Example(config={_ACCELERATOR: "B200"}, checkpoint=_DEEPSEEK_V4)),
 )
 
-RULES = (BLOCK_EXPERTS, ATTENTION)
+
+def _named(c: Context) -> object:
+    return argument(c, "moe_config", "backend")
+
+
+def _named_example(kind: str) -> Example:
+    config = {**V2, _ACCELERATOR: kind, _KERNELS: "TRTLLM"}
+    return on_trtllm(Example(config=config, checkpoint=_QWEN3_MOE))
+
+
+NAMED_KERNELS = Rule(
+    code="EH119",
+    name="kernels-of-experts-that-the-gpu-lacks",
+    severity=Severity.ERROR,
+    runtimes=TRTLLM,
+    needs=("checkpoint",),
+    fields=at(_KERNELS),
+    concerns=lambda c: _named(c) is not None,
+    when=lambda c: lacks_expert_kernels(_named(c), c.checkpoint, c.gpu),
+    message=lambda c: (
+        f"`moe_config.backend: {_named(c)}` names kernels for compute capability 10.0 and 10.3 "
+        f"alone, and `{c.gpu.kind}` has {c.gpu.capability_text}: the engine ends at its start. "
+        "Without the setting it chooses kernels that suit."
+    ),
+    fix=Fix(label="Leave the kernels to the engine", patch=lambda _: {_KERNELS: None}, safe=False),
+    source=sources.tensorrt_llm("_torch/modules/fused_moe, get_moe_cls"),
+    bad=_named_example("H200"),
+    good=_named_example("B200"),
+)
+
+RULES = (BLOCK_EXPERTS, ATTENTION, NAMED_KERNELS)

@@ -1,11 +1,13 @@
-"""EH669: generators that the PyTorch backend of TensorRT-LLM has no class of."""
+"""EH669 and EH120: classes that TensorRT-LLM has not, and what one that it has does without."""
 
 from controlplane.domain.facts import sources
+from controlplane.domain.facts.trtllm_class_features import features_of
 from controlplane.domain.facts.trtllm_classes import lacks_class
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_trtllm
 from controlplane.domain.rules.other_runtimes import other_engines
-from controlplane.domain.rules.rule import TRTLLM, Rule, Severity, at
+from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at
+from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, V2, argument
 
 _H100 = {"resources.accelerator": "H100"}
 
@@ -39,4 +41,32 @@ NO_CLASS = Rule(
     good=on_trtllm(Example(config=_H100, checkpoint=LLAMA_8B)),
 )
 
-RULES = (NO_CLASS,)
+_REUSE = f"{ARGUMENTS}.kv_cache_config.enable_block_reuse"
+_QWEN3_NEXT = facts(architectures=["Qwen3NextForCausalLM"], model_type="qwen3_next")
+
+
+def _lacks_reuse(c: Context) -> bool:
+    row = features_of(c.checkpoint.architecture)
+    return row is not None and row.cache_reuse is False
+
+
+NO_REUSE = Rule(
+    code="EH120",
+    name="cache-reuse-that-the-class-lacks",
+    severity=Severity.WARNING,
+    runtimes=TRTLLM,
+    needs=("checkpoint",),
+    fields=at(_REUSE),
+    concerns=lambda c: argument(c, "kv_cache_config", "enable_block_reuse") is True,
+    when=_lacks_reuse,
+    message=lambda c: (
+        f"TensorRT-LLM's own matrix of models says that `{c.checkpoint.architecture}` does not "
+        "reuse its KV cache: prompts that begin alike are computed anew, or the engine refuses."
+    ),
+    fix=Fix(label="Do without reuse", patch=lambda _: {_REUSE: False}, safe=True),
+    source=sources.tensorrt_llm("Supported Models, Model-Feature Support Matrix"),
+    bad=on_trtllm(Example(config={**V2, _REUSE: True}, checkpoint=_QWEN3_NEXT)),
+    good=on_trtllm(Example(config={**V2, _REUSE: True}, checkpoint=LLAMA_8B)),
+)
+
+RULES = (NO_CLASS, NO_REUSE)

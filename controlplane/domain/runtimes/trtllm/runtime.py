@@ -1,4 +1,6 @@
-from collections.abc import Iterator, Mapping
+"""TensorRT-LLM as one of the runtimes."""
+
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -21,6 +23,7 @@ from controlplane.domain.runtimes.trtllm import (
     render,
     routes,
 )
+from controlplane.domain.runtimes.trtllm.classes import tables_by_class
 from controlplane.domain.runtimes.trtllm.effective import trtllm_values
 from controlplane.domain.runtimes.trtllm.memory import MEMORY
 from controlplane.domain.runtimes.trtllm.pairs import PAIRS
@@ -76,6 +79,10 @@ class TensorRtLlm(Runtime):
             return True
         no_attention = lacks_attention(checkpoint.architecture, gpu)
         return not no_attention and not lacks_format(checkpoint, gpu)
+
+    def tables_by_class(self, device_kinds: Sequence[str]) -> Iterator[str]:
+        """Yield what its classes and stored formats go with."""
+        return tables_by_class(device_kinds)
 
     def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:
         version = start.version or capabilities.VERSION
