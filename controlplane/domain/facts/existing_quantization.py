@@ -52,6 +52,10 @@ class ExistingQuantization(BaseModel):
     """Whether GPTQ kept its numbers around zero; None where the file does not say."""
     activations: str | None = None
     """What a compressed-tensors checkpoint rounds the inputs of its layers to: `INT8`, `FP8`."""
+    layout: str | None = None
+    """How a compressed-tensors checkpoint lays its numbers out: `pack-quantized`, …"""
+    is_sparse: bool = False
+    """A compressed-tensors checkpoint leaves out numbers that are zero."""
     is_mixed: bool = False
     """Parts of a compressed-tensors checkpoint are quantized in different ways."""
     keeps_attention: bool = False
@@ -130,6 +134,8 @@ def read_quantization(
         activations=next(
             filter(None, map(_kind, _group_numbers(block, "input_activations"))), None
         ),
+        layout=_word(block.get("format")),
+        is_sparse=_leaves_out_zeros(block),
         is_mixed=len({_kind(weights) for weights in _group_weights(block)}) > 1,
         mixed_algorithm=_word(block.get("moe_quant_algo")),
         layer_algorithms=_of_layers(block.get("quantized_layers")),
@@ -198,6 +204,11 @@ def _group_numbers(block: Config, which: str) -> Iterator[Mapping[str, Any]]:
         numbers_of_it = group.get(which) if isinstance(group, Mapping) else None
         if isinstance(numbers_of_it, Mapping):
             yield numbers_of_it
+
+
+def _leaves_out_zeros(block: Config) -> bool:
+    sparsity = block.get("sparsity_config")
+    return isinstance(sparsity, Mapping) and bool(sparsity.get("targets"))
 
 
 def _cache(block: Config) -> str | None:

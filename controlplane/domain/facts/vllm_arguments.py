@@ -2,7 +2,7 @@
 
 A list of what passes: what the program itself sets, loads code, names a file, a host or a port, or
 shows what users send is not on it. Source: the arguments of vLLM 0.25.1 to 0.33.0
-(`engine/arg_utils.py` and the server's `cli_args.py`), checked 2026-11-30.
+(`engine/arg_utils.py`, the types of `config/` and the server's `cli_args.py`), checked 2026-11-30.
 """
 
 from collections.abc import Mapping
@@ -84,6 +84,12 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 """Argument -> what its value has to be."""
 
 _WORDS: Mapping[str, str] = {
+    "all2all-backend": (
+        "naive pplx deepep_high_throughput deepep_low_latency deepep_v2 mori_high_throughput "
+        "mori_low_latency moonep nixl_ep allgather_reducescatter flashinfer_all2allv "
+        "flashinfer_nvlink_two_sided flashinfer_nvlink_one_sided passthrough"
+    ),
+    "chat-template-content-format": "auto string openai",
     "dcp-comm-backend": "ag_rs a2a",
     "dtype": "auto half float16 bfloat16",
     "expert-placement-strategy": "linear round_robin",
@@ -98,16 +104,53 @@ _WORDS: Mapping[str, str] = {
     "mamba-ssu-algorithm": "auto simple vertical horizontal",
     "mm-encoder-tp-mode": "weights data",
     "mm-processor-cache-type": "shm lru",
+    "offload-backend": "auto uva prefetch",
     "per-request-spec-decode-metrics": "none summary detailed",
     "performance-mode": "balanced interactivity throughput",
     "prefix-caching-hash-algo": "sha256 sha256_cbor xxhash xxhash_cbor",
     "safetensors-load-strategy": "lazy eager prefetch torchao",
     "scheduling-policy": "fcfs priority",
+    "tokenizer-mode": (
+        "auto hf slow mistral deepseek_v32 deepseek_v4 inkling kimi_k3 cohere alpamayo2_super"
+    ),
 }
 WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {name: tuple(words.split()) for name, words in _WORDS.items()}
 )
 """The words that a text may be, where vLLM itself lists them."""
+
+_KERNELS: Mapping[str, str] = {
+    "attention-backend": (
+        "auto AMX_MLA B12X CPU_ATTN CPU_MLA CUSTOM CUTLASS_MLA CUTLASS_MSA FLASHINFER "
+        "FLASHINFER_MLA FLASHINFER_MLA_SPARSE FLASHINFER_MLA_SPARSE_DSV4 "
+        "FLASHINFER_MLA_SPARSE_DSV41 FLASHINFER_MLA_SPARSE_SM120 FLASHINFER_MLA_SPARSE_SM90 "
+        "FLASHMLA FLASHMLA_MEGA_ATTN_DSV41 FLASHMLA_SPARSE FLASHMLA_SPARSE_DSV4 "
+        "FLASHMLA_SPARSE_DSV41 FLASH_ATTN FLASH_ATTN_DIFFKV FLASH_ATTN_MLA FLASH_ATTN_MLA_SPARSE "
+        "FLASH_ATTN_MLA_SPARSE_FA4 FLEX_ATTENTION HPC_ATTN MINIMAX_M3_SPARSE NO_ATTENTION "
+        "STEP5_DSA TOKENSPEED_MLA TORCH_SDPA TRITON_ATTN TRITON_ATTN_DIFFKV TRITON_FLASHINFER "
+        "TRITON_FLASH_ATTN TRITON_MLA TRITON_MSA TURBOQUANT ULTRAQUANT"
+    ),
+    "linear-backend": (
+        "auto b12x conch cutlass deep_gemm emulation exllama fbgemm flashinfer_b12x "
+        "flashinfer_cudnn flashinfer_cutedsl flashinfer_cutlass flashinfer_trtllm humming machete "
+        "marlin torch triton"
+    ),
+    "mamba-backend": "cpu flashinfer triton",
+    "moe-backend": (
+        "auto b12x batched_triton cutlass deep_gemm deep_gemm_mega_moe emulation flashinfer_b12x "
+        "flashinfer_cutedsl flashinfer_cutlass flashinfer_moe_ep_cutedsl "
+        "flashinfer_moe_ep_mega_cutedsl flashinfer_moe_ep_mega_deep_gemm flashinfer_trtllm hpc "
+        "humming marlin triton triton_unfused"
+    ),
+}
+KERNELS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {name: frozenset(words.lower().split()) for name, words in _KERNELS.items()}
+)
+"""Kernels that an argument may name, in any case and with `-` for `_`; those of NVIDIA GPUs."""
+STEPS: Mapping[str, tuple[int, int | None, int]] = MappingProxyType(
+    {"block-size": (16, None, 16), "optimization-level": (0, 3, 1)}
+)
+"""The least and the most that a number may be, and between which it goes by steps of what."""
 
 VERSIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {

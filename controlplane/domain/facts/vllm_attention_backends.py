@@ -1,6 +1,7 @@
 """What each attention backend of vLLM asks of a GPU and of a model, by version.
 
-Source: `supports_compute_capability`, `is_mla`, `supports_sink` of the classes in
+Source: `supports_compute_capability`, `is_mla`, `supports_sink`, `get_supported_head_sizes` and
+`get_supported_kernel_block_sizes` of the classes in
 `v1/attention/backends/`, and `validate_configuration` of `v1/attention/backend.py`;
 vLLM 0.25.1 to 0.33.0, checked 2026-11-30. A backend that is not here is not judged.
 """
@@ -24,18 +25,24 @@ class Backend:
     """Major compute capabilities on which it takes attention sinks; None where that varies."""
     sinks_since: Mapping[int, str] | None = None
     """Further ones, and the version that they came with."""
+    heads: tuple[int, ...] = ()
+    """Widths of heads that it computes; empty for all."""
+    blocks_of: int = 16
+    """Tokens of a block of its KV cache, of which a larger block is a multiple."""
 
 
 _AMPERE_ON = (8, 9, 10, 11, 12)
 _BACKENDS: Mapping[str, Backend] = {
-    "CUTLASS_MLA": Backend(majors=(10,), is_mla=True),
+    "CUTLASS_MLA": Backend(majors=(10,), is_mla=True, blocks_of=128),
     "FLASH_ATTN": Backend(majors=_AMPERE_ON, sinks_on=(9, 10, 11), sinks_since={}),
     "FLASH_ATTN_MLA": Backend(majors=(9,), is_mla=True),
-    "FLASHINFER": Backend(majors=_AMPERE_ON, sinks_on=(10,), sinks_since={12: "0.28"}),
-    "FLASHINFER_MLA": Backend(majors=(10,), is_mla=True),
-    "FLASHMLA": Backend(majors=(9, 10), is_mla=True),
+    "FLASHINFER": Backend(
+        majors=_AMPERE_ON, sinks_on=(10,), sinks_since={12: "0.28"}, heads=(64, 128, 256, 512)
+    ),
+    "FLASHINFER_MLA": Backend(majors=(10,), is_mla=True, blocks_of=32),
+    "FLASHMLA": Backend(majors=(9, 10), is_mla=True, blocks_of=64),
     "FLEX_ATTENTION": Backend(majors=(), sinks_on=()),
-    "TOKENSPEED_MLA": Backend(majors=(10,), is_mla=True),
+    "TOKENSPEED_MLA": Backend(majors=(10,), is_mla=True, blocks_of=32),
     "TRITON_ATTN": Backend(majors=()),
     "TRITON_MLA": Backend(majors=(), is_mla=True),
 }
@@ -72,7 +79,15 @@ def lacks_wide_heads(architecture: str | None, gpu: Gpu) -> bool:
 
 
 def unsuited(
-    name: str, gpu: Gpu, version: str, *, model_type: str | None, is_mla: bool | None
+    name: str,
+    gpu: Gpu,
+    version: str,
+    *,
+    model_type: str | None,
+    is_mla: bool | None,
+    architecture: str | None = None,
+    head_width: int | None = None,
+    block_tokens: int | None = None,
 ) -> Iterator[str]:
     """Yield what keeps that backend from starting, in words; nothing for one not known here."""
     backend = _BACKENDS.get(name.upper())
@@ -83,8 +98,15 @@ def unsuited(
         yield f"does not run on compute capability {gpu.capability_text}"
     if is_mla is not None and is_mla is not backend.is_mla:
         yield "computes latent attention alone" if backend.is_mla else "has no latent attention"
+    if architecture in _PICKS_TOKENS:
+        yield "attends to every token, where the model picks some"
     if model_type in _MODELS_WITH_SINKS and not _takes_sinks(backend, major, version):
         yield "does not take the model's attention sinks on this GPU"
+    if backend.heads and head_width is not None and head_width not in backend.heads:
+        listed = ", ".join(map(str, backend.heads))
+        yield f"computes heads of {listed} alone, where the model's have {head_width}"
+    if block_tokens is not None and block_tokens % backend.blocks_of:
+        yield f"keeps blocks of {backend.blocks_of} tokens, which {block_tokens} is no multiple of"
 
 
 def _takes_sinks(backend: Backend, major: int, version: str) -> bool:

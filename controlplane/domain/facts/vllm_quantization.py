@@ -1,9 +1,11 @@
-"""Which quantized checkpoints vLLM has a method for, by version, and which bits of GPTQ and AWQ.
+"""Which quantized checkpoints vLLM reads, by version, and which numbers each method computes in.
 
 Source: `QuantizationMethods` and `DEPRECATED_QUANTIZATION_METHODS` of
 `model_executor/layers/quantization/__init__.py`, `_normalize_quantization_config` of
 `transformers_utils/model_arch_config_convertor.py`, each method's
-`override_quantization_method`, and the `TYPE_MAP`s; vLLM 0.25.1 to 0.33.0, checked 2026-11-30.
+`override_quantization_method`, the `TYPE_MAP`s, `QUANT_ALGOS` of `modelopt.py`,
+`_get_scheme_from_parts` and `_parse_sparsity_config` of `compressed_tensors.py`, and
+`get_supported_act_dtypes`; vLLM 0.25.1 to 0.33.0, checked 2026-11-30.
 """
 
 from collections.abc import Mapping
@@ -30,6 +32,15 @@ _ALIASES: Mapping[str, str] = {
 """What a checkpoint may call a method, and what vLLM takes it for."""
 _DEPRECATED = frozenset({"fbgemm_fp8", "fp_quant"})
 """Refused unless `--allow-deprecated-quantization` is given."""
+_MODELOPT_ALGORITHMS = frozenset(
+    {"FP8", "FP8_PB_WO", "FP8_PER_CHANNEL_PER_TOKEN", "MIXED_PRECISION", "MXFP8", "NVFP4",
+     "W4A16_NVFP4"}
+)  # fmt: skip
+_UNREAD_LAYOUTS = frozenset({"marlin-24", "sparse-24-bitmask", "sparse-bitmask"})
+"""Of compressed-tensors, whose numbers are half zeros: no scheme takes them any more."""
+_IN_FLOAT32 = frozenset({"bitsandbytes", "compressed-tensors", "torchao"})
+"""Methods that compute in float32 where that is the model's type; the others end at the start."""
+_BFLOAT16_ALONE = frozenset({"fp_quant", "gpt_oss_mxfp4", "mxfp4"})
 _BITS: Mapping[str, tuple[int, ...]] = {"gptq": (4, 8), "awq": (4,)}
 
 
@@ -58,6 +69,26 @@ def odd_bits(existing: ExistingQuantization) -> str | None:
     if existing.is_symmetric is False and existing.method.lower() != "awq":
         return "keeps zero points (`sym: false`), and vLLM reads symmetric weights only"
     return None
+
+
+def unread_scheme(existing: ExistingQuantization) -> str | None:
+    """Return what of the stored numbers no loader takes, in words; None where all is well."""
+    algorithm = existing.algorithm or ""
+    if existing.method.lower().startswith("modelopt"):
+        is_known = not algorithm or algorithm.upper() in _MODELOPT_ALGORITHMS
+        return None if is_known else f"is in ModelOpt's `{algorithm}`"
+    if existing.is_sparse or existing.layout in _UNREAD_LAYOUTS:
+        return "leaves out zeros of its weights (2:4 sparsity)"
+    return None
+
+
+def computes_in(existing: ExistingQuantization, number_type: str) -> bool:
+    """Return whether the method's layers compute in `float16`, `bfloat16` or `float32`."""
+    method = existing.method.lower()
+    if number_type == "float32":
+        return _ALIASES.get(method, method) in _IN_FLOAT32
+    is_mxfp8 = method.startswith("modelopt") and (existing.algorithm or "").upper() == "MXFP8"
+    return number_type == "bfloat16" or not (method in _BFLOAT16_ALONE or is_mxfp8)
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from controlplane.domain.facts.class_counts import COUNTED_WITHIN
 from controlplane.domain.facts.layers import Mixer
 from controlplane.domain.facts.parameter_count import ParameterCounts
 from controlplane.domain.memory.memory_plan import PlanInputs
+from controlplane.domain.memory.number_width import is_widened
 from controlplane.domain.memory.speculation import Drafting
 
 MEASURED_KINDS = frozenset({"H100", "GB300"})
@@ -51,7 +52,9 @@ def _found(
         yield "the KV cache: the file gives no pattern, so every layer counts as attention"
     if checkpoint.experts:
         yield "activations of experts"
-    if element_bytes != 2:
+    if is_widened(inputs):
+        yield f"float32 in place of 16 bits, as {inputs.device.kind} has no bfloat16"
+    if element_bytes < 2:
         yield "a KV cache below 16 bits"
     if drafting.tokens:
         yield "drafts"

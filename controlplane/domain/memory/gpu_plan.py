@@ -10,6 +10,7 @@ from controlplane.domain.memory.estimates import estimates_of
 from controlplane.domain.memory.kv_cache import KvLayout, kv_bytes_per_token, layout_of
 from controlplane.domain.memory.memory_plan import MemoryPlan, PlanInputs, in_blocks
 from controlplane.domain.memory.missing import unplannable
+from controlplane.domain.memory.number_width import held_element_bytes, held_weights
 from controlplane.domain.memory.parallelism import Parallelism, parallelism_of
 from controlplane.domain.memory.planned_speed import speed_of
 from controlplane.domain.memory.runtime_memory import overhead_bytes
@@ -82,13 +83,13 @@ def _parts(inputs: PlanInputs) -> _Parts:
     drafting = drafting_of(spec)
     divided = parallelism_of(spec, tensor=inputs.tensor_parallel)
     weights = gpu_weights(spec, checkpoint, keeps_draft=drafting.uses_prediction_layers)
-    element_bytes = kv_element_bytes(spec, checkpoint)
+    element_bytes = held_element_bytes(kv_element_bytes(spec, checkpoint), inputs)
     layout = _layout(spec, checkpoint, element_bytes, divided)
     if weights is None or layout is None:
         raise unplannable(checkpoint)
     length = spec.max_seq_len or checkpoint.max_positions or FALLBACK_SEQUENCE_TOKENS
     return _Parts(
-        weights=weights,
+        weights=held_weights(weights, inputs),
         layout=layout,
         element_bytes=element_bytes,
         divided=divided,
@@ -102,6 +103,7 @@ def _parts(inputs: PlanInputs) -> _Parts:
 def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
     checkpoint, divided = inputs.checkpoint, parts.divided
     weights = parts.weights.per_device(divided, checkpoint.experts)
+    weights = max(0, weights - inputs.spec.settings.offloaded_weight_bytes)
     return {
         "weights_bytes": weights + parts.adapters_bytes + _engine_table_bytes(inputs, parts),
         "activations_bytes": gpu_activation_bytes(

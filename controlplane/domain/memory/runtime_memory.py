@@ -41,6 +41,8 @@ class RuntimeMemory:
     """Share of the GPU that the engine may use in all, where it is told one."""
     profiled_drafts: int | None = None
     """Drafts a request whose logits are looked at before the cache is sized; None where all are."""
+    widened: frozenset[str] = frozenset()
+    """Types of models that it computes in float32 on GPUs that have no bfloat16."""
     measured: bool = False
     """Whether the constants were held against runs on more than one kind of GPU."""
 

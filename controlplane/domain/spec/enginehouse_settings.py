@@ -1,5 +1,6 @@
 """`enginehouse`: the settings that are ours and not the hosted product's."""
 
+from math import isfinite
 from typing import Annotated, Any
 
 from pydantic import Field, StrictBool, StrictInt, StringConstraints
@@ -8,6 +9,7 @@ from controlplane.domain.spec.choices import Dtype, RerankTemplate, RuntimeChoic
 from controlplane.domain.spec.gate_tasks import GateTask, TaskName
 from controlplane.domain.spec.section import Section
 
+_GIB = 1024**3
 PoolName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
 EngineRoute = Annotated[
     str, StringConstraints(pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,63}){1,8}$")
@@ -76,12 +78,17 @@ class EnginehouseSettings(Section):
     @property
     def hf_overrides(self) -> dict[str, Any]:
         """What `vllm_args` lay over config.json, by either spelling of the name."""
-        return next(
-            (
-                value
-                for name, value in self.vllm_args.items()
-                if name.strip().lstrip("-").replace("_", "-") == "hf-overrides"
-                and isinstance(value, dict)
-            ),
-            {},
-        )
+        given = self._vllm_argument("hf-overrides")
+        return given if isinstance(given, dict) else {}
+
+    @property
+    def offloaded_weight_bytes(self) -> int:
+        """Bytes of the weights that each GPU leaves in host memory."""
+        given = self._vllm_argument("cpu-offload-gb")
+        is_size = isinstance(given, int | float) and not isinstance(given, bool) and given > 0
+        return int(given * _GIB) if is_size and isfinite(given) else 0
+
+    def _vllm_argument(self, wanted: str) -> Any:
+        """Return the value of one argument, by either spelling of the name."""
+        spelled = {name.strip().lstrip("-").replace("_", "-"): name for name in self.vllm_args}
+        return self.vllm_args[spelled[wanted]] if wanted in spelled else None

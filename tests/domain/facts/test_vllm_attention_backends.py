@@ -45,3 +45,39 @@ def test_attention_that_picks_its_tokens_wants_a_kernel(
     architecture: str | None, kind: str, lacks: bool
 ) -> None:
     assert lacks_sparse_latent(architecture, GPUS[kind]) is lacks
+
+
+@pytest.mark.parametrize(
+    ("name", "head_width", "block_tokens", "words"),
+    [
+        ("FLASHINFER", 96, None, "computes heads of 64, 128, 256, 512 alone"),
+        ("FLASHINFER", 128, 48, ""),
+        ("TRITON_ATTN", 96, 16, ""),
+        ("FLASH_ATTN", 128, 40, "keeps blocks of 16 tokens"),
+    ],
+)
+def test_a_backend_is_judged_by_its_heads_and_blocks(
+    name: str, head_width: int, block_tokens: int | None, words: str
+) -> None:
+    found = unsuited(
+        name, GPUS["H100"], "0.25", model_type="llama", is_mla=False,
+        head_width=head_width, block_tokens=block_tokens,
+    )  # fmt: skip
+    said = " ".join(found)
+    assert words in said
+    assert bool(said) is bool(words)
+
+
+def test_a_block_of_latents_holds_as_many_tokens_as_its_kernel_reads() -> None:
+    found = unsuited(
+        "FLASHMLA", GPUS["H100"], "0.25", model_type="deepseek_v3", is_mla=True, block_tokens=32
+    )
+    assert [*found] == ["keeps blocks of 64 tokens, which 32 is no multiple of"]
+
+
+def test_a_backend_that_attends_to_every_token_is_none_for_a_model_that_picks_some() -> None:
+    found = unsuited(
+        "CUTLASS_MLA", GPUS["B200"], "0.25", model_type="deepseek_v32", is_mla=True,
+        architecture="DeepseekV32ForCausalLM",
+    )  # fmt: skip
+    assert [*found] == ["attends to every token, where the model picks some"]

@@ -200,3 +200,32 @@ def test_a_device_of_one_request_more_than_planned_is_tight_on_an_h100() -> None
     assert all(found.verdict == "tight" for found in tight)
     assert {found.verdict for found in plans} <= {"fits", "tight"}
     assert plans[0].device_bytes == 81_559 * MIB
+
+
+def test_weights_left_in_host_memory_are_not_counted_on_the_gpu() -> None:
+    mapping = {
+        "resources": {"accelerator": "A10G"},
+        "trt_llm": {"build": {"checkpoint_repository": {"source": "LOCAL", "repo": "/x"}}},
+        "enginehouse": {"runtime": "vllm", "vllm_args": {"cpu-offload-gb": 4}},
+    }
+    memory = RUNTIMES["vllm"].memory
+    with_offload = parse_mapping(mapping).spec
+    del mapping["enginehouse"]["vllm_args"]
+    without = parse_mapping(mapping).spec
+    assert with_offload is not None
+    assert without is not None
+    whole = plan(without, LLAMA_8B, device("A10G"), memory)
+    found = plan(with_offload, LLAMA_8B, device("A10G"), memory)
+    assert whole.weights_bytes - found.weights_bytes == 4 << 30
+    assert found.kv_cache_bytes > whole.kv_cache_bytes
+
+
+def test_a_family_that_float16_breaks_takes_twice_the_memory_before_ampere() -> None:
+    memory = RUNTIMES["vllm"].memory
+    gemma = LLAMA_8B.model_copy(update={"model_type": "gemma2"})
+    bfloat, wide = (plan(spec_for(), gemma, device(kind), memory) for kind in ("L4", "T4"))
+    assert wide.weight_bytes == 2 * bfloat.weight_bytes
+    assert wide.kv_element_bytes == 4
+    assert "float32 in place of 16 bits, as T4 has no bfloat16" in wide.estimates
+    llama = plan(spec_for(), LLAMA_8B, device("T4"), memory)
+    assert llama.weight_bytes == bfloat.weight_bytes

@@ -48,6 +48,8 @@ def test_rules_of_runtimes_gpus_and_stored_formats_are_among_them() -> None:
         "EH669",
         "EH688",
         "EH693",
+        "EH837",
+        "EH838",
     }
 
 

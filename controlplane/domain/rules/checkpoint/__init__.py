@@ -7,6 +7,7 @@ from controlplane.domain.rules.checkpoint import (
     secret_expiry,
     sources,
     vllm_formats,
+    vllm_schemes,
 )
 
 RULES = (
@@ -16,4 +17,5 @@ RULES = (
     *secret_expiry.RULES,
     *sources.RULES,
     *vllm_formats.RULES,
+    *vllm_schemes.RULES,
 )

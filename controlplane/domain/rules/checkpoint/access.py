@@ -1,6 +1,7 @@
 """EH8: the checkpoint and the secrets that open it."""
 
 from controlplane.domain.facts import sources
+from controlplane.domain.facts.trtllm_formats import unread_format
 from controlplane.domain.failures.registry import hub, local_folders
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import Example, facts, on_trtllm
@@ -14,7 +15,6 @@ _REPOSITORY = "trt_llm.build.checkpoint_repository"
 _REPO = f"{_REPOSITORY}.repo"
 _SOURCE = f"{_REPOSITORY}.source"
 _SECRET = f"{_REPOSITORY}.runtime_secret_name"
-_UNREADABLE_METHODS = frozenset({"gptq", "awq", "bitsandbytes", "gguf", "aqlm", "eetq", "hqq"})
 _GATED_EXAMPLE = {_SOURCE: "HF", _REPO: "owner/gated"}
 _GATED_FAILURE = hub.GATED_WITHOUT_TOKEN.failure(
     repo="owner/gated", secret=DEFAULT_SECRET_NAME, endpoint="https://huggingface.co"
@@ -51,9 +51,9 @@ def _list_secret(c: Context) -> Patch:
     return {"secrets": {**c.spec.secrets, _secret_name(c): None}}
 
 
-def _existing_method(c: Context) -> str:
+def _unread(c: Context) -> str:
     existing = c.checkpoint.existing_quantization
-    return existing.method if existing else ""
+    return (unread_format(existing) or "") if existing else ""
 
 
 def _not_stored(c: Context) -> list[str]:
@@ -188,12 +188,9 @@ UNSERVABLE_QUANTIZATION = Rule(
     runtimes=TRTLLM,
     needs=("checkpoint",),
     fields=at(_REPO),
-    when=lambda c: (
-        (existing := c.checkpoint.existing_quantization) is not None
-        and (existing.method.lower() in _UNREADABLE_METHODS or existing.is_mixed)
-    ),
+    when=lambda c: bool(_unread(c)),
     message=lambda c: (
-        f"The checkpoint is quantized with `{_existing_method(c)}`, which this engine does not "
+        f"The checkpoint is quantized with {_unread(c)}, which this engine does not "
         "build from. Use the original weights, or a ModelOpt export."
     ),
     source=sources.quantization_guide("Pre-quantized checkpoints"),

@@ -19,6 +19,7 @@ from controlplane.domain.rules.serving import (
     trtllm_arguments,
     trtllm_classes,
     vllm_arguments,
+    vllm_arguments_together,
     vllm_encoders,
     vllm_kernels,
 )
@@ -42,6 +43,7 @@ RULES = (
     *trtllm_arguments.RULES,
     *trtllm_classes.RULES,
     *vllm_arguments.RULES,
+    *vllm_arguments_together.RULES,
     *vllm_encoders.RULES,
     *vllm_kernels.RULES,
 )

@@ -4,6 +4,7 @@ from typing import Any
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY
+from controlplane.domain.facts.vllm_number_types import NOT_IN_FLOAT16
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import (
     LLAMA_8B,
@@ -21,7 +22,6 @@ from controlplane.domain.runtimes.choice import version_of
 _SOURCE = sources.vllm("vllm serve --help")
 _FIELD = "enginehouse.vllm_args"
 _BFLOAT16 = "bfloat16"
-_NOT_IN_FLOAT16 = ("gemma2", "gemma3", "gemma3_text", "glm4")
 _PATCHED_DTYPE = f"{ARGUMENTS}.dtype"
 _ON_H100: Config = {"resources.accelerator": "H100"}
 
@@ -179,7 +179,7 @@ FLOAT16_OF_AN_UNSTABLE_CLASS = Rule(
     fields=lambda c: _float16_paths(c) or (_path(c),),
     may_mark=(_FIELD, _PATCHED_DTYPE),
     concerns=lambda c: bool(_float16_paths(c)),
-    when=lambda c: c.checkpoint.model_type in _NOT_IN_FLOAT16,
+    when=lambda c: c.checkpoint.model_type in NOT_IN_FLOAT16,
     message=lambda c: (
         f"`{c.checkpoint.model_type}` answers nonsense in float16, and vLLM ends at its start "
         "when asked for it. Without `dtype` it takes bfloat16, or float32 on a GPU before Ampere."

@@ -1,7 +1,8 @@
 """EH689: encoders that vLLM has no class of."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.facts.vllm_encoder_classes import WITHOUT_CLASS
+from controlplane.domain.facts.vllm_encoder_classes import lacks_encoder_class
+from controlplane.domain.rules.checkpoint.remote_code import grant_of
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, Config, Example, facts, on_vllm
 from controlplane.domain.rules.other_runtimes import other_engines
@@ -16,7 +17,10 @@ _DEBERTA = facts(
 
 
 def _has_none(c: Context) -> bool:
-    return c.checkpoint.architecture in WITHOUT_CLASS
+    if "architectures" in c.spec.settings.hf_overrides:
+        return False
+    has_own_code = c.checkpoint.remote_code and grant_of(c) is not None
+    return not has_own_code and lacks_encoder_class(c.checkpoint.architecture)
 
 
 NO_ENCODER_CLASS = Rule(
@@ -30,8 +34,8 @@ NO_ENCODER_CLASS = Rule(
     concerns=lambda c: c.spec.base_model.is_encoder,
     when=_has_none,
     message=lambda c: (
-        f"vLLM has no class for `{c.checkpoint.architecture}`, and cannot take the one of the "
-        "transformers library in its place: vLLM ends at its start."
+        f"vLLM has no class for `{c.checkpoint.architecture}`, and the transformers library "
+        "has none that it can take in its place: vLLM ends at its start."
     ),
     otherwise=other_engines,
     source=sources.vllm("model_executor/models/registry.py", checked="2026-11-30"),

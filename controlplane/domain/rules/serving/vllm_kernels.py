@@ -15,6 +15,7 @@ from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity, at
 _ACCELERATOR = "resources.accelerator"
 _FIELD = "enginehouse.vllm_args"
 _BACKEND = "attention-backend"
+_BLOCK = "block-size"
 _ROUNDING = "enable-mamba-cache-stochastic-rounding"
 _STATES = "mamba-ssm-cache-dtype"
 _MAMBA_BACKEND = "mamba-backend"
@@ -34,7 +35,19 @@ def _faults(c: Context) -> list[str]:
         return []
     known = c.checkpoint
     is_mla = bool(known.kv_lora_rank) if known.layers and not known.wrapper_model_type else None
-    return list(unsuited(named, c.gpu, c.version, model_type=known.model_type, is_mla=is_mla))
+    blocks = named_arguments(c).get(_BLOCK)
+    return list(
+        unsuited(
+            named,
+            c.gpu,
+            c.version,
+            model_type=known.model_type,
+            is_mla=is_mla,
+            architecture=known.architecture,
+            head_width=None if is_mla else known.head_dim,
+            block_tokens=blocks if isinstance(blocks, int) else None,
+        )
+    )
 
 
 UNSUITED_BACKEND = Rule(

@@ -10,7 +10,7 @@ from controlplane.domain.facts.engine_argument_names import (
 )
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
-from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at
+from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at
 from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument, v2_example
 
 _SPECULATION = f"{ARGUMENTS}.speculative_config"
@@ -127,15 +127,27 @@ NO_LENGTH = Rule(
     good=on_trtllm(_example(_NGRAM)),
 )
 
+_WITHOUT_PREDICTION = frozenset(
+    {
+        "cohere2", "gemma2", "gemma3", "gemma3_text", "gpt_oss", "granite", "llama", "mistral",
+        "mixtral", "olmo2", "phi3", "qwen2", "qwen2_5_vl", "qwen2_moe", "qwen3", "qwen3_moe",
+    }
+)  # fmt: skip
+"""Types of models that vLLM has no prediction layers of, whatever a config.json counts.
+Source: `hf_config_override` of `config/speculative.py`, 0.25.1 to 0.33.0, 2026-11-30."""
+
 NO_PREDICTION_LAYERS = Rule(
     code="EH454",
     name="prediction-layers-that-are-not-there",
     severity=Severity.ERROR,
-    runtimes=TRTLLM,
+    runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_KIND),
     concerns=lambda c: kind(c) == "MTP" and argument(c, "model_path") is None,
-    when=lambda c: not c.checkpoint.draft_layers,
+    when=lambda c: (
+        not c.checkpoint.draft_layers
+        and (c.runtime in TRTLLM or c.checkpoint.model_type in _WITHOUT_PREDICTION)
+    ),
     message=lambda c: (
         f"`MTP` drafts with prediction layers of the checkpoint, and the config.json of "
         f"`{c.checkpoint.architecture}` counts none (`num_nextn_predict_layers`)."

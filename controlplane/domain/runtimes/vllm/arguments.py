@@ -14,6 +14,7 @@ from controlplane.domain.runtimes.vllm.drafter import (
     reason,
     speculative_config,
 )
+from controlplane.domain.runtimes.vllm.engine_keys import DENSE_REASON
 from controlplane.domain.runtimes.vllm.own_arguments import own_arguments
 from controlplane.domain.runtimes.vllm.parse import (
     BASE_MODEL,
@@ -60,10 +61,12 @@ def say_default_tokens(line: CommandWriter) -> None:
         line.change(DEFAULT_TOKENS, ("--override-generation-config", given), reason)
 
 
-def say_experts(line: CommandWriter) -> None:
+def say_experts(line: CommandWriter, *, has_experts: bool = True) -> None:
     """Add expert parallelism where it spans the GPUs as vLLM's does."""
     experts = line.spec.engine_build.moe_expert_parallel_option
-    if line.gives(EXPERTS) and experts == line.spec.tensor_parallel:
+    if not has_experts:
+        line.leave(EXPERTS, DENSE_REASON)
+    elif line.gives(EXPERTS) and experts == line.spec.tensor_parallel:
         line.say(EXPERTS, "--enable-expert-parallel")
     elif experts != -1:
         line.leave(EXPERTS, "vLLM spreads experts over all GPUs of the tensor parallel size.")

@@ -31,8 +31,13 @@ _CACHE_TYPES = {"fp8": "fp8", "auto": "auto", "bfloat16": "bfloat16", "float16":
 
 Words = tuple[object, ...] | None
 
+EXPERT_RANKS = "moe_expert_parallel_size"
+DENSE_REASON = "vLLM ends at its start where a model without experts is asked to divide them."
 
-def say_engine_arguments(line: CommandWriter, *, devices: int = 1, version: str = VERSION) -> None:
+
+def say_engine_arguments(
+    line: CommandWriter, *, devices: int = 1, version: str = VERSION, has_experts: bool = True
+) -> None:
     """Add the flags of the arguments that have one, and say which have none."""
     arguments = arguments_of(line)
     if not arguments:
@@ -40,6 +45,9 @@ def say_engine_arguments(line: CommandWriter, *, devices: int = 1, version: str 
     for name, value in sorted(arguments.items()):
         if name == "kv_cache_config" and isinstance(value, Mapping):
             _say_cache(line, value, devices)
+            continue
+        if name == EXPERT_RANKS and not has_experts:
+            line.leave(f"{PATCH}.{name}", DENSE_REASON)
             continue
         words = _words(name, value, arguments, version)
         if words is None:
@@ -185,6 +193,6 @@ _VALUES: Mapping[str, str] = {
 _TRANSLATED: Mapping[str, Callable[[Any, Mapping[str, Any]], Words]] = {
     "cuda_graph_config": _graphs,
     "guided_decoding_backend": _guided,
-    "moe_expert_parallel_size": _experts,
+    EXPERT_RANKS: _experts,
     "model_kwargs": _overrides,
 }

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.facts.precision_support import PrecisionSupport
 from controlplane.domain.facts.quantization import FP8, NVFP4
+from controlplane.domain.facts.vllm_number_types import NOT_IN_FLOAT16
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 
 MOST_OF_A_DEVICE = 0.95
@@ -43,6 +44,7 @@ MEMORY = RuntimeMemory(
     most_of_device=MOST_OF_A_DEVICE,
     profiled_drafts=1,
     wants_whole_shares=True,
+    widened=frozenset(NOT_IN_FLOAT16),
     precisions=PrecisionSupport(
         expanded_from=MappingProxyType({NVFP4.label: EXPANDED_FP4_CAPABILITY}),
         stored_from=EXPANDED_STORED_FP8,

@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from controlplane.domain.commands.command_writer import CommandWriter
-from controlplane.domain.facts.vllm_arguments import KINDS, VERSIONS, WORDS
+from controlplane.domain.facts.vllm_arguments import KERNELS, KINDS, STEPS, VERSIONS, WORDS
 from controlplane.domain.facts.vllm_arguments import Kind as ValueKind
 from controlplane.domain.redaction import Redactor
 from controlplane.domain.runtimes.vllm.capabilities import VERSION
@@ -18,6 +19,7 @@ PARSERS: Mapping[str, Kind] = {
     "tool-call-parser": Kind.TOOLS, "reasoning-parser": Kind.REASONING,
 }  # fmt: skip
 """Arguments whose values are the names of parsers."""
+_ALIKE = 0.7
 _OF_32_BITS = ("float", "float32")
 _WIDE = (
     "`dtype` of 32 bits doubles what the memory plan counts for vLLM. Write it as "
@@ -102,12 +104,34 @@ def wrong_value(name: str, value: Any, version: str = VERSION) -> str | None:
         return f"`{name}` takes a list with at least one entry; leave it out, or write `null`."
     if name in PARSERS and SINCE[PARSERS[name]].get(value, "none") > version:
         return f"vLLM {version} has no parser of {PARSERS[name]} named `{value}`."
+    if odd := _odd_kernel(name, value) or _odd_number(name, value):
+        return odd
     allowed = WORDS.get(name)
     if allowed is None or value in allowed:
         return None
     if name == "dtype" and value in _OF_32_BITS:
         return _WIDE
     return f"`{name}` takes one of {', '.join(f'`{word}`' for word in allowed)}."
+
+
+def _odd_kernel(name: str, value: Any) -> str | None:
+    known = KERNELS.get(name)
+    spelled = str(value).lower().replace("-", "_")
+    if known is None or spelled in known:
+        return None
+    meant = next(iter(get_close_matches(spelled, known, n=1, cutoff=_ALIKE)), None)
+    hint = f" Did you mean `{meant}`?" if meant else ""
+    return f"`{name}`: vLLM has no kernels named `{value}` for NVIDIA GPUs.{hint}"
+
+
+def _odd_number(name: str, value: Any) -> str | None:
+    if name not in STEPS:
+        return None
+    least, most, step = STEPS[name]
+    if value >= least and (most is None or value <= most) and (value - least) % step == 0:
+        return None
+    whole = f"a multiple of {step}" if step > 1 else f"a whole number from {least} to {most}"
+    return f"`{name}` takes {whole}, and {value} is none."
 
 
 def _fits(kind: ValueKind, value: Any) -> bool:

@@ -95,7 +95,8 @@ def render(
     devices = spec.tensor_parallel * spec.pipeline_parallel
     arguments.say_host_cache(line, devices=devices)
     line.leave(DEFAULT_TOKENS, _LENGTH_REASON)
-    arguments.say_experts(line)
+    has_experts = bool(checkpoint.experts)
+    arguments.say_experts(line, has_experts=has_experts)
     arguments.say_drafter(line, version)
     folders = adapter_dirs or {}
     arguments.say_adapters(
@@ -105,7 +106,7 @@ def render(
     arguments.say_pooling(line)
     say_pooling_mode(line, checkpoint)
     say_chat_parsers(line, checkpoint, version)
-    say_engine_arguments(line, devices=devices, version=version)
+    say_engine_arguments(line, devices=devices, version=version, has_experts=has_experts)
     say_own_arguments(line, version)
     line.words += ["--trust-remote-code"] * runs_remote_code
     for field in ("enginehouse.runtime", "model_metadata.enginehouse.runtime"):

@@ -4,10 +4,12 @@ from typing import Any
 
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.gpus import GPUS
+from controlplane.domain.facts.gpus import GPUS, Gpu
 from controlplane.domain.facts.precision_support import stored_refusal
 from controlplane.domain.facts.vllm_attention_backends import lacks_sparse_latent, lacks_wide_heads
-from controlplane.domain.facts.vllm_encoder_classes import WITHOUT_CLASS
+from controlplane.domain.facts.vllm_encoder_classes import lacks_encoder_class
+from controlplane.domain.facts.vllm_number_types import refused_type
+from controlplane.domain.facts.vllm_quantization import unread_scheme
 from controlplane.domain.lookahead_tuning.settings import DraftManner
 from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.runtimes.argument_fault import ArgumentFault
@@ -92,13 +94,22 @@ class Vllm(Runtime):
     def _lacks(self, spec: Spec, checkpoint: CheckpointFacts) -> bool:
         if spec.base_model.is_encoder:
             ranks_by_answer = checkpoint.role is Role.RERANKING
-            return ranks_by_answer or checkpoint.architecture in WITHOUT_CLASS
+            return ranks_by_answer or lacks_encoder_class(checkpoint.architecture)
         gpu = GPUS.get(spec.accelerator.kind) if spec.accelerator else None
         if gpu is None or gpu.compute_capability is None:
             return False
-        stored = stored_refusal(checkpoint, gpu, self.memory_in(capabilities.VERSION).precisions)
+        if self._lacks_numbers(checkpoint, gpu):
+            return True
         name = checkpoint.architecture
-        return stored is not None or lacks_sparse_latent(name, gpu) or lacks_wide_heads(name, gpu)
+        return lacks_sparse_latent(name, gpu) or lacks_wide_heads(name, gpu)
+
+    def _lacks_numbers(self, checkpoint: CheckpointFacts, gpu: Gpu) -> bool:
+        """Return whether it does not load or compute the stored weights on the GPU."""
+        precisions = self.memory_in(capabilities.VERSION).precisions
+        existing = checkpoint.existing_quantization
+        is_unread = existing is not None and unread_scheme(existing) is not None
+        is_refused = stored_refusal(checkpoint, gpu, precisions) is not None
+        return is_unread or is_refused or refused_type(checkpoint, gpu) is not None
 
     def predict_route(
         self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False

@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from controlplane.domain.facts.vllm_argument_keys import INSIDE, Inside
-from controlplane.domain.facts.vllm_arguments import KINDS, VERSIONS, WORDS, Kind
+from controlplane.domain.facts.vllm_arguments import (
+    KERNELS,
+    KINDS,
+    STEPS,
+    VERSIONS,
+    WORDS,
+    Kind,
+)
 from controlplane.domain.rules import examine, examine_with_fixes
 from controlplane.domain.rules.examples import LLAMA_8B, Example
 from controlplane.domain.rules.serving.engine_arguments import V2
@@ -42,7 +49,10 @@ def inside_of(inside: Inside) -> dict[str, Any]:
 def value_for(name: str) -> Any:
     if name in INSIDE:
         return inside_of(INSIDE[name])
-    return PARSERS.get(name) or next(iter(WORDS.get(name, ())), VALUES[KINDS[name]])
+    if name in STEPS:
+        return STEPS[name][0]
+    words = sorted(KERNELS[name]) if name in KERNELS else WORDS.get(name, ())
+    return PARSERS.get(name) or next(iter(words), VALUES[KINDS[name]])
 
 
 def started(arguments: dict[str, Any], version: str = "0.33") -> tuple[list[str], dict[str, str]]:
@@ -115,7 +125,9 @@ def test_every_flag_of_vllm_is_passed_on_or_refused_with_what_decides_it(flag: s
         ("pooler-config", "{}"), ("lora-target-modules", "q_proj"),
         ("cudagraph-capture-sizes", [1, "2"]), ("scheduling-policy", "mine"),
         ("tool-call-parser", "nobody"), ("reasoning-parser", 3), ("cudagraph-capture-sizes", []),
-        ("lora-target-modules", []), ("dtype", "float32"),
+        ("lora-target-modules", []), ("dtype", "float32"), ("attention-backend", "XFORMERS"),
+        ("moe-backend", "deepgem"), ("tokenizer-mode", "fast"), ("block-size", 24),
+        ("optimization-level", 4),
     ],
 )  # fmt: skip
 def test_a_value_of_another_type_is_an_error_and_reaches_no_command(name: str, value: Any) -> None:
