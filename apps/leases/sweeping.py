@@ -48,6 +48,8 @@ def leases_sweep(kind: LeaseKind, *, clock: Clock = SYSTEM) -> Swept:
         if not _is_alone(kind):
             return Swept()
         kind.tidy()
+        if not leases_unheld(kind).exists():  # of which all of the below are some
+            return Swept()
         cancelled = _cancel(kind)
         given_up = _give_up(kind)
         requeued = _requeue(kind)

@@ -1,6 +1,8 @@
 """What lost its worker or its message is found, whatever kind of work it is."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.leases.kinds import lease_kinds
 from apps.leases.services import lease_release
@@ -27,6 +29,13 @@ def test_fresh_work_is_left_to_the_message_that_is_on_its_way(work: Work, sent: 
     work.grow_old()
     assert leases_sweep(work.kind).sent == 1
     assert sent == [work.id]
+
+
+def test_where_all_work_is_held_a_sweep_asks_once_whether_there_is_any(work: Work) -> None:
+    work.claim()
+    with CaptureQueriesContext(connection) as asked:
+        assert leases_sweep(work.kind) == Swept()
+    assert sum("lease_expires_at" in each["sql"] for each in asked) == 1
 
 
 def test_work_that_ends_its_worker_each_time_does_not_go_round_for_ever(
