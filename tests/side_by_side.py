@@ -22,25 +22,25 @@ TOGETHER = (
 a process ten seconds to import: torch, Transformers, sentence-transformers and peft."""
 FIRST = (
     "tests/e2e/newcomer/",
-    "tests/e2e/test_main_job",
     "tests/contributing/",
     "tests/workers/tasks/",
-    "tests/e2e/test_recovery",
-    "tests/e2e/test_canary",
+    "tests/e2e/test_main_job",
     "tests/browser/",
+    "tests/e2e/test_recovery",
+    "tests/workers/engine/",
     "tests/e2e/test_faults",
     "tests/workers/build_steps/",
+    "tests/e2e/test_canary",
     "tests/workers/runtimes/native/",
     "tests/e2e/test_several_hosts",
     "tests/workers/agent/",
     "tests/seeds/",
-    "tests/workers/engine/",
     "tests/workers/runtimes/",
     "tests/workers/gateway/",
     "tests/controlplane/",
 )
-"""The longest first, so that no process ends long after the others; installations, which wait for
-their many processes, one after the other beside tests that compute."""
+"""The longest first, so that no process ends long after the others; installations, whose
+start has a time limit of the product's, one after the other beside tests that compute."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
