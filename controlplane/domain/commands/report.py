@@ -1,7 +1,7 @@
 """What an import or an export says of itself, as data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -13,9 +13,6 @@ class Mapped:
     field: str
     value: Any
 
-    def to_json(self) -> dict[str, Any]:
-        return {"flag": self.flag, "field": self.field, "value": self.value}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
@@ -26,11 +23,6 @@ class Changed:
     value: Any
     reason: str
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "flag": self.flag, "field": self.field, "value": self.value, "reason": self.reason,
-        }  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
@@ -38,9 +30,6 @@ class Choice:
 
     label: str
     patch: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"label": self.label, "patch": dict(self.patch)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,14 +41,6 @@ class Question:
     question: str
     choices: tuple[Choice, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "flag": self.flag,
-            "field": self.field,
-            "question": self.question,
-            "choices": [choice.to_json() for choice in self.choices],
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class NotCarried:
@@ -67,9 +48,6 @@ class NotCarried:
 
     flag: str
     reason: str
-
-    def to_json(self) -> dict[str, Any]:
-        return {"flag": self.flag, "reason": self.reason}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +57,6 @@ class OfferedSecret:
     name: str
     found_in: str
     reason: str
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "found_in": self.found_in, "reason": self.reason}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,16 +76,7 @@ class CommandImport:
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable form that REST and pages have."""
-        return {
-            "server": self.server,
-            "text": self.text,
-            "complete": self.complete,
-            "mapped": [each.to_json() for each in self.mapped],
-            "changed": [each.to_json() for each in self.changed],
-            "questions": [each.to_json() for each in self.questions],
-            "not_carried": [each.to_json() for each in self.not_carried],
-            "secrets": [each.to_json() for each in self.secrets],
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,10 +93,4 @@ class ConfigExport:
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable form that REST and pages have."""
-        return {
-            "format": self.format,
-            "text": self.text,
-            "files": dict(self.files),
-            "changed": [each.to_json() for each in self.changed],
-            "not_carried": [each.to_json() for each in self.not_carried],
-        }
+        return asdict(self)
