@@ -37,7 +37,7 @@ class Buckets:
 
     def __init__(self, *, max_rows: int, max_tokens: int) -> None:
         self._max_rows = max_rows
-        self._max_tokens = max_tokens
+        self.max_tokens = max_tokens
         self._buckets: list[deque[Waiting]] = [deque() for _ in range(len(EDGES) + 1)]
         self._numbers = count()
 
@@ -78,7 +78,7 @@ class Buckets:
                 return
 
     def _fits(self, rows: int, longest: int) -> bool:
-        return rows <= self._max_rows and rows * longest <= self._max_tokens
+        return rows <= self._max_rows and rows * longest <= self.max_tokens
 
 
 def _drop_ended(bucket: deque[Waiting]) -> None:

@@ -20,6 +20,7 @@ from workers.engine.pooling.metrics import PoolingMetrics
 from workers.engine.pooling.packed.runner import PackedRunner, can_pack
 from workers.engine.pooling.rows import Request, Row
 from workers.engine.pooling.runner import PaddedRunner, Runner
+from workers.engine.pooling.step_time import seconds_of, tokens_in_time
 from workers.engine.pooling.turns import Turns
 from workers.engine.settings import EngineSettings
 from workers.engine.task import Task
@@ -42,11 +43,14 @@ class PoolingEngine:
             max_texts=settings.max_client_batch_size, template=self.model.template,
             keeps_places=self.model.task is Task.LABEL_TOKENS,
         )  # fmt: skip
+        self._clock = clock
+        self.forward_tokens = self._most_tokens()
         self._runner = self._thread.load(self._make_runner)
         waiting = Buckets if self._runner.pads else Turns
+        self._rows = waiting(max_rows=settings.max_batch_size, max_tokens=self.forward_tokens)
         self._loop = PoolingLoop(
             self._runner,
-            waiting(max_rows=settings.max_batch_size, max_tokens=self.forward_tokens),
+            self._rows,
             self.metrics,
             max_requests=settings.max_concurrent_requests,
             clock=clock,
@@ -62,17 +66,9 @@ class PoolingEngine:
         """Whether the model thread still takes requests."""
         return self._thread.is_running
 
-    @property
-    def forward_tokens(self) -> int:
-        """Tokens of one forward at most, padding counted; a longer text goes alone.
-
-        More is no faster on a CPU and only makes the others wait.
-        """
-        return min(self.settings.max_num_tokens, encoder_step_tokens(self.settings.device.upper()))
-
     def start(self) -> None:
         """Run the model once, so that the first request finds it warm, then take requests."""
-        self._thread.call(self._runner.warm_up).result()
+        self._thread.call(self._warm_up).result()
         self._thread.run(self._loop.run)
 
     def stop(self) -> None:
@@ -132,6 +128,24 @@ class PoolingEngine:
             "max_batch_requests": settings.max_batch_size,
             "auto_truncate": True,
         }
+
+    def _warm_up(self) -> None:
+        self._runner.warm_up()
+        if self._runner.overlaps:
+            self._limit_forwards()
+
+    def _limit_forwards(self) -> None:
+        """Let forwards have as many tokens as a short while allows, by what one takes here."""
+        most = self._most_tokens()
+        taken = seconds_of(self._runner, most, self.max_seq_len, self._clock)
+        self.forward_tokens = self._rows.max_tokens = tokens_in_time(most, taken)
+
+    def _most_tokens(self) -> int:
+        """Tokens of one forward at most, padding counted; a longer text goes alone.
+
+        More is no faster on a CPU and only makes the others wait.
+        """
+        return min(self.settings.max_num_tokens, encoder_step_tokens(self.settings.device.upper()))
 
     def _load(self) -> tuple[LoadedEncoder, Any]:
         torch.set_num_threads(self.settings.threads)

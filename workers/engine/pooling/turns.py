@@ -50,7 +50,7 @@ class Turns:
 
     def __init__(self, *, max_rows: int, max_tokens: int) -> None:
         self._max_rows = max_rows
-        self._max_tokens = max_tokens
+        self.max_tokens = max_tokens
         self._by_age: deque[_Left] = deque()
         self._by_turn: deque[_Left] = deque()
 
@@ -81,7 +81,7 @@ class Turns:
     def _fits(self, forward: _Forward, left: _Left, *, share: float) -> bool:
         return (
             len(forward.rows) + 1 <= share * self._max_rows
-            and forward.tokens + len(left.row) <= share * self._max_tokens
+            and forward.tokens + len(left.row) <= share * self.max_tokens
         )
 
 
