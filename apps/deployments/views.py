@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.models import Team
 from apps.accounts.pages import actor_on, page, person
 from apps.deployments.addresses import addresses_of
+from apps.deployments.autoscaling.forms import SizeForm
 from apps.deployments.autoscaling.history import decision_list
 from apps.deployments.autoscaling.standing import standing_of
 from apps.deployments.environments.promoting import environment_promote
@@ -46,6 +47,7 @@ from apps.deployments.selectors import (
     replica_list,
 )
 from apps.deployments.served_models.rows import SORTS, model_rows, model_search
+from apps.deployments.services.autoscaling import autoscaling_settings
 from apps.deployments.services.backpressure import backpressure_update
 from apps.deployments.services.deployments import (
     deployment_activate,
@@ -118,6 +120,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         **history_of(found, environments),
         "rolls": roll_panels(environments, actor=actor_on(request), of=found.id),
         "scaling": standing_of(found),
+        "size": SizeForm(initial=autoscaling_settings(found)),
         "decisions": decision_list(deployment=found)[:DECISIONS_SHOWN],
         **engine_of(found, running),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),

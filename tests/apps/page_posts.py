@@ -25,6 +25,7 @@ from apps.deployments.autoscaling.schedules import schedules_update
 from apps.deployments.models import Deployment, Environment
 from apps.secrets.services.values import secret_set
 from controlplane import clock
+from controlplane.domain.scaling.settings import ScalingSettings
 from tests import factories, factories_alerts, factories_async, factories_benchmarks
 from tests.apps.accounts.signing_in.test_two_steps import PASSWORD, code_of
 
@@ -240,6 +241,8 @@ def _channel(world: World, action: str, **form: str) -> tuple[str, Form]:
     return f"/alerts/channels/{made.id}/{action}", form
 
 
+SIZE = {name: str(value) for name, value in ScalingSettings(max_replica=3).to_json().items()}
+SIZE["target_in_flight_tokens"] = ""
 _CHANNEL = {"name": "mine", "form": "webhook", "target": "https://example.com/other"}
 
 
@@ -295,6 +298,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "deployments:deploy": _deployed,
     "deployments:activate": lambda w: _deployment(w.spare(state="inactive"), "activate"),
     "deployments:backpressure": lambda w: _deployment(w.spare(), "full", policy="QUEUE_ON_FULL"),
+    "deployments:resize": lambda w: _deployment(w.spare(), "size", **SIZE),
     "deployments:wake": _woken,
     "deployments:deactivate": _deactivated,
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),

@@ -1,3 +1,5 @@
+"""What people type about the size of a deployment, and about one schedule of an environment."""
+
 from collections.abc import Mapping
 from datetime import UTC, datetime, time
 from typing import Any
@@ -5,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 
+from apps.rest.errors import InvalidInput
 from controlplane.domain.scaling.schedules import WEEKDAYS, Cadence
 from controlplane.domain.scaling.settings import LIMITS
 
@@ -23,6 +26,8 @@ LABELS = {
     "target_in_flight_tokens": "Tokens in flight target",
     "max_scale_down_rate": "Scale-down rate (%)",
 }
+_OPTIONAL = "target_in_flight_tokens"
+"""Without it concurrency and utilization decide."""
 _REPLICAS = ("min_replica", "max_replica")
 """What a schedule is mostly for."""
 TIMES = (
@@ -58,6 +63,30 @@ def _time() -> forms.TimeField:
     )
 
 
+def _setting(name: str, *, required: bool) -> forms.IntegerField:
+    least, most = LIMITS[name]
+    return forms.IntegerField(
+        required=required, min_value=least, max_value=most, label=LABELS[name]
+    )
+
+
+class SizeForm(forms.Form):
+    """How a deployment follows its load, as it is in force where nothing was typed."""
+
+    def __init__(self, data: Any = None, **more: Any) -> None:
+        super().__init__(data, auto_id="size-%s", **more)
+        for name in LIMITS:
+            self.fields[name] = _setting(name, required=name != _OPTIONAL)
+
+    def changes(self) -> dict[str, Any]:
+        """Return what differs from what was in force. Raises InvalidInput for what is wrong."""
+        if not self.is_valid():
+            name, said = next(iter(self.errors.items()))
+            raise InvalidInput(f"{LABELS[name]}: {said[0]}", fields=[name])
+        typed = self.cleaned_data
+        return {name: typed[name] for name in LIMITS if typed[name] != self.initial[name]}
+
+
 class ScheduleForm(forms.Form):
     """When which settings hold; the services check what belongs together."""
 
@@ -76,10 +105,8 @@ class ScheduleForm(forms.Form):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        for name, (least, most) in LIMITS.items():
-            self.fields[name] = forms.IntegerField(
-                required=False, min_value=least, max_value=most, label=LABELS[name]
-            )
+        for name in LIMITS:
+            self.fields[name] = _setting(name, required=False)
 
     def clean(self) -> dict[str, Any]:
         """Return what was typed; a cadence needs its own times."""

@@ -1,3 +1,5 @@
+"""How a deployment follows its load, and the page of when which of these settings hold."""
+
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -7,14 +9,37 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.pages import actor_on, page, person
-from apps.deployments.autoscaling.forms import TIMES, ScheduleForm, shown_in_form
+from apps.deployments.autoscaling.forms import TIMES, ScheduleForm, SizeForm, shown_in_form
 from apps.deployments.autoscaling.schedule_rows import schedule_rows
 from apps.deployments.autoscaling.schedules import UTC_NAME, schedules_shown, schedules_update
-from apps.deployments.environments.restrictions import closed_environments, require_environment
+from apps.deployments.environments.restrictions import (
+    closed_environments,
+    require_deployment,
+    require_environment,
+)
 from apps.deployments.models import Environment
-from apps.deployments.selectors import environment_get
+from apps.deployments.selectors import deployment_get, environment_get
+from apps.deployments.services.autoscaling import autoscaling_settings, autoscaling_update
 from apps.rest.errors import ApiError, NotFound
+from apps.ui.undo import say_undoable
 from controlplane import clock
+
+
+@page
+@require_POST
+def resize(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
+    """Change between how many replicas a deployment follows its load, and how."""
+    found = deployment_get(
+        team=person(request).team, model_id=model_id, deployment_id=deployment_id
+    )
+    require_deployment(actor_on(request), found)
+    before = autoscaling_settings(found)
+    answer = autoscaling_update(
+        deployment=found, changes=SizeForm(request.POST, initial=before).changes()
+    )
+    was = {name: "" if value is None else str(value) for name, value in before.items()}
+    say_undoable(request, answer.message, path=request.path, fields=was)
+    return redirect("deployments:deployment", model_id, found.id)
 
 
 @page

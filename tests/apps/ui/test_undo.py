@@ -10,6 +10,7 @@ from django.test import Client
 
 from apps.accounts.models import Membership, RestrictedEnvironment
 from apps.deployments.models import Deployment
+from apps.deployments.services.autoscaling import autoscaling_settings
 from apps.fleet.models import Node
 from apps.secrets.models import Secret
 from apps.secrets.services.values import secret_set
@@ -49,6 +50,14 @@ def queueing(cast: factories.Cast) -> Act:
     return f"/models/{made.model_id}/{made.id}/full/", {"policy": "QUEUE_ON_FULL"}, told.get
 
 
+def resized(cast: factories.Cast) -> Act:
+    made = factories.make_deployment(team=cast.team)
+    told = Deployment.objects.filter(id=made.id).values_list("max_replica", flat=True)
+    form = {name: str(value) for name, value in autoscaling_settings(made).items()}
+    typed = {**form, "max_replica": "3", "target_in_flight_tokens": ""}
+    return f"/models/{made.model_id}/{made.id}/size/", typed, told.get
+
+
 def expiring(cast: factories.Cast) -> Act:
     made = secret_set(team=cast.team, name="hub", value="value", user=cast.owner)
     told = Secret.objects.filter(id=made.id).values_list("expires_at", flat=True)
@@ -64,7 +73,7 @@ def cast() -> factories.Cast:
 
 
 @pytest.mark.parametrize(
-    "act", [cordoned, uncordoned, made_an_admin, restricted, queueing, expiring]
+    "act", [cordoned, uncordoned, made_an_admin, restricted, queueing, resized, expiring]
 )
 def test_what_was_just_done_is_undone_by_its_button(
     cast: factories.Cast, act: Callable[[factories.Cast], Act]

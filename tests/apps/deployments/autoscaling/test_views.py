@@ -1,10 +1,13 @@
-"""The page of an environment's schedules."""
+"""What is changed on pages: the size of a deployment, and the schedules of an environment."""
+
+import re
 
 import pytest
 from django.test import Client
 
 from apps.accounts.models import RestrictedEnvironment
 from apps.deployments.models import Deployment, Environment
+from controlplane.domain.scaling.settings import ScalingSettings
 from tests.factories import Cast, make_deployment, make_environment
 
 pytestmark = pytest.mark.django_db
@@ -112,3 +115,40 @@ def test_another_teams_environment_is_not_found(browser: Client) -> None:
     other = make_environment()
     path = f"/models/{other.model_id}/environments/{other.name}/schedules/"
     assert browser.get(path).status_code == 404
+
+
+def test_the_size_is_changed_on_the_deployments_page_and_what_was_not_typed_keeps_its_default(
+    browser: Client, serving: Deployment
+) -> None:
+    page = f"/models/{serving.model_id}/{serving.id}/"
+    shown = browser.get(page).content.decode()
+    form = dict(re.findall(r'<input[^>]* name="(\w+)" value="(\d+)"[^>]* id="size-', shown))
+    assert form["scale_down_delay"] == "900"
+    typed = {**form, "min_replica": "2", "max_replica": "4", "target_in_flight_tokens": ""}
+    said = browser.post(f"{page}size/", typed, follow=True).content.decode()
+    assert "It follows the load between 2 and 4 replicas." in said
+    serving.refresh_from_db()
+    assert (serving.min_replica, serving.max_replica) == (2, 4)
+    assert serving.autoscaling.keys() <= {"min_replica", "max_replica"}
+    place = Environment.objects.get(model=serving.model, name="production")
+    assert place.autoscaling_settings["max_replica"] == 4
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"max_replica": "1", "min_replica": "2"}, "is above"),
+        ({"scale_down_delay": ""}, "Scale-down delay (s): This field is required."),
+        ({"scale_down_delay": "9999"}, "less than or equal to 3600"),
+    ],
+)
+def test_a_size_that_cannot_be_is_refused_in_words_and_changes_nothing(
+    browser: Client, serving: Deployment, wrong: dict[str, str], words: str
+) -> None:
+    before = (serving.min_replica, serving.max_replica)
+    usual = {name: str(value) for name, value in ScalingSettings().to_json().items()}
+    form = {**usual, "target_in_flight_tokens": "", **wrong}
+    page = f"/models/{serving.model_id}/{serving.id}/size/"
+    assert words in browser.post(page, form, follow=True).content.decode()
+    serving.refresh_from_db()
+    assert (serving.min_replica, serving.max_replica) == before
