@@ -179,6 +179,11 @@ PRECISION = Group(
             help="Names or patterns such as `*.down_proj`, with commas between them.",
         ),
         Field(
+            name="encoder_least_cosine", label="Least cosine of an encoder",
+            path="enginehouse.calibration.encoder_least_cosine", kind=Kind.DECIMAL,
+            default="0.995", help="In FP8: the layers that lose most stay in 16 bits; 0: none do.",
+        ),
+        Field(
             name="gate_tasks", label="Tasks of the gate", path="enginehouse.gate.tasks",
             kind=Kind.MAPPING, default="none", is_wide=True,
             help='Tasks of lm-eval by name, as in `{"arc_easy": {"limit": 200}}`. Both models do '

@@ -29,6 +29,7 @@ from workers.build_steps.quantization.checkpoint import (
     open_checkpoint,
     refuse_quantized,
 )
+from workers.build_steps.quantization.encoder_layers import keep_layers, keeps_layers
 from workers.build_steps.quantization.export import export
 from workers.build_steps.quantization.exported import Exported, packed_modules
 from workers.build_steps.quantization.groups import choose_group
@@ -54,6 +55,7 @@ from workers.build_steps.quantization.recipes import (
     modelopt_config,
 )
 from workers.build_steps.quantization.renaming import class_names
+from workers.build_steps.quantization.sensitivity import Kept
 from workers.build_steps.quantization.smoothing import (
     Smoothing,
     move_smoothing,
@@ -88,7 +90,9 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     device = device_of(job.options)
     device.prepare()
     dtype = choose_dtype(spec, checkpoint, device)
-    _check_memory(job, spec, checkpoint, device, dtype)
+    if device.kind == "cpu":
+        needed = calibration_bytes(spec, checkpoint, dtype, device.batch_tokens)
+        check_host_memory(needed, limit=job.options.memory_bytes, what="Calibration")
 
     tokenizer = load_tokenizer(checkpoint)
     samples, told = _draw(job, spec, checkpoint, tokenizer)
@@ -107,7 +111,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
         dtype,
         lambda done, total: events.progress(done, total, "search steps"),
     )
-    exported, smoothing = _quantize(
+    exported, smoothing, kept = _quantize(
         job, checkpoint, recipe.number, config, samples, device, dtype, events, clock
     )
     _check_export(spec, recipe, checkpoint, exported)
@@ -116,6 +120,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
             **_effective(spec.quantization_type, recipe, config, checkpoint, exported),
             **(smoothing.to_json() if smoothing else {}),
             **(chosen.to_json() if chosen else {}),
+            **({"kept_in_16_bits": kept.to_json()} if kept else {}),
             "calibration": told,
             "samples": shown_samples(samples.calibration[: told["used"]], tokenizer),
             "device": device.describe(),
@@ -127,15 +132,6 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
             "model_dir": MODEL_FOLDER,
         }
     )
-
-
-def _check_memory(
-    job: Job, spec: Spec, checkpoint: Checkpoint, device: Device, dtype: torch.dtype
-) -> None:
-    if device.kind == "cpu":
-        needed = calibration_bytes(spec, checkpoint, dtype, device.batch_tokens)
-        limit = job.options.memory_bytes
-        check_host_memory(needed, limit=int(limit) if limit else None, what="Calibration")
 
 
 def _draw(
@@ -150,6 +146,8 @@ def _draw(
     dataset = OpenDataset(wanted.calib_dataset, Places.of_job(spec, job.options, job.secrets))
     dataset.refuse_change(fetched(job).calibration)
     samples = draw(dataset, tokenizer, size=size, max_length=max_length)
+    if keeps_layers(spec, checkpoint):
+        samples = samples.divided()
     is_run = spec.quantization_type.precision.weights.modelopt_passes > 0
     used = samples.calibration if is_run else []
     told = {
@@ -168,7 +166,7 @@ def _draw(
     (job.output / SAMPLES_FILE).write_text(
         json.dumps(
             {
-                "used_keys": sample_keys(samples.calibration),
+                "used_keys": sample_keys([*samples.calibration, *samples.chosen_on]),
                 "held_out": [{"row": each.row, "tokens": each.tokens} for each in samples.held_out],
             }
         )
@@ -195,13 +193,14 @@ def _quantize(
     dtype: torch.dtype,
     events: Events,
     clock: Clock,
-) -> tuple[Exported, Smoothing | None]:
+) -> tuple[Exported, Smoothing | None, Kept | None]:
     torch.manual_seed(SEED)
     log.info("loading %s as %s on %s", checkpoint.architecture, dtype, device.describe())
     model = load_model(checkpoint, device=device, dtype=dtype)
     if any(isinstance(each, Conv1D) for each in model.modules()):
         raise failures.transposed_layers(checkpoint.architecture)
-    config = without_excluded(Spec.model_validate(job.spec), model, checkpoint, config)
+    spec = Spec.model_validate(job.spec)
+    config = without_excluded(spec, model, checkpoint, config)
     if number.groups:
         config = _with_group(job, model, config, number)
     if number.block:
@@ -221,6 +220,7 @@ def _quantize(
     except NothingToQuantizeError as error:
         wanted = job.spec["trt_llm"]["build"]["quantization_type"]
         raise failures.nothing_quantized(wanted, checkpoint.architecture) from error
+    kept = keep_layers(spec, checkpoint, quantized, samples.chosen_on, device, dtype, events)
     smoothing = None
     if number.is_packed:
         smoothing = move_smoothing(
@@ -233,14 +233,14 @@ def _quantize(
         checkpoint,
         job.output / MODEL_FOLDER,
         number=number,
-        excluded=declared_patterns(Spec.model_validate(job.spec)),
+        excluded=[*declared_patterns(spec), *(kept.layers if kept else ())],
     )
     if smoothing is not None:
         modules = packed_modules(job.output / MODEL_FOLDER)
         write_smoothing(job.output, smoothing, modules, named)
     write_amax(job.output, by_scale(seen, job.output / MODEL_FOLDER, named))
     carry_adapters(job.input("fetch") / MODEL_FOLDER, job.output / MODEL_FOLDER)
-    return exported, smoothing
+    return exported, smoothing, kept
 
 
 def _with_group(

@@ -27,7 +27,7 @@ _QUANTIZATION = (
     "layers_quantized", "quantized", "layers_left", "left", "device", "compute_dtype", "seconds",
     "peak_host_bytes", "peak_device_bytes",
 )  # fmt: skip
-_OF_SOME_TYPES = ("smoothed", "effective_bits", "layers_by_number")
+_OF_SOME_TYPES = ("smoothed", "effective_bits", "layers_by_number", "kept_in_16_bits")
 
 log = logging.getLogger(__name__)
 

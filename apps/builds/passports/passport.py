@@ -8,6 +8,8 @@ from apps.builds.models import Artifact
 from apps.builds.panels.gate import gate_words
 from apps.ui import formats
 
+_FIGURE_WORDS = {"least_cosine": "least cosine", "changed": "share of changed answers"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class PassportRow:
@@ -82,7 +84,7 @@ def quantized_words(passport: Mapping[str, Any]) -> str:
     return (
         f"{quantized['quantization_type']}: {quantized['quant_algo']} in "
         f"{formats.number(quantized['layers_quantized'])} layers{_smoothed_words(quantized)}"
-        f"{_searched_words(quantized)}, "
+        f"{_searched_words(quantized)}{_kept_words(quantized)}, "
         f"KV cache {quantized['kv_cache_dtype']}, on {quantized['device']}"
     )
 
@@ -100,6 +102,30 @@ def _searched_words(quantized: Mapping[str, Any]) -> str:
         return ""
     listed = ", ".join(f"{formats.number(count)} in {name}" for name, count in counts.items())
     return f" (searched: {listed}; {quantized['effective_bits']:g} bits a weight)"
+
+
+def _kept_words(quantized: Mapping[str, Any]) -> str:
+    """Return which layers an encoder keeps in 16 bits, and why; empty where none are."""
+    kept = quantized.get("kept_in_16_bits")
+    if not kept or not kept["layers"]:
+        return ""
+    before, after, limits = kept["all_quantized"], kept["as_built"], _kept_limits(kept)
+    figures = [
+        f"{_FIGURE_WORDS[name]} {before[name]:.4f} with all quantized, {each:.4f} so"
+        for name, each in after.items()
+        if name in _FIGURE_WORDS
+    ]
+    return (
+        f" ({formats.number(len(kept['layers']))} more, which lost most, stay in 16 bits: "
+        f"{', '.join(kept['layers'])}; {', '.join(figures)}, {limits} asked, on "
+        f"{formats.number(kept['rows'])} samples)"
+    )
+
+
+def _kept_limits(kept: Mapping[str, Any]) -> str:
+    if "changed" in kept["as_built"]:
+        return f"at most {kept['most_changed']:g}"
+    return f"at least {kept['least_cosine']:g}"
 
 
 def adapter_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:

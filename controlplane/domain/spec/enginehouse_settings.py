@@ -41,6 +41,9 @@ class Calibration(Section):
 
     samples: Annotated[StrictInt, Field(ge=1, le=16_384)] | None = None
     """Rows to calibrate on, in place of `calib_size`, which goes by steps of 64."""
+    encoder_least_cosine: Annotated[float, Field(ge=0, lt=1)] = 0.995
+    """Encoders in FP8: least cosine to 16 bits on rows held out. As many of the most sensitive
+    layers as it takes stay in 16 bits, for labels as `gate.max_agreement_loss` asks; 0: none."""
 
 
 class EnginehouseSettings(Section):

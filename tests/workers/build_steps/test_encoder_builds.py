@@ -11,6 +11,7 @@ import transformers
 from transformers import BertConfig, Qwen3Config, XLMRobertaConfig
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.matrices import is_matched
 from controlplane.sources import folder_facts
 from tests.tiny_checkpoint import write_tokenizer
 from tests.tiny_families import make_family
@@ -18,6 +19,7 @@ from tests.workers.build_steps.quantizing import (
     change_export,
     fetched,
     quantized_spec,
+    read_json,
     run_here,
     tensors_of,
 )
@@ -176,16 +178,35 @@ def test_a_causal_embedder_is_judged_by_its_last_token(tmp_path: Path) -> None:
 def test_a_real_embedder_keeps_its_sentences_apart_in_fp8(tmp_path: Path) -> None:
     build = EncoderBuild(minilm(), tmp_path)
     calibrated = build.run("calibrate")
-    assert calibrated["layers_quantized"] == 36
+    kept = calibrated["kept_in_16_bits"]
+    assert kept["layers"]
+    assert (
+        calibrated["layers_quantized"]
+        == kept["of_layers"] - len(kept["layers"])
+        == 36 - len(kept["layers"])
+    )
+    assert kept["all_quantized"]["least_cosine"] < kept["as_built"]["least_cosine"]
+    declared = read_json(build.model / "hf_quant_config.json")["quantization"]
+    assert all(is_matched(each, declared["exclude_modules"]) for each in kept["layers"])
     gate = build.run("gate")
     assert gate["state"] == "passed"
-    assert gate["figures"]["mean_cosine"] > 0.99
-    tested = build.run("package", "smoke_test")
+    assert gate["figures"]["mean_cosine"] > 0.997
+    assert build.run("package")["passport"]["quantization"]["kept_in_16_bits"] == kept
+    tested = build.run("smoke_test")
     assert tested["kind"] == "encoder"
     assert tested["answer_seconds"] > 0
-    assert any("FP8 weights of 36 layers" in each for each in tested["engine"]["emulated"])
+    left = calibrated["layers_quantized"]
+    assert any(f"FP8 weights of {left} layers" in each for each in tested["engine"]["emulated"])
     found = re.fullmatch(
         r"Vectors of 384 numbers; .* second is (\S+), with the third (\S+)\.", tested["answer"]
     )
     assert found is not None, tested["answer"]
     assert float(found[1]) > 0.5 > float(found[2])
+
+
+def test_all_layers_are_quantized_where_no_cosine_is_asked_for(tmp_path: Path) -> None:
+    build = EncoderBuild(make_family("bert", tmp_path / "bert"), tmp_path)
+    build.spec["enginehouse"]["calibration"]["encoder_least_cosine"] = 0
+    calibrated = build.run("calibrate")
+    assert "kept_in_16_bits" not in calibrated
+    assert calibrated["calibration"]["used"] == 16

@@ -3,7 +3,7 @@
 import hashlib
 import random
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -20,6 +20,8 @@ _HELD_OUT_SHARE = 8
 _HELD_OUT_BOUNDS = (8, 64)
 _FEWEST_HELD_OUT = 4
 _FEWEST_USABLE = 8
+_CHOSEN_ON_SHARE = 4
+_MOST_CHOSEN_ON = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +63,18 @@ class SampleSet:
 
     calibration: tuple[Sample, ...]
     held_out: tuple[Sample, ...]
+    chosen_on: tuple[Sample, ...] = ()
+    """By which layers are chosen that stay in 16 bits: neither calibrated nor measured on."""
     column: str
     counts: Counts = field(default_factory=Counts)
+
+    def divided(self) -> "SampleSet":
+        """Return the set with a part of what is calibrated on for choosing layers instead."""
+        chosen_on = min(len(self.calibration) // _CHOSEN_ON_SHARE, _MOST_CHOSEN_ON)
+        first = len(self.calibration) - max(1, chosen_on)
+        return replace(
+            self, calibration=self.calibration[:first], chosen_on=self.calibration[first:]
+        )
 
 
 def draw(

@@ -29,5 +29,24 @@ def test_a_search_says_what_each_layer_got_and_the_bits_that_it_came_to() -> Non
     assert told in words
 
 
+def test_an_encoder_names_the_layers_that_stay_in_16_bits_and_why() -> None:
+    kept = {
+        "layers": ["encoder.layer.0.output.dense"], "of_layers": 36, "rows": 128,
+        "least_cosine": 0.995, "most_changed": 0.01,
+        "all_quantized": {"least_cosine": 0.99577, "mean_cosine": 0.99741},
+        "as_built": {"least_cosine": 0.99826, "mean_cosine": 0.99906},
+    }  # fmt: skip
+    words = quantized_words({"quantization": QUANTIZED | {"kept_in_16_bits": kept}})
+    assert (
+        "210 layers (1 more, which lost most, stay in 16 bits: encoder.layer.0.output.dense; least "
+        "cosine 0.9958 with all quantized, 0.9983 so, at least 0.995 asked, on 128 samples), KV"
+    ) in words
+    changed = {"all_quantized": {"changed": 0.03}, "as_built": {"changed": 0.004}}
+    words = quantized_words({"quantization": QUANTIZED | {"kept_in_16_bits": kept | changed}})
+    assert "changed answers 0.0300 with all quantized, 0.0040 so, at most 0.01 asked" in words
+    none = kept | {"layers": []}
+    assert "16 bits" not in quantized_words({"quantization": QUANTIZED | {"kept_in_16_bits": none}})
+
+
 def test_nothing_is_said_where_nothing_was_quantized() -> None:
     assert quantized_words({"quantization": None}) == ""
