@@ -20,10 +20,11 @@ from workers.lookahead.request_state import NO_BLOCK, NO_HEADER
 from workers.lookahead.row_states import RowState, RowStates
 from workers.lookahead.rules import DraftRule
 from workers.lookahead.token_index import as_block
+from workers.lookahead.vllm_graphs import record_small_steps
 
-BREAK_EVEN_TOKENS: Final = 0.15
+BREAK_EVEN_TOKENS: Final = 0.35
 """Accepted tokens that make up for the longer step: on one H200, with the older model runner, a
-step of 64 tokens took 6.7 ms and one of a single token 6.2 (docs/evidence.md)."""
+step of 128 tokens took 7.3 ms and one of a single token 5.5 (docs/evidence.md)."""
 MOST_STEP_TOKENS: Final = 512
 """Of all rows: vLLM has no graph for more, and verifying them would cost arithmetic."""
 WARM_UP = ([[3]], np.array([8]), np.array([[1, 2, 3, 4, 1, 2, 3, 3]], dtype=np.int32))
@@ -35,6 +36,7 @@ class LookaheadProposer:
     """Drafts for every row from that row's own text."""
 
     def __init__(self, vllm_config: Any) -> None:
+        record_small_steps(vllm_config.compilation_config)
         self._cap = int(vllm_config.speculative_config.num_speculative_tokens)
         self._longest_text = int(vllm_config.model_config.max_model_len)
         budget = int(vllm_config.scheduler_config.max_num_batched_tokens)

@@ -22,6 +22,7 @@ PERIOD = list(range(100, 140))
 def _proposer(tokens: int = 7, budget: int = 8192) -> LookaheadProposer:
     config = SimpleNamespace(
         speculative_config=SimpleNamespace(num_speculative_tokens=tokens),
+        compilation_config=SimpleNamespace(),
         model_config=SimpleNamespace(max_model_len=LONGEST),
         scheduler_config=SimpleNamespace(max_num_batched_tokens=budget),
     )

@@ -10,6 +10,8 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
 from controlplane.domain.runtimes.vllm.drafter import (
+    MOST_DRAFTED,
+    cut_short,
     has_drafter_hook,
     reason,
     speculative_config,
@@ -80,12 +82,13 @@ def say_lookahead(line: CommandWriter) -> None:
         return
     given = {
         "method": "ngram",
-        "num_speculative_tokens": drafted,
+        "num_speculative_tokens": min(drafted, MOST_DRAFTED),
         "prompt_lookup_max": speculator.lookahead_ngram_size or drafted,
         "prompt_lookup_min": min(2, speculator.lookahead_ngram_size or drafted),
     }
     more = "" if is_plain(speculator) else " Window and verification sizes have no counterpart."
-    line.change(SPECULATOR, ("--speculative-config", json.dumps(given)), REASON + more)
+    words = ("--speculative-config", json.dumps(given))
+    line.change(SPECULATOR, words, REASON + more + cut_short(drafted))
 
 
 def say_drafter(line: CommandWriter, version: str) -> None:

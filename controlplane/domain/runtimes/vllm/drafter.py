@@ -20,6 +20,10 @@ HOOK_SOURCE = sources.vllm(
 ON_OLDER_RUNNER = (
     "on vLLM's older model runner, without async scheduling, as for every drafter of this kind"
 )
+MOST_DRAFTED = 128
+"""Tokens of a draft: with more the engine ends at the first request. Source: vLLM 0.25.1,
+`MAX_SPEC_LEN` of v1/sample/rejection_sampler.py, and seen on an H200, 2026-11-30."""
+_CUT_SHORT = " It verifies no more than {most} at once, of the {asked} that the sizes ask for."
 _REASON = (
     "vLLM verifies drafts of one length fastest, so our drafter drafts {drafted} tokens wherever "
     "two tokens match, and none elsewhere; {runner}. Window and verification sizes count for that "
@@ -28,8 +32,9 @@ _REASON = (
 
 
 def speculative_config(drafted: int) -> dict[str, Any]:
-    """Return what vLLM is told to draft with our class, so many tokens at most."""
-    return {"method": "custom_class", "model": CLASS, "num_speculative_tokens": drafted}
+    """Return what vLLM is told to draft with our class, so many tokens where it takes as many."""
+    most = min(drafted, MOST_DRAFTED)
+    return {"method": "custom_class", "model": CLASS, "num_speculative_tokens": most}
 
 
 def has_drafter_hook(version: str) -> bool:
@@ -38,7 +43,13 @@ def has_drafter_hook(version: str) -> bool:
 
 def reason(drafted: int) -> str:
     """Return in what our drafter differs there from the documented rule."""
-    return _REASON.format(drafted=drafted, runner=ON_OLDER_RUNNER)
+    told = _REASON.format(drafted=min(drafted, MOST_DRAFTED), runner=ON_OLDER_RUNNER)
+    return told + cut_short(drafted)
+
+
+def cut_short(drafted: int) -> str:
+    """Return the sentence on drafts that are longer than vLLM takes; empty for others."""
+    return "" if drafted <= MOST_DRAFTED else _CUT_SHORT.format(most=MOST_DRAFTED, asked=drafted)
 
 
 def lookahead_capability(version: str) -> Capability:

@@ -19,8 +19,9 @@ from tests.domain.runtimes.vllm.test_drafts_beside_adapters import DRAFTS, examp
 NO_HOOK = MappingProxyType({"0.33": False})
 
 
-def _drafts(version: str) -> dict[str, Any]:
-    spec = parse_mapping(example(DRAFTS).content).spec
+def _drafts(version: str, **speculator: Any) -> dict[str, Any]:
+    ((path, asked),) = DRAFTS.items()
+    spec = parse_mapping(example({path: {**asked, **speculator}}).content).spec
     assert spec is not None
     start = Start(
         model_dir="/m", host="127.0.0.1", port=1, python="p", threads=1, memory_bytes=1,
@@ -48,6 +49,18 @@ def test_a_version_without_the_hook_drafts_by_its_own_ngram_and_is_named(
     can = RUNTIMES["vllm"].capabilities.capability(Feature.LOOKAHEAD, "H200", "0.33")
     assert can.claimed is Support.EMULATED
     assert "n-gram" in can.how
+
+
+@pytest.mark.parametrize("hook", [True, False])
+def test_no_more_is_drafted_than_the_engine_verifies(
+    hook: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not hook:
+        monkeypatch.setattr(drafter, "HAS_DRAFTER_HOOK", NO_HOOK)
+    drafted = _drafts("0.33", lookahead_ngram_size=256)["num_speculative_tokens"]
+    assert drafted == drafter.MOST_DRAFTED == 128
+    assert "no more than 128 at once, of the 600" in drafter.reason(600)
+    assert "at once" not in drafter.reason(128)
 
 
 def test_the_words_of_our_drafter_are_read_back_as_lookahead() -> None:
