@@ -1,11 +1,12 @@
-"""How often an encoder in FP8 decides as it does in 16 or 32 bits, and how near its vectors stay.
+"""How often an encoder in FP8 decides as it does in 16 bits, and how near its vectors stay.
 
     python benchmarks/encoders_fp8.py [--json] [--full]
 
 MiniLM, and the reranker and classifier that were trained on it, on sentences of this project's
 own pages; FP8 as an export has it, one scale for each weight and input, its products by torch's own
-scaled ones, in bfloat16 on both sides. With NATIVE_DEVICE=cuda by the engine's kernels on a GPU,
-and what they give in texts a second.
+scaled ones, in bfloat16 on both sides. As many layers stay in 16 bits as a build keeps so, by rows
+that are asked of nobody else. With NATIVE_DEVICE=cuda by the engine's kernels on a GPU, and what
+they give in texts a second.
 """
 
 import os
@@ -33,6 +34,9 @@ BARS = {
     "fp8_first_rank_agreement": report.at_least(0.99),
 }
 _CALIBRATED_ON = 64
+_CHOSEN_ON = int(os.environ.get("CHOSEN_ON", "128"))
+_BAR = (0.995, 0.01)
+"""Least cosine, and most labels or pairs that change, as a build has them by default."""
 DEVICE = os.environ.get("NATIVE_DEVICE", "cpu")
 _TIMED_SECONDS = 2.0
 
@@ -55,8 +59,9 @@ def main() -> int:
 def _changes(work: Path, scale: int) -> Sequence[tuple[str, Any]]:
     from tests.workers.engine.pooling.minilm import make_classifier, make_reranker, minilm
 
-    texts = _sentences(120 * scale + _CALIBRATED_ON)
-    asked, seen = texts[_CALIBRATED_ON:], texts[:_CALIBRATED_ON]
+    texts = _sentences(120 * scale + _CALIBRATED_ON + _CHOSEN_ON)
+    seen, chosen_on = texts[:_CALIBRATED_ON], texts[_CALIBRATED_ON:][:_CHOSEN_ON]
+    asked = texts[_CALIBRATED_ON + _CHOSEN_ON :]
     queries, candidates = asked[: 6 * scale], asked[-16:]
     pairs = [(query, each) for query in queries for each in candidates]
     asks: Mapping[str, tuple[Path, Sequence[Any]]] = {
@@ -67,11 +72,38 @@ def _changes(work: Path, scale: int) -> Sequence[tuple[str, Any]]:
     found: list[tuple[str, Any]] = [("texts", len(asked)), ("rank_queries", len(queries))]
     for what, (folder, of) in asks.items():
         plain, plain_costs = _outputs(folder, of)
-        quantized = write_fp8(folder, work / f"{what}-fp8", seen, device=DEVICE)
+        choice = _Choice(folder, chosen_on)
+        quantized = write_fp8(
+            folder, work / f"{what}-fp8", seen, device=DEVICE, choose=choice.choose
+        )
         other, other_costs = _outputs(quantized, of)
         found += _compared(what, plain, other, len(queries))
+        found += [(f"{what}_kept_in_16_bits", choice.told)]
         found += [(f"{what}_bfloat16", plain_costs), (f"{what}_fp8", other_costs)]
     return found
+
+
+class _Choice:
+    """What a build would keep in 16 bits, and what it says of that."""
+
+    def __init__(self, folder: Path, texts: Sequence[str]) -> None:
+        from transformers import AutoTokenizer
+
+        read = AutoTokenizer.from_pretrained(folder)
+        self._rows = [read(each, truncation=True, max_length=256)["input_ids"] for each in texts]
+        self.told: Mapping[str, Any] = {}
+
+    def choose(self, model: Any, layers: Any, largest: Any) -> Sequence[str]:
+        """Return the layers' names."""
+        from benchmarks.encoders_parts.kept_layers import kept_layers
+        from workers.build_steps.quantization.sensitivity import Bar
+
+        began = time.perf_counter()
+        bar = Bar(least_cosine=_BAR[0], most_changed=_BAR[1])
+        kept = kept_layers(model.eval(), layers, largest, self._rows, bar)
+        seconds = round(time.perf_counter() - began, 1)
+        self.told = {**kept.to_json(), "seconds_to_choose": seconds}
+        return kept.layers
 
 
 def _outputs(folder: Path, asked: Sequence[Any]) -> tuple[torch.Tensor, Mapping[str, float]]:

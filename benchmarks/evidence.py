@@ -175,6 +175,7 @@ _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "formats": formats.loaded,
     "lookahead_longer": lookahead.measured,
     "lookahead_gateway": lookahead.measured,
+    "lookahead_singly": lookahead.measured,
     "quantization_speed": quantization.measured,
     "take_down": serving.taken_down,
     "large_take_down": serving.taken_down,

@@ -16,6 +16,7 @@ _ASKED = {
     "alone": ("one request at a time, p50", "p50_milliseconds", " ms"),
     "half_rate": ("half of the top rate, p99", "p99_milliseconds", " ms"),
     "seconds_to_ready": ("from start to ready", None, " s"),
+    "memory_bytes": ("memory on the GPU", None, " bytes"),
 }
 _FORWARD = re.compile(r"(?P<model>\w+?)_(?P<count>\d+)_texts?_of_(?P<tokens>\d+)$")
 
@@ -38,7 +39,18 @@ def _asked(name: str, found: Mapping[str, Any], shape: str, figures: Mapping[str
     ]
     columns = ("asked", "native engine", "through the gateway", "vLLM")
     command = f"benchmarks/gpu/encoders.sh --out <results> --shapes {shape}"
-    return table(f"An encoder's speed: {shape}", name, _where(name, found, command), columns, rows)
+    where = _where(name, found, command)
+    return table(f"An encoder's speed: {shape}", name, where, columns, rows, _planned(figures))
+
+
+def _planned(figures: Mapping[str, Any]) -> list[str]:
+    """Return what the plan says beside it; nothing where that was not kept."""
+    if not (planned := figures.get("planned")):
+        return []
+    memory = sum(planned[f"{part}_bytes"] for part in ("weights", "activations", "overhead"))
+    rate = planned["texts_per_second"]
+    return ["", f"Planned: {rate['low']:,.0f} to {rate['high']:,.0f} texts/s of "
+                f"{planned['text_tokens']} tokens, {memory:,} bytes."]  # fmt: skip
 
 
 def _forwards(name: str, found: Mapping[str, Any]) -> str:

@@ -14,6 +14,8 @@ _NAMES = {
     "ngram_63": "vLLM's n-gram, 63",
     "ours_63": "ours, 63",
     "ours_127": "ours, 127",
+    "ours_127_small_graphs": "ours, 127, one token not filled up",
+    "ours_127_filled_up": "ours, 127, one token filled up to 128",
     "ours_255": "ours, 255",
 }
 _COLUMNS = (
@@ -27,6 +29,8 @@ The shape of Qwen3-8B in FP8 with made-up weights, whose sampler says recorded a
 older runner: drafts are accepted as those texts have it, and a step costs what it costs. Tokens a
 second from the first token to the last; one edited request is the median of three."""
 _ALONE = " vLLM serves by itself, without a gateway."
+_SINGLY = """ Each is asked at the
+product's gateway, and is the only one on the device."""
 _BEHIND = """ Each is asked at the
 product's gateway. All sides started together and were asked one after another, ours first, with the
 others idle beside it; each ended when it had been asked."""
@@ -44,11 +48,27 @@ def measured(name: str, found: Mapping[str, Any]) -> str:
     ]
     is_behind = found.get("through_gateway", False)
     more = [
-        f"{_WHAT}{_BEHIND if is_behind else _ALONE}", "", *_kept_to_record(measured_sides),
-        *_free(measured_sides), *_copies(measured_sides), *_left(sides),
+        f"{_WHAT}{_how(found)}", "", *_kept_to_record(measured_sides),
+        *_steps(measured_sides), *_free(measured_sides), *_copies(measured_sides), *_left(sides),
     ]  # fmt: skip
     title = f"Lookahead under vLLM on a GPU{', through the gateway' if is_behind else ''}"
     return table(title, name, found, _COLUMNS, rows, more)
+
+
+def _how(found: Mapping[str, Any]) -> str:
+    if not found.get("through_gateway", False):
+        return _ALONE
+    return _SINGLY if "--at-once 1 " in found["command"] else _BEHIND
+
+
+def _steps(sides: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a step takes of one token, and of a full draft, where that was written down."""
+    for side, each in sides.items():
+        steps = each.get("step_times") or {}
+        if "1" in steps:
+            drafted = str(int(side.split("_")[1]) + 1)
+            times = [f"{steps[n]['whole_milliseconds']:.1f} ms" for n in ("1", drafted)]
+            yield f"- A step of {_NAMES[side]}: {times[0]} of one token, {times[1]} of {drafted}."
 
 
 def speed(side: Mapping[str, Any], what: str) -> float | None:

@@ -2,20 +2,32 @@
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 _LARGEST = 448.0
 _TOKENS_AT_ONCE = 512
 
+Choose = Callable[[Any, Mapping[str, Any], Mapping[str, Any]], Sequence[str]]
 
-def write_fp8(folder: Path, target: Path, texts: Sequence[str], *, device: str) -> Path:
-    """Fill `target` with what ModelOpt's recipe for FP8 would export, calibrated on the texts."""
+
+def write_fp8(
+    folder: Path,
+    target: Path,
+    texts: Sequence[str],
+    *,
+    device: str,
+    choose: Choose | None = None,
+) -> Path:
+    """Fill `target` with what ModelOpt's recipe for FP8 would export, calibrated on the texts.
+
+    `choose` names layers that stay in 16 bits, of the model, its layers and their largest inputs.
+    """
     from safetensors.torch import save_file
 
     shutil.copytree(folder, target, ignore=shutil.ignore_patterns("*.safetensors"))
-    tensors, left = _quantized(folder, texts, device)
+    tensors, left = _quantized(folder, texts, device, choose)
     save_file(tensors, target / "model.safetensors", metadata={"format": "pt"})
     declared = {
         "producer": {"name": "modelopt", "version": "0.47.0"},
@@ -28,7 +40,7 @@ def write_fp8(folder: Path, target: Path, texts: Sequence[str], *, device: str) 
 
 
 def _quantized(
-    folder: Path, texts: Sequence[str], device: str
+    folder: Path, texts: Sequence[str], device: str, choose: Choose | None
 ) -> tuple[dict[str, Any], Sequence[str]]:
     """All tensors, and the names of the layers that keep 16 bits: those of heads."""
     import torch
@@ -40,6 +52,8 @@ def _quantized(
     inside = {name for name in layers if ".layer." in name or ".layers." in name}
     inside |= {name for name in layers if name.startswith(("layer.", "layers."))}
     largest = _largest_inputs(model, {name: layers[name] for name in inside}, folder, texts)
+    if choose is not None:
+        inside -= set(choose(model, {name: layers[name] for name in inside}, largest))
     tensors = dict(model.state_dict())
     for name in inside:
         weight = tensors[f"{name}.weight"].float()

@@ -22,6 +22,7 @@ from benchmarks.encoders_parts import load
 from benchmarks.encoders_parts.fp8 import write_fp8
 from benchmarks.encoders_parts.servers import Server, behind_gateway, native, vllm
 from benchmarks.encoders_parts.shapes import SHAPES, text, write_checkpoint
+from benchmarks.gpu.encoder_plan import memory_bytes, planned
 
 _TOKENS = 150
 SCALE = float(os.environ.get("ENCODERS_SCALE", "1"))
@@ -84,15 +85,26 @@ def _checkpoint(name: str, folder: Path, tokenizer: Path) -> Path:
 def _compare(measured: Measured, name: str, checkpoint: Path) -> None:
     plain = name.removesuffix(FP8_SUFFIX)
     ask = _rerank if SHAPES[plain].pooling is None else _embed
+    on_gpu = DEVICE != "cpu"
+    before = memory_bytes() if on_gpu else 0
     with _started(measured, name, "native", lambda: native(checkpoint, device=DEVICE)) as server:
         if server:
             ask(measured, name, "native", server, 1.0)
+            if on_gpu:
+                measured.keep(name, "native_memory_bytes", lambda: memory_bytes() - before)
+                measured.keep(name, "planned", lambda: planned(checkpoint, *_planned_as(plain)))
             with behind_gateway(server) as gateway:
                 ask(measured, name, "native_through_gateway", gateway, 1.0)
     if "VLLM_PYTHON" in os.environ and name == plain:
         with _started(measured, name, "vllm", lambda: vllm(checkpoint)) as server:
             if server:
                 ask(measured, name, "vllm", server, 0.3)
+
+
+def _planned_as(shape: str) -> tuple[str, str]:
+    """Return the kind of GPU, and what a config would call the model."""
+    kind = device_name().removeprefix("NVIDIA ")
+    return kind, "encoder" if SHAPES[shape].architecture.startswith("Qwen") else "encoder_bert"
 
 
 @contextmanager

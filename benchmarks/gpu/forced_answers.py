@@ -2,7 +2,9 @@
 
 The file that FORCED_ANSWERS names holds pairs of a prompt and its answer, as token ids. All of a
 step is computed as ever; then the scores of the recorded tokens are raised, and drafts are verified
-against those. For the V1 model runner of vLLM 0.25; it imports nothing of ours.
+against those. STEP_TIMES names a file that gets a line of JSON for each part of each step. With
+FILLED_UP, steps of few tokens have no graphs of their own, whatever a drafter of ours asks. For the
+V1 model runner of vLLM 0.25; it imports nothing else of ours.
 """
 
 import importlib.abc
@@ -10,6 +12,8 @@ import importlib.util
 import json
 import os
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,4 +102,32 @@ def _change(module: Any) -> None:
         return self.sample_freely(logits, metadata)
 
     runner._sample = sample
+    if path := os.environ.get("STEP_TIMES"):
+        _time(runner, path)
+    if os.environ.get("FILLED_UP"):
+        _fill_up_small_steps()
     print("forced answers: the sampler of the V1 model runner says them", file=sys.stderr)
+
+
+def _time(runner: Any, path: str) -> None:
+    lines = Path(path).open("a", buffering=1)  # noqa: SIM115 (open as long as the process is)
+
+    def timed(part: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def run(self: Any, *given: Any, **named: Any) -> Any:
+            began = time.perf_counter()
+            found = work(self, *given, **named)
+            took = time.perf_counter() - began
+            tokens = getattr(given[0] if given else None, "total_num_scheduled_tokens", None)
+            lines.write(json.dumps([part, round(began, 6), round(took, 6), tokens]) + "\n")
+            return found
+
+        return run
+
+    for part in ("execute_model", "_sample", "propose_draft_token_ids"):
+        setattr(runner, part, timed(part, getattr(runner, part)))
+
+
+def _fill_up_small_steps() -> None:
+    from workers.lookahead import vllm_graphs
+
+    vllm_graphs.SMALL_STEPS = ()  # type: ignore[misc]

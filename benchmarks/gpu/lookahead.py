@@ -36,6 +36,7 @@ from benchmarks.gpu.lookahead_parts.servers import (
     model_folders,
     started,
 )
+from benchmarks.gpu.lookahead_parts.step_times import step_times, step_times_file
 from workers.lookahead.vllm_proposer import BREAK_EVEN_TOKENS
 
 UNDRAFTED_TOKENS = 512
@@ -139,6 +140,7 @@ def _measure(begun: Started, server: Server, jobs: Jobs, measured: Measured) -> 
                 server = running.enter_context(behind_gateway(server))
             for label, found in _FIGURES[side.model](server, side, jobs):
                 measured.keep(name, {label: found()})
+        measured.keep(name, {"step_times": step_times(step_times_file(measured.place, name))})
     except Exception:
         log = _end_of(measured.place, name)
         measured.keep(name, {"error": traceback.format_exc()[-3000:], "log": log})

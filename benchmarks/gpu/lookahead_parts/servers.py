@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.gpu import forced_answers
+from benchmarks.gpu.lookahead_parts.step_times import step_times_file
 from benchmarks.gpu.random_checkpoint import CONFIG
 from controlplane.domain.runtimes.vllm.drafter import speculative_config
 from workers.runtimes.ports import free_port
@@ -79,6 +80,7 @@ _ALIKE: Final = {"VLLM_BATCH_INVARIANT": "1"}
 """A row is computed alike however many share its step."""
 SIDES: Final[Mapping[str, Side]] = {
     "ours_127": Side(speculative=speculative_config(127)),
+    "ours_127_filled_up": Side(speculative=speculative_config(127), environment={"FILLED_UP": "1"}),
     "ngram_63": Side(speculative=_ngram(63)),
     "ngram_31": Side(speculative=_ngram(31)),
     "ngram_15": Side(speculative=_ngram(15)),
@@ -90,7 +92,6 @@ SIDES: Final[Mapping[str, Side]] = {
     ),
     "small_none_alike": Side(model="small", environment=_V1 | _ALIKE, is_eager=True),
     "ours_63": Side(speculative=speculative_config(63)),
-    "ours_255": Side(speculative=speculative_config(255)),
     "none_on_v1": Side(environment=_V1),
     "tiny_none_on_v1": Side(model="tiny", environment=_V1 | _ALIKE, is_eager=True),
     "tiny_ours_15": Side(
@@ -190,10 +191,11 @@ def _environment(started: Started, number: int, place: Path) -> dict[str, str]:
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path),
         "NUMBA_CACHE_DIR": str(place / "numba"),
-        "VLLM_CACHE_ROOT": str(place / f"cache-{started.name}"),
+        "VLLM_CACHE_ROOT": str(place / f"cache-{number}"),  # those of one number never run together
         "VLLM_PORT": str(FIRST_OWN_PORT + OWN_PORTS * number),
         "TORCHINDUCTOR_COMPILE_THREADS": str(COMPILE_THREADS),
         "FORCED_ANSWERS": str(place / "answers.json"),
+        "STEP_TIMES": str(step_times_file(place, started.name)),
         "VLLM_PLUGINS": PLUGIN if forced else "",
         **(side.environment or {}),
     }

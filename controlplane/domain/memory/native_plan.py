@@ -29,6 +29,10 @@ from controlplane.domain.spec.choices import Dtype
 
 FP8_PRODUCTS = (8, 9)
 """The compute capability from which on a GPU has them."""
+FLASH_CAPABILITY, FLASH_HEAD = (8, 0), 256
+"""Where one kernel attends all texts of a forward, and its widest head."""
+OWN_ATTENTION = frozenset({"deberta", "deberta-v2", "gemma2", "mpnet"})
+"""Whose classes attend by code of their own, which keeps the scores of each token with each."""
 NUMBER_BYTES = {Dtype.FLOAT32: FLOAT32_BYTES, Dtype.BFLOAT16: SIXTEEN_BIT_BYTES}
 
 
@@ -107,9 +111,20 @@ def _activations(
         checkpoint, max_num_tokens=step, max_batch_size=batch,
         number_bytes=FLOAT32_BYTES if rounds else number_bytes,
     )  # fmt: skip
-    if inputs.device.kind == CPU:
+    if inputs.device.kind == CPU or _attends_fused(inputs):
         return planned
     return planned + score_bytes(checkpoint, max_num_tokens=step, length=length)
+
+
+def _attends_fused(inputs: PlanInputs) -> bool:
+    """Whether an encoder's texts are attended by one kernel, which keeps no scores."""
+    gpu, checkpoint = GPUS.get(inputs.device.kind), inputs.checkpoint
+    heads, size = checkpoint.attention_heads or 1, checkpoint.hidden_size or 0
+    head = checkpoint.head_dim or size // heads
+    has_kernel = gpu is not None and gpu.has_capability(*FLASH_CAPABILITY)
+    fits = 0 < head <= FLASH_HEAD and head % 8 == 0 and _number_bytes(inputs) == SIXTEEN_BIT_BYTES
+    is_packed = checkpoint.model_type not in OWN_ATTENTION
+    return inputs.spec.base_model.is_encoder and has_kernel and fits and is_packed
 
 
 def _layout(inputs: PlanInputs, number_bytes: int) -> KvLayout | None:

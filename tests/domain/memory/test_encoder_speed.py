@@ -76,3 +76,29 @@ def test_an_fp8_encoder_is_expanded_only_where_no_fp8_is_multiplied(
     told, before = fp8.to_json()["encoder_speed"], plain.to_json()["encoder_speed"]
     assert (told["texts_per_second"]["high"] > before["texts_per_second"]["high"]) != is_expanded
     assert plain.speed is None
+
+
+def test_what_an_encoder_held_is_planned_and_not_many_times_as_much() -> None:
+    """A text of 16,384 tokens has no scores of each with each where one kernel attends."""
+    held = {
+        shape: found["native_memory_bytes"]
+        for path in RESULTS.glob("encoders_*_beside_vllm-h200-*.json")
+        for shape, found in json.loads(path.read_text())["shapes"].items()
+    }
+    assert held.keys() == {"bge_large", "qwen3_embedding_0_6b"}
+    for shape, held_bytes in held.items():
+        kind = "encoder" if shape.startswith("qwen3") else "encoder_bert"
+        planned = plan(
+            spec_for("H200", base_model=kind), facts(shape), device("H200"),
+            RUNTIMES["native"].memory,
+        )  # fmt: skip
+        parts = planned.weights_bytes + planned.activations_bytes + planned.overhead_bytes
+        assert held_bytes < parts < 3 * held_bytes, shape
+
+
+def test_scores_are_planned_where_a_class_attends_by_itself() -> None:
+    shape = {**CONFIGS["bge_large"], "max_position_embeddings": 4096}
+    memory, spec = RUNTIMES["native"].memory, spec_for("H200", base_model="encoder")
+    fused = plan(spec, checkpoints.read(shape), device("H200"), memory)
+    own = plan(spec, checkpoints.read({**shape, "model_type": "mpnet"}), device("H200"), memory)
+    assert own.activations_bytes > 2 * fused.activations_bytes
