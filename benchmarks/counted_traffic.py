@@ -3,8 +3,8 @@
 A whole installation on this machine with real native engines of a tiny model. Questions come at a
 steady rate, every other one as a stream, while deployments are promoted, rolled back, held as a
 canary, cancelled, scaled, killed and given other settings, one change after another. Then the
-control plane's usage is compared with what the client counted. What was in flight on a killed
-engine is told by itself: it is not repeated. Exit 1 when a bar is missed.
+control plane's usage is compared with what the client counted. What a killed engine had begun to
+answer, or had where no other replica was, is told by itself. Exit 1 when a bar is missed.
 """
 
 import sys

@@ -85,7 +85,7 @@ class Changes:
         self._eventually(lambda: self._ready() == replicas, f"{replicas} replicas")
 
     def _kill_engine(self) -> None:
-        """Kill one of several: what it was answering may have run in part, and is not repeated."""
+        """Kill one of several: what it had begun to answer ends with it."""
         replicas = self._ready()
         victim = self._here.pids("engine")[0]
         self.at_a_kill |= self._traffic.on_their_way()

@@ -146,7 +146,7 @@ def _counted(serving: Serving, begin: int, in_flight: Set[int]) -> dict[str, Any
         "asked": serving.traffic.asked - begin,
         "lost": len(lost),
         "lost_beyond_in_flight": len(lost.keys() - in_flight),
-        "doubled": serving.begun_twice(since=begin),
+        "doubled": serving.begun_twice(since=begin, but=in_flight),
         "usage_difference": _usage_difference(serving),
         "words": tuple(lost.values())[:3],
     }

@@ -31,6 +31,10 @@ class GatewayVariables(EnrolledSettings, TracedSettings):
     """By what a replica is chosen: `prefix` (where most of the prompt is known), `least_loaded`
     or `random`."""
 
+    moves_unanswered: bool = variable("GATEWAY_MOVES_UNANSWERED", True)
+    """Whether a request that an engine had when it stopped is asked of another replica, once,
+    while nothing of an answer has come. It may run in part twice; it is counted once."""
+
     session_header: str = variable(
         "GATEWAY_SESSION_HEADER", SESSION_HEADER, pattern=r"^[a-z0-9-]{1,64}$"
     )

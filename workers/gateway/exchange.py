@@ -20,6 +20,8 @@ from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
 
 RUNNING_RECORD_SECONDS = 1.0
+_STOPPED = frozenset({"reset", "unheard"})
+"""How a connection ends whose engine ended: what it had may have run in part."""
 
 
 @contains(
@@ -172,7 +174,23 @@ class Exchange(EndingExchange):
     def _engine_failed(self, reason: str) -> None:
         if self._upstream is not None:
             self._upstream.health.failed(reason)
-        self._give_up(reason, refusals.ENGINE_FAILED)
+        if reason in _STOPPED and self._moves_on():
+            self._meter.upstream_failed(reason)
+            self._dispatch()
+            return
+        told = refusals.ENGINES_FAILED if self._was_moved else refusals.ENGINE_FAILED
+        self._give_up(reason, told)
+
+    def _moves_on(self) -> bool:
+        """Return whether another replica is asked, once, for what nothing was answered of."""
+        if self._was_moved or self._meter.has_sent or not self._ledger.bounds.moves_unanswered:
+            return False
+        if self._upstream is not None:
+            self._tried.add(self._upstream.replica.address)
+        if self._another() is None and not self._ledger.placing.is_full(self, self._tried):
+            return False
+        self._was_moved, self._reply, self._phase = True, None, Phase.WAITING
+        return True
 
     def _dispatch(self) -> None:
         now = self._clock.monotonic()

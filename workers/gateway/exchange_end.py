@@ -31,7 +31,7 @@ class EndingExchange(ABC):
     __slots__ = (
         "_client", "_client_is_full", "_clock", "_connection", "_connects", "_has_internal_error",
         "_hold", "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply",
-        "_tried", "_upstream", "_was_unheard", "admission", "consent", "deadline_at",
+        "_tried", "_upstream", "_was_moved", "_was_unheard", "admission", "consent", "deadline_at",
         "is_counted_by_key", "reckoned_tokens", "request", "urgency",
     )  # fmt: skip
 
@@ -60,7 +60,8 @@ class EndingExchange(ABC):
         self._connection: UpstreamConnection | None = None
         self._connects: asyncio.Task[None] | None = None
         self._tried: set[str] = set()
-        self._was_unheard = self._client_is_full = self._has_internal_error = False
+        self._was_unheard = self._was_moved = False
+        self._client_is_full = self._has_internal_error = False
         self._hold: Hold | None = None
         self._last_moved_at = meter.started_at
 

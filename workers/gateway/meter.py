@@ -59,8 +59,8 @@ class Meter:
         return self.response_bytes > 0
 
     def asked(self) -> None:
-        """A replica was sent the request; the last one counts that was."""
-        self.asked_at = self._clock.monotonic()
+        """A replica was sent the request; the last one counts that was, with its first byte."""
+        self.asked_at, self.first_byte_at = self._clock.monotonic(), None
 
     def received(self, body: bytes) -> None:
         if body and self.first_byte_at is None:

@@ -155,6 +155,13 @@ ENGINE_FAILED = Refusal(
     message="The engine stopped while it was answering. The request was not repeated: "
     "it may have run in part. Send it again.",
 )
+ENGINES_FAILED = Refusal(
+    status=502,
+    code="engine_failed",
+    error_code="model_unavailable",
+    message="Two engines stopped while they had this request, one after the other. It was not sent "
+    "to a third: perhaps it is what stops them. Send it again if it cannot be.",
+)
 GATEWAY_FAILED = Refusal(
     status=500,
     code="gateway_failed",

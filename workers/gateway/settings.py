@@ -57,6 +57,8 @@ class Bounds:
     """How long a gateway that stops tries to hand in its usage."""
     honour_routes_seconds: float = 24 * 3600.0
     """How long routes and keys hold that the control plane has not confirmed since."""
+    moves_unanswered: bool = True
+    """Whether what a stopped engine had is asked of another, where nothing of an answer came."""
 
 
 class Settings(GatewayVariables):
@@ -109,6 +111,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Setti
             drain_seconds=options.drain_seconds,
             last_shipment_seconds=options.last_shipment_seconds,
             honour_routes_seconds=given.routes_hours * 3600,
+            moves_unanswered=given.moves_unanswered,
         ),
     )
 

@@ -99,10 +99,12 @@ def test_the_last_refusal_is_passed_on_when_every_replica_is_full(house, http):
     assert [len(engine.calls) for engine in engines] == [1, 1]
 
 
-def test_nothing_is_repeated_after_the_first_byte(house, http):
+@pytest.mark.parametrize("events", [0, 1])
+def test_nothing_is_repeated_once_the_client_has_the_head_of_an_answer(house, http, events):
     def breaks(call: Call) -> None:
         call.begin_stream()
-        call.chunk(b"data: {}\n\n")
+        for _ in range(events):
+            call.chunk(b"data: {}\n\n")
         call.connection.close()
         raise OSError
 
@@ -127,6 +129,44 @@ def test_retries_stop_when_their_budget_is_spent(house, http):
     assert statuses[:10] == [200] * 10
     assert 503 in statuses
     assert len(free.calls) <= 10 + 3
+
+
+def dies(call: Call) -> None:
+    call.connection.close()
+    raise OSError
+
+
+def test_another_replica_is_asked_for_what_a_stopped_engine_had_not_answered(house, http):
+    stops, goes_on = house.engine(dies), house.engine(answers)
+    house.publish(stops, goes_on)
+    gateway = house.gateway()
+
+    answer = http.post(gateway.url + CHAT, json={"seed": 1})
+
+    assert (answer.status_code, len(stops.calls), len(goes_on.calls)) == (200, 1, 1)
+    assert goes_on.calls[0].json()["seed"] == 1
+    assert house.record_of(answer)["replica_id"] == "rep01"
+
+
+def test_a_request_that_stops_two_engines_is_sent_to_no_third(house, http):
+    engines = [house.engine(dies) for _ in range(3)]
+    house.publish(*engines)
+    gateway = house.gateway()
+
+    answer = http.post(gateway.url + CHAT, json={})
+
+    assert answer.status_code == 502
+    assert "Two engines stopped" in answer.json()["error"]["message"]
+    assert sum(len(engine.calls) for engine in engines) == 2
+
+
+def test_where_it_is_unset_a_stopped_engine_is_told_of_at_once(house, http):
+    stops, goes_on = house.engine(dies), house.engine(answers)
+    house.publish(stops, goes_on)
+    gateway = house.gateway(moves_unanswered=False)
+
+    assert http.post(gateway.url + CHAT, json={}).status_code == 502
+    assert (len(stops.calls), len(goes_on.calls)) == (1, 0)
 
 
 def test_idle_connections_are_given_up_by_the_gateway_itself(serve, http):
