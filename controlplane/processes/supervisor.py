@@ -16,7 +16,8 @@ from controlplane.processes.server import ServerCommand
 FIRST_BACKOFF_SECONDS = 0.2
 # Well below the fifteen seconds within which everything is to be whole again.
 LONGEST_BACKOFF_SECONDS = 4.0
-HEALTHY_AFTER_SECONDS = 20.0
+HALVED_AFTER_SECONDS = 5.0
+"""Of each five seconds that a process lived. One that lived for long is one that works."""
 
 Say = Callable[[str, str], None]
 """Takes the name of a process and one line of its output."""
@@ -81,8 +82,7 @@ class Supervisor:
             status = await self._until_exit(supervised)
             if supervised.stopping:
                 return
-            if self._clock.monotonic() - started > HEALTHY_AFTER_SECONDS:
-                backoff = FIRST_BACKOFF_SECONDS
+            backoff = _calmed(backoff, lived_seconds=self._clock.monotonic() - started)
             self._say(
                 supervised.name, f"ended with {_words(status)}; starts again in {backoff:.1f} s"
             )
@@ -143,6 +143,11 @@ def _occupy_descriptor_3() -> None:
         pass
     if opened > 3:
         os.close(opened)
+
+
+def _calmed(backoff: float, *, lived_seconds: float) -> float:
+    halvings = int(lived_seconds / HALVED_AFTER_SECONDS)
+    return max(FIRST_BACKOFF_SECONDS, backoff * 0.5**halvings)
 
 
 async def _spawn(

@@ -13,7 +13,7 @@ import psutil
 from controlplane.clock import SYSTEM, Clock
 from controlplane.processes import ports
 from controlplane.processes.server import ServerCommand
-from controlplane.processes.supervisor import HEALTHY_AFTER_SECONDS, Supervised, Supervisor
+from controlplane.processes.supervisor import HALVED_AFTER_SECONDS, Supervised, Supervisor
 from tests.manual_clock import ManualClock
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
@@ -142,19 +142,20 @@ def test_a_process_that_keeps_dying_is_restarted_more_and_more_slowly() -> None:
     assert clock.slept[:7] == [0.2, 0.4, 0.8, 1.6, 3.2, 4.0, 4.0]
 
 
-def test_a_process_that_was_well_for_a_while_is_restarted_as_quickly_as_at_first() -> None:
+def test_the_longer_a_process_was_well_the_sooner_it_is_restarted() -> None:
     clock = ManualClock(sleeping_moves_it=True)
+    lived_seconds = (0, 0, 0, HALVED_AFTER_SECONDS, 10 * HALVED_AFTER_SECONDS)
 
     async def work(supervisor: Supervisor, lines: Lines) -> None:
         await supervisor.start(Supervised(name="sleeper", command=_python(_SLEEPER)))
-        for life, seconds in enumerate((0, 0, HEALTHY_AFTER_SECONDS + 1), start=1):
+        for life, seconds in enumerate(lived_seconds, start=1):
             await _until_started(lines, life)
             clock.advance(seconds)
             os.kill(lines.pids()[-1], signal.SIGKILL)
-        await _until_started(lines, 4)
+        await _until_started(lines, len(lived_seconds) + 1)
 
     _run(work, clock=clock)
-    assert clock.slept == [0.2, 0.4, 0.2]
+    assert clock.slept == [0.2, 0.4, 0.8, 0.8, 0.2]
 
 
 def test_a_socket_is_handed_down_again_after_a_restart() -> None:
