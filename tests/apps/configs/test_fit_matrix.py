@@ -36,7 +36,7 @@ from tests.factories import Cast, make_cast, make_checkpoint_record, make_device
 from tests.folded import folded
 from tests.in_turn import each_in_turn
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker"), pytest.mark.wide]
 GIB = 1024**3
 TEXT = """\
 model_name: large

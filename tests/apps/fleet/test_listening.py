@@ -25,7 +25,7 @@ from tests.apps.fleet.passing_time import Listener
 from tests.factories_serving import make_gateway, make_serving_node
 from tests.manual_clock import ManualClock
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker"), pytest.mark.wide]
 ALL = ("a", "b", "g")
 
 

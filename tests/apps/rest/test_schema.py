@@ -25,6 +25,7 @@ def operations(document: Any) -> list[tuple[str, str, Any]]:
     ]
 
 
+@pytest.mark.wide
 def test_it_is_valid_without_a_warning(document: Any) -> None:
     validate_schema(document)
     assert not GENERATOR_STATS._warn_cache

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +47,7 @@ def test_any_text_is_imported_or_refused(text: str) -> None:
         assert (parse_text(imported.text).spec is not None) == imported.complete
 
 
+@pytest.mark.wide
 @examples(200)
 @given(_LINES)
 def test_any_flags_and_values_are_imported_and_written_back(

@@ -46,6 +46,7 @@ def _codes(examination: Examination) -> dict[str, Severity]:
     return {finding.code: finding.severity for finding in examination.report.findings}
 
 
+@pytest.mark.wide
 @examples(150)
 @given(configs(), _known)
 def test_no_config_and_no_facts_make_a_rule_raise(config: dict[str, Any], known: Known) -> None:

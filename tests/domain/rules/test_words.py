@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+import pytest
+
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.rules import ALL_RULES, Known, examine
 from controlplane.domain.rules.examples import (
@@ -17,6 +19,7 @@ from controlplane.domain.rules.examples import (
 )  # fmt: skip
 from tests.domain.cases import as_config_yaml, lines
 
+pytestmark = pytest.mark.wide
 _ONE_OF_SEVERAL = re.compile(
     r"(?<![\d.,:/-])1 ([a-zA-Z-]+ )?(requests|tokens|GPUs|ranks|replicas|adapters|samples|experts|"
     r"layers|stages|rows|arguments|heads|devices|hosts|texts|labels|names|bits|days|drafts|files|"

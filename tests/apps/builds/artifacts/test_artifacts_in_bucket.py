@@ -28,7 +28,7 @@ from tests.bucket_server import BucketServer, Trouble
 if TYPE_CHECKING:
     from tests.factories import Cast
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker"), pytest.mark.wide]
 DAY = 86_400.0
 WEIGHTS = b"w" * 9_000_000
 

@@ -37,7 +37,7 @@ from tests.workers.gateway.stage.gateway_thread import GatewayThread
 from tests.workers.gateway.stage.house import House
 from tests.workers.gateway.stage.scripts import USAGE
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker"), pytest.mark.wide]
 _ROUND_SECONDS = 5
 _AT_ONCE = 28
 """Of a target of 10 at 70 %: four replicas."""

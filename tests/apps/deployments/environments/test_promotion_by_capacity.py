@@ -29,7 +29,7 @@ from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
 from tests.factories_serving import BROKEN, GIB, make_servable_build, make_serving_node, node_says
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker"), pytest.mark.wide]
 
 
 @pytest.fixture

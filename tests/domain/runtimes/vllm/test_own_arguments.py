@@ -82,6 +82,7 @@ def test_every_argument_is_one_that_its_versions_have_in_that_form(name: str) ->
     assert KINDS[name] is not Kind.SWITCH or f"--no-{name}" in FLAGS
 
 
+@pytest.mark.wide
 @every_case("name", sorted(KINDS))
 def test_every_argument_is_rendered_as_written_where_the_version_has_it(name: str) -> None:
     value = value_for(name)

@@ -40,7 +40,7 @@ from tests.workers.gateway.stage.house import House
 from tests.workers.gateway.stage.scripts import USAGE
 from workers.gateway.routes_table import RoutesTable
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker"), pytest.mark.wide]
 _IN_A_TURN = 8
 
 

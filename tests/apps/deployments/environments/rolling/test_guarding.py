@@ -20,7 +20,7 @@ from tests.apps.deployments.environments.rolling.test_rolling import World
 from tests.factories import Cast
 from tests.factories_serving import make_gateway
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker"), pytest.mark.wide]
 Tell = Callable[..., None]
 
 

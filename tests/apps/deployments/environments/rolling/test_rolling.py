@@ -41,7 +41,7 @@ from tests.factories_serving import (
     node_says,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker"), pytest.mark.wide]
 
 
 class World:

@@ -36,7 +36,7 @@ from tests.apps.rest_client import client_of
 from tests.factories import Cast
 from tests.factories_answers import make_answer_check
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker"), pytest.mark.wide]
 Begin = Callable[..., AnswerCheck]
 GUARD = {"prompts": ["Hi", "Who?"], "min_equal_percent": 100}
 
