@@ -102,6 +102,10 @@ class Rule:
         return f"{self.code.lower()}-{self.name}"
 
 
+def generates(c: Context) -> bool:
+    return not c.spec.base_model.is_encoder
+
+
 def on_gpu(concerns: Callable[[Context], bool]) -> Callable[[Context], bool]:
     """Return the condition for configs that ask for a GPU, whichever runtime serves them."""
     return lambda c: c.spec.accelerator is not None and concerns(c)

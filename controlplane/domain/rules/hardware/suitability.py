@@ -14,7 +14,7 @@ from controlplane.domain.rules.examples import (
     on_trtllm,
 )
 from controlplane.domain.rules.other_runtimes import other_engines
-from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at
+from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at, generates
 
 _ACCELERATOR = "resources.accelerator"
 _REPO = "trt_llm.build.checkpoint_repository.repo"
@@ -28,10 +28,6 @@ _H100: Config = {_ACCELERATOR: "H100"}
 
 def _billions(c: Context) -> float:
     return (c.checkpoint.parameters or 0) / 1e9
-
-
-def _generates(c: Context) -> bool:
-    return not c.spec.base_model.is_encoder
 
 
 def _fp4_words(c: Context) -> str:
@@ -79,7 +75,7 @@ L4_ABOVE_8B = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_ACCELERATOR),
-    concerns=lambda c: _generates(c) and c.gpu.kind in _SMALL_DEVICES,
+    concerns=lambda c: generates(c) and c.gpu.kind in _SMALL_DEVICES,
     when=lambda c: (c.checkpoint.parameters or 0) >= SMALL_PARAMETERS,
     message=lambda c: (
         f"`{c.gpu.kind}` for {_billions(c):.0f} B parameters: the size table names it below 8 B, "
@@ -98,7 +94,7 @@ MIG_ABOVE_15B = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_ACCELERATOR),
-    concerns=lambda c: _generates(c) and c.gpu.kind == "H100_40GB",
+    concerns=lambda c: generates(c) and c.gpu.kind == "H100_40GB",
     when=lambda c: (c.checkpoint.parameters or 0) >= MIDDLE_PARAMETERS,
     message=lambda c: (
         f"`H100_40GB` is half a GPU, best below 15 B parameters, and this model has "
@@ -120,7 +116,7 @@ SIXTEEN_BITS = Rule(
     severity=Severity.HINT,
     runtimes=TRTLLM,
     fields=at(_ACCELERATOR, "trt_llm.build.quantization_type"),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: c.spec.quantization_type.is_none and c.gpu.kind in _SMALL_DEVICES,
     message=lambda c: (
         f"The tables name A100 as the smallest GPU for 16 bits, and the size table names "

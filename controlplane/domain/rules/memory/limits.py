@@ -17,6 +17,7 @@ from controlplane.domain.rules.rule import (
     Rule,
     Severity,
     at,
+    generates,
     limit,
 )
 from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument, v2_example
@@ -36,10 +37,6 @@ _SHORT_REQUEST = 256
 def _v1(c: Context) -> TrtLlmV1 | None:
     engine = c.spec.trt_llm
     return engine if isinstance(engine, TrtLlmV1) and not c.spec.base_model.is_encoder else None
-
-
-def _generates(c: Context) -> bool:
-    return not c.spec.base_model.is_encoder
 
 
 def _host_bytes(c: Context) -> int | None:
@@ -66,7 +63,7 @@ TAKES_ALL = Rule(
     severity=Severity.WARNING,
     runtimes=GPU_RUNTIMES,
     fields=at(_FRACTION),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: 0.95 < c.spec.kv_cache_fraction <= 1,
     message=lambda c: (
         f"{c.spec.kv_cache_fraction:g} is a share of the memory that is free after weights and "
@@ -86,7 +83,7 @@ TAKES_LITTLE = Rule(
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     fields=at(_FRACTION),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: 0 < c.spec.kv_cache_fraction < 0.5,
     message=lambda c: (
         f"Only {c.spec.kv_cache_fraction:.0%} of the memory that is free after the weights goes to "
@@ -103,7 +100,7 @@ BATCH_BEYOND_CACHE = Rule(
     severity=Severity.HINT,
     needs=("plan",),
     fields=limit("max_batch_size"),
-    concerns=lambda c: _generates(c) and c.spec.gives_batch_size,
+    concerns=lambda c: generates(c) and c.spec.gives_batch_size,
     when=lambda c: c.plan.weights_fit and c.plan.kv_tokens < c.spec.max_batch_size * _SHORT_REQUEST,
     message=lambda c: (
         f"The KV cache holds {c.plan.kv_tokens:,} tokens, not {_SHORT_REQUEST} for each of "
@@ -120,7 +117,7 @@ BATCH_BEYOND_STEP = Rule(
     severity=Severity.WARNING,
     runtimes=GPU_RUNTIMES,
     fields=limit("max_batch_size", "trt_llm.build.max_num_tokens"),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: c.spec.max_batch_size > c.spec.max_num_tokens,
     message=lambda c: (
         f"`max_batch_size` {c.spec.max_batch_size:,} is above `max_num_tokens` "
@@ -145,7 +142,7 @@ LARGE_STEP = Rule(
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     fields=limit("max_num_tokens"),
-    concerns=lambda c: _generates(c) and c.spec.chunks_prefill,
+    concerns=lambda c: generates(c) and c.spec.chunks_prefill,
     when=lambda c: c.spec.max_num_tokens > _LARGEST_STEP,
     message=lambda c: (
         f"A step of {c.spec.max_num_tokens:,} tokens takes memory from the KV cache and makes "
@@ -248,7 +245,7 @@ TIGHT = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("plan",),
     fields=limit("max_seq_len", "resources.accelerator"),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: c.plan.verdict == "tight",
     message=lambda c: (
         f"One request of {c.plan.sequence_tokens:,} tokens fits by calculation only: recorded runs "

@@ -5,15 +5,12 @@ from controlplane.domain.facts.rank_shares import divides_heads
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.division import accelerator, divisions, is_served_on
 from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M, Example
+from controlplane.domain.rules.parallelism.share_of_a_rank import ranks_and_devices
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity
 
 _ACCELERATOR = "resources.accelerator"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
 _LARGEST = 64
-
-
-def _fields(c: Context) -> tuple[str, ...]:
-    return (c.spec.tensor_parallel_path, _ACCELERATOR)
 
 
 def _valid_counts(c: Context) -> list[int]:
@@ -62,7 +59,7 @@ HEADS = Rule(
     severity=Severity.ERROR,
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=lambda c: c.spec.tensor_parallel > 1,
     when=_heads_do_not_divide,
     message=lambda c: (
@@ -84,7 +81,7 @@ KV_HEADS = Rule(
     severity=Severity.ERROR,
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=lambda c: c.spec.tensor_parallel > 1,
     when=_kv_heads_do_not_divide,
     message=lambda c: (
@@ -108,7 +105,7 @@ COPIED_KV_HEADS = Rule(
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=lambda c: c.spec.tensor_parallel > 1,
     when=lambda c: (
         divides_heads(c.checkpoint, c.spec.tensor_parallel)

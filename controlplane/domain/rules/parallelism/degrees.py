@@ -7,6 +7,7 @@ from controlplane.domain.memory.sizing import divides
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.division import accelerator, divisions, named
 from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M, Example
+from controlplane.domain.rules.parallelism.share_of_a_rank import ranks_and_devices
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
     Fix,
@@ -74,20 +75,32 @@ def _devices_for_ranks(c: Context) -> Iterator[Fix]:
     yield from divisions(c)
 
 
-def _fields(c: Context) -> tuple[str, ...]:
-    return (c.spec.tensor_parallel_path, _ACCELERATOR)
-
-
 def _asked(c: Context) -> str:
     is_named = c.spec.accelerator is not None
     return f"{c.spec.accelerator_count} of `{c.gpu.kind}`" if is_named else "no accelerator"
 
 
+def _v2_example(devices: str, *, ranks: int) -> Example:
+    config = {
+        _ACCELERATOR: devices,
+        "trt_llm.inference_stack": "v2",
+        _TENSOR_V2: ranks,
+        "trt_llm.build.max_seq_len": None,
+    }
+    return Example(config=config, checkpoint=LLAMA_8B)
+
+
+_RANKS_FOR_ALL = Fix(
+    label=lambda c: f"Use tensor parallel {c.spec.accelerator_count}",
+    patch=_ranks_for_all,
+    safe=True,
+)
+
 PARALLEL_COUNTS = Rule(
     code="EH301",
     name="parallel-counts-unlike-accelerators",
     severity=Severity.ERROR,
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=_is_v1_decoder,
     when=lambda c: _world_size(c) != c.spec.accelerator_count,
     message=lambda c: (
@@ -107,38 +120,18 @@ MORE_RANKS_THAN_DEVICES = Rule(
     code="EH302",
     name="more-ranks-than-accelerators-on-v2",
     severity=Severity.ERROR,
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=lambda c: c.spec.is_v2,
     when=lambda c: c.spec.tensor_parallel > c.spec.accelerator_count,
     message=lambda c: (
         f"`tensor_parallel_size` is {c.spec.tensor_parallel}, and the config asks for "
         f"{_asked(c)}. The hosted parser lets this pass, and an example of its docs has it."
     ),
-    fix=Fix(
-        label=lambda c: f"Use tensor parallel {c.spec.accelerator_count}",
-        patch=_ranks_for_all,
-        safe=True,
-    ),
+    fix=_RANKS_FOR_ALL,
     otherwise=_devices_for_ranks,
     source=sources.truss("trt_llm_config.py, v2 runtime"),
-    bad=Example(
-        config={
-            _ACCELERATOR: "B200:4",
-            "trt_llm.inference_stack": "v2",
-            _TENSOR_V2: 8,
-            "trt_llm.build.max_seq_len": None,
-        },
-        checkpoint=LLAMA_8B,
-    ),
-    good=Example(
-        config={
-            _ACCELERATOR: "B200:4",
-            "trt_llm.inference_stack": "v2",
-            _TENSOR_V2: 4,
-            "trt_llm.build.max_seq_len": None,
-        },
-        checkpoint=LLAMA_8B,
-    ),
+    bad=_v2_example("B200:4", ranks=8),
+    good=_v2_example("B200:4", ranks=4),
 )
 
 IDLE_DEVICES = Rule(
@@ -146,7 +139,7 @@ IDLE_DEVICES = Rule(
     name="idle-accelerators-on-v2",
     severity=Severity.WARNING,
     runtimes=GPU_RUNTIMES,
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=lambda c: c.spec.is_v2,
     when=lambda c: c.spec.tensor_parallel < c.spec.accelerator_count,
     message=lambda c: (
@@ -154,31 +147,11 @@ IDLE_DEVICES = Rule(
         f"{c.spec.accelerator_count - c.spec.tensor_parallel} of {c.spec.accelerator_count} "
         f"`{c.gpu.kind}` would stand idle."
     ),
-    fix=Fix(
-        label=lambda c: f"Use tensor parallel {c.spec.accelerator_count}",
-        patch=_ranks_for_all,
-        safe=True,
-    ),
+    fix=_RANKS_FOR_ALL,
     otherwise=_devices_for_ranks,
     source=sources.truss("trt_llm_config.py, v2 runtime"),
-    bad=Example(
-        config={
-            _ACCELERATOR: "H100:4",
-            "trt_llm.inference_stack": "v2",
-            _TENSOR_V2: 2,
-            "trt_llm.build.max_seq_len": None,
-        },
-        checkpoint=LLAMA_8B,
-    ),
-    good=Example(
-        config={
-            _ACCELERATOR: "H100:4",
-            "trt_llm.inference_stack": "v2",
-            _TENSOR_V2: 4,
-            "trt_llm.build.max_seq_len": None,
-        },
-        checkpoint=LLAMA_8B,
-    ),
+    bad=_v2_example("H100:4", ranks=2),
+    good=_v2_example("H100:4", ranks=4),
 )
 
 UNUSUAL_WORLD = Rule(
@@ -186,7 +159,7 @@ UNUSUAL_WORLD = Rule(
     name="unusual-number-of-ranks",
     severity=Severity.WARNING,
     runtimes=GPU_RUNTIMES,
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=_is_v1_decoder,
     when=lambda c: _world_size(c) not in _USUAL_WORLD_SIZES,
     message=lambda c: (

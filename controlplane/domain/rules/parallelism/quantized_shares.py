@@ -7,6 +7,7 @@ from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example, facts
 from controlplane.domain.rules.parallelism.share_of_a_rank import (
     keep_experts_whole,
+    ranks_and_devices,
     share_of,
 )
 from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity
@@ -30,10 +31,6 @@ _QWEN_MOE = facts(
     vocab_size=151_936, max_position_embeddings=40_960, quantization_config=_GPTQ,
 )  # fmt: skip
 _BITSANDBYTES = {"existing_quantization": ExistingQuantization(method="bitsandbytes", bits=4)}
-
-
-def _fields(c: Context) -> tuple[str, ...]:
-    return (c.spec.tensor_parallel_path, _ACCELERATOR)
 
 
 def _is_divided(c: Context) -> bool:
@@ -73,7 +70,7 @@ CUT_GROUPS = Rule(
     severity=Severity.ERROR,
     runtimes=VLLM,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=_is_divided,
     when=lambda c: not _has_experts(c) and _cuts_groups(c),
     message=lambda c: _message(
@@ -95,7 +92,7 @@ CUT_EXPERT_GROUPS = Rule(
     severity=Severity.ERROR,
     runtimes=VLLM,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=_is_divided,
     when=lambda c: _has_experts(c) and _cuts_groups(c),
     message=lambda c: _message(
@@ -115,7 +112,7 @@ DIVIDED_BITSANDBYTES = Rule(
     severity=Severity.ERROR,
     runtimes=VLLM,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=_is_divided,
     when=lambda c: (
         (existing := c.checkpoint.existing_quantization) is not None

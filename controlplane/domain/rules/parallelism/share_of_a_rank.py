@@ -26,7 +26,7 @@ _IN_BLOCKS = facts(
 )  # fmt: skip
 
 
-def _fields(c: Context) -> tuple[str, ...]:
+def ranks_and_devices(c: Context) -> tuple[str, ...]:
     return (c.spec.tensor_parallel_path, _ACCELERATOR)
 
 
@@ -36,7 +36,7 @@ UNEVEN_MLP = Rule(
     severity=Severity.WARNING,
     runtimes=TRTLLM,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=lambda c: c.spec.tensor_parallel > 1,
     when=lambda c: (c.checkpoint.intermediate_size or 0) % c.spec.tensor_parallel != 0,
     message=lambda c: (
@@ -74,7 +74,7 @@ CUT_BLOCKS = Rule(
     severity=Severity.ERROR,
     runtimes=VLLM,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=lambda c: c.spec.tensor_parallel > 1,
     when=lambda c: share_of(c).is_cut_amid(_block(c)),
     message=lambda c: (

@@ -6,6 +6,7 @@ from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example, on_trtllm
 from controlplane.domain.rules.hardware.suitability import SMALL_PARAMETERS
+from controlplane.domain.rules.parallelism.share_of_a_rank import ranks_and_devices
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at
 from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument
 from controlplane.domain.rules.speculation.lookahead import RECOMMENDED, SPECULATOR
@@ -26,10 +27,6 @@ _TWO: Config = {_ACCELERATOR: "H100:2", _TENSOR: 2}
 _MIXTURE = LLAMA_8B.model_copy(
     update={"experts": 6, "architecture": "Qwen3MoeForCausalLM", "model_type": "qwen3_moe"}
 )
-
-
-def _fields(c: Context) -> tuple[str, ...]:
-    return (c.spec.tensor_parallel_path, _ACCELERATOR)
 
 
 def _stages(c: Context) -> int:
@@ -165,7 +162,7 @@ DIVIDED_SMALL = Rule(
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=lambda c: c.spec.tensor_parallel > 1 and c.spec.accelerator is not None,
     when=lambda c: 0 < (c.checkpoint.parameters or 0) < SMALL_PARAMETERS,
     message=lambda c: (
@@ -185,7 +182,7 @@ FEW_FOR_LARGE = Rule(
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=lambda c: not c.spec.base_model.is_encoder and c.gpu.kind.startswith(("H100", "A100")),
     when=lambda c: (
         (c.checkpoint.parameters or 0) >= LARGE_PARAMETERS
@@ -248,7 +245,7 @@ LATENT_CACHE = Rule(
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=lambda c: c.spec.tensor_parallel > 1,
     when=lambda c: bool(c.checkpoint.kv_lora_rank),
     message=lambda c: (

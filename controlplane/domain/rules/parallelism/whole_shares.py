@@ -14,7 +14,11 @@ from controlplane.domain.memory.parallelism import keeps_experts_whole
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.division import division, is_served_on
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_vllm
-from controlplane.domain.rules.parallelism.share_of_a_rank import keep_experts_whole, share_of
+from controlplane.domain.rules.parallelism.share_of_a_rank import (
+    keep_experts_whole,
+    ranks_and_devices,
+    share_of,
+)
 from controlplane.domain.rules.rule import VLLM, Fix, Rule, Severity
 
 _ACCELERATOR = "resources.accelerator"
@@ -28,10 +32,6 @@ _SMALL_HEADS = facts(
     hidden_size=2048, num_attention_heads=32, num_key_value_heads=4, head_dim=64,
     intermediate_size=8192, quantization_config=_BLOCKS,
 )  # fmt: skip
-
-
-def _fields(c: Context) -> tuple[str, ...]:
-    return (c.spec.tensor_parallel_path, _ACCELERATOR)
 
 
 def _is_divided(c: Context) -> bool:
@@ -66,7 +66,7 @@ UNEVEN_VOCABULARY = Rule(
     severity=Severity.ERROR,
     runtimes=VLLM,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=_is_divided,
     when=lambda c: padded_vocabulary(c.checkpoint) % c.spec.tensor_parallel != 0,
     message=lambda c: (
@@ -91,7 +91,7 @@ UNEVEN_SHARES = Rule(
     severity=Severity.ERROR,
     runtimes=VLLM,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=_is_divided,
     when=lambda c: not share_of(c).is_even,
     message=lambda c: (
@@ -115,7 +115,7 @@ CUT_ATTENTION = Rule(
     severity=Severity.ERROR,
     runtimes=VLLM,
     needs=("checkpoint",),
-    fields=_fields,
+    fields=ranks_and_devices,
     concerns=_is_divided,
     when=lambda c: cuts_attention(c.checkpoint, c.spec.tensor_parallel),
     message=lambda c: (

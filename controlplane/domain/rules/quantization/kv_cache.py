@@ -4,7 +4,7 @@ from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example, facts
 from controlplane.domain.rules.quantization.precision import QUANTIZATION
-from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Rule, Severity, at
+from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Rule, Severity, at, generates
 from controlplane.domain.rules.serving.engine_arguments import (
     kv_cache_fields,
     quantizes_kv_cache,
@@ -25,17 +25,13 @@ def _latent_numbers(c: Context) -> int:
     return (c.checkpoint.kv_lora_rank or 0) + (c.checkpoint.qk_rope_head_dim or 0)
 
 
-def _is_decoder(c: Context) -> bool:
-    return not c.spec.base_model.is_encoder
-
-
 SHORT_KV = Rule(
     code="EH218",
     name="eight-bit-kv-cache-for-short-sequences",
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     fields=at(QUANTIZATION),
-    concerns=lambda c: _is_decoder(c) and c.spec.quantization_type.quantizes_kv_cache,
+    concerns=lambda c: generates(c) and c.spec.quantization_type.quantizes_kv_cache,
     when=lambda c: 0 < (c.spec.max_seq_len or 0) < _PAYS_FROM_TOKENS,
     message=lambda c: (
         f"The page says 2.5 times as fast for `fp8_kv`; measured, an 8-bit KV cache pays in speed "
@@ -58,7 +54,7 @@ LONG_KV = Rule(
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     fields=at(QUANTIZATION),
-    concerns=lambda c: _is_decoder(c) and quantizes_kv_cache(c),
+    concerns=lambda c: generates(c) and quantizes_kv_cache(c),
     when=lambda c: (
         (c.spec.max_seq_len or 0) >= _LONG_CONTEXT_TOKENS and c.gpu.kind.startswith("H")
     ),
@@ -99,7 +95,7 @@ LATENT_KV = Rule(
     needs=("checkpoint",),
     fields=kv_cache_fields,
     may_mark=("trt_llm.runtime.patch_kwargs.kv_cache_config.dtype",),
-    concerns=lambda c: _is_decoder(c) and quantizes_kv_cache(c),
+    concerns=lambda c: generates(c) and quantizes_kv_cache(c),
     when=lambda c: bool(c.checkpoint.kv_lora_rank),
     message=lambda c: (
         f"This model caches one latent of {_latent_numbers(c)} numbers a token in place of keys "

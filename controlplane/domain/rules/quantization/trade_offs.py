@@ -10,7 +10,16 @@ from controlplane.domain.rules.quantization.precision import (
     is_quantized,
     quantizes_all_to_four_bits,
 )
-from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at, on_gpu
+from controlplane.domain.rules.rule import (
+    GPU_RUNTIMES,
+    TRTLLM,
+    Fix,
+    Rule,
+    Severity,
+    at,
+    generates,
+    on_gpu,
+)
 from controlplane.domain.rules.serving.engine_arguments import (
     quantizes_kv_cache,
     v2_example,
@@ -29,10 +38,6 @@ _NOTABLE_SHORTFALL = 0.08
 
 def _kind(c: Context) -> QuantizationType:
     return c.spec.quantization_type
-
-
-def _is_decoder(c: Context) -> bool:
-    return not c.spec.base_model.is_encoder
 
 
 def _promised(c: Context) -> tuple[float, ...]:
@@ -69,7 +74,7 @@ FP4_ON_SMALL = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(QUANTIZATION),
-    concerns=lambda c: quantizes_all_to_four_bits(c) and _is_decoder(c),
+    concerns=lambda c: quantizes_all_to_four_bits(c) and generates(c),
     when=lambda c: 0 < _parameters(c) < ESSENTIAL_PARAMETERS,
     message=lambda c: (
         f"A model of {_parameters(c) / 1e9:.1f} B loses 3 to 5 points on benchmarks with "
@@ -108,9 +113,7 @@ LARGE_IN_16_BITS = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(QUANTIZATION),
-    concerns=lambda c: (
-        _kind(c).is_none and _is_decoder(c) and c.gpu.has_capability(*FP8_CAPABILITY)
-    ),
+    concerns=lambda c: _kind(c).is_none and generates(c) and c.gpu.has_capability(*FP8_CAPABILITY),
     when=lambda c: (
         _parameters(c) > ESSENTIAL_PARAMETERS
         and c.checkpoint.existing_quantization is None

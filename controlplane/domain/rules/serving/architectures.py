@@ -14,7 +14,7 @@ from controlplane.domain.rules.quantization.precision import (
     is_quantized,
     use_no_quant,
 )
-from controlplane.domain.rules.rule import NATIVE, VLLM, Fix, Rule, Severity, at
+from controlplane.domain.rules.rule import NATIVE, VLLM, Fix, Rule, Severity, at, generates
 
 _REPO = "trt_llm.build.checkpoint_repository.repo"
 _L4 = {"resources.accelerator": "L4"}
@@ -28,16 +28,12 @@ _T5 = facts(
 )  # fmt: skip
 
 
-def _generates(c: Context) -> bool:
-    return not c.spec.base_model.is_encoder
-
-
 def _is_transposed(c: Context) -> bool:
     return c.checkpoint.model_type in TRANSPOSED_MODEL_TYPES
 
 
 def _has_two_halves(c: Context) -> bool:
-    return c.checkpoint.is_encoder_decoder and _generates(c)
+    return c.checkpoint.is_encoder_decoder and generates(c)
 
 
 NOT_NATIVE = Rule(
@@ -48,7 +44,7 @@ NOT_NATIVE = Rule(
     runtimes=NATIVE,
     needs=("checkpoint",),
     fields=at(_REPO),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: (
         c.checkpoint.architecture is not None
         and c.checkpoint.role in (Role.CAUSAL, Role.MULTIMODAL, Role.UNKNOWN)

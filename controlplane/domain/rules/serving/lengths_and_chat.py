@@ -7,7 +7,7 @@ from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.encoder_routes import RERANK_ROUTE
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import SMOLLM2_135M, Example, facts, on_trtllm
-from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at, limit
+from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at, generates, limit
 from controlplane.domain.rules.serving.encoders import route
 from controlplane.domain.spec.engine_runtime import RuntimeV1, RuntimeV2
 from controlplane.domain.spec.trt_llm import TrtLlmV1
@@ -29,17 +29,13 @@ _OF_V2 = tuple(
 )
 
 
-def _generates(c: Context) -> bool:
-    return not c.spec.base_model.is_encoder
-
-
 def _is_v1_decoder(c: Context) -> bool:
-    return _generates(c) and not c.spec.is_v2
+    return generates(c) and not c.spec.is_v2
 
 
 def _most_tokens(c: Context) -> int | None:
     """Return what a sequence of a generator, or an input of an encoder, may have."""
-    return c.checkpoint.max_positions if _generates(c) else c.checkpoint.max_input_tokens
+    return c.checkpoint.max_positions if generates(c) else c.checkpoint.max_input_tokens
 
 
 def is_beyond_model(c: Context) -> bool:
@@ -80,7 +76,7 @@ BEYOND_MODEL = Rule(
     message=lambda c: (
         f"`max_seq_len` is {c.spec.max_seq_len:,}, and the model knows "
         f"{c.checkpoint.max_positions:,} positions; beyond them its answers lose their sense."
-        if _generates(c)
+        if generates(c)
         else f"`max_seq_len` is {c.spec.max_seq_len:,}, and the model reads {_most_tokens(c):,} "
         "tokens of an input: longer ones are refused, or cut where a request asks for that."
     ),
@@ -100,7 +96,7 @@ PROMPTS_REFUSED = Rule(
     severity=Severity.WARNING,
     runtimes=TRTLLM,
     fields=limit("max_num_tokens", _SEQUENCE),
-    concerns=lambda c: _generates(c) and not c.spec.chunks_prefill,
+    concerns=lambda c: generates(c) and not c.spec.chunks_prefill,
     when=lambda c: c.spec.max_num_tokens < (c.spec.max_seq_len or 0),
     message=lambda c: (
         f"Without chunked prefill{' (lookahead turns it off)' if c.spec.speculator else ''} a "
@@ -172,7 +168,7 @@ NO_CHAT_TEMPLATE = Rule(
     severity=Severity.WARNING,
     needs=("checkpoint",),
     fields=at("trt_llm.build.checkpoint_repository.repo"),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: c.checkpoint.has_chat_template is False,
     message=lambda c: (
         f"`{c.spec.checkpoint.repo if c.spec.checkpoint else ''}` has no chat template: "
@@ -210,7 +206,7 @@ ENCODER_AS_DECODER = Rule(
     severity=Severity.ERROR,
     needs=("checkpoint",),
     fields=at("trt_llm.build.base_model", "trt_llm.build.checkpoint_repository.repo"),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: (
         c.checkpoint.role
         in (Role.SEQUENCE_CLASSIFICATION, Role.TOKEN_CLASSIFICATION, Role.RERANKING)

@@ -9,6 +9,7 @@ from controlplane.domain.rules.rule import (
     Rule,
     Severity,
     at,
+    generates,
     limit,
     on_gpu,
 )
@@ -28,10 +29,6 @@ _EMBEDDER = facts(architectures=["LlamaModel"], chat_template=None)
 _STRETCHED = LLAMA_8B.model_copy(
     update={"rope_type": "yarn", "rope_factor": 4.0, "original_positions": 32_768}
 )
-
-
-def _generates(c: Context) -> bool:
-    return not c.spec.base_model.is_encoder
 
 
 def _is_encoder(c: Context) -> bool:
@@ -77,7 +74,7 @@ STRETCHED = Rule(
     severity=Severity.HINT,
     needs=("checkpoint",),
     fields=limit("max_seq_len"),
-    concerns=lambda c: _generates(c) and _asked(c) > 0,
+    concerns=lambda c: generates(c) and _asked(c) > 0,
     when=lambda c: (c.checkpoint.rope_factor or 1) > 1 and _asked(c) > _trained(c),
     message=lambda c: (
         f"The model was trained on {_trained(c):,} positions and is stretched "
@@ -95,7 +92,7 @@ STRETCHED_FOR_NOTHING = Rule(
     severity=Severity.HINT,
     needs=("checkpoint",),
     fields=limit("max_seq_len"),
-    concerns=lambda c: _generates(c) and _asked(c) > 0,
+    concerns=lambda c: generates(c) and _asked(c) > 0,
     when=lambda c: c.checkpoint.rope_type == "yarn" and _asked(c) <= _trained(c) < 2**31,
     message=lambda c: (
         f"`config.json` stretches positions by YaRN, which costs short texts some accuracy, and "
@@ -113,7 +110,7 @@ ALL_WINDOWED = Rule(
     severity=Severity.HINT,
     needs=("checkpoint",),
     fields=limit("max_seq_len"),
-    concerns=lambda c: _generates(c) and _asked(c) > 0,
+    concerns=lambda c: generates(c) and _asked(c) > 0,
     when=lambda c: (
         0 < (c.checkpoint.sliding_window or 0) < _asked(c)
         and all(group.window for group in c.checkpoint.groups)

@@ -7,7 +7,7 @@ from controlplane.domain.facts.engines import TEXT_OF_WRAPPER, Engine
 from controlplane.domain.facts.known_architectures import KNOWN_SOURCE, is_known_generator
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_trtllm
-from controlplane.domain.rules.rule import TRTLLM, Rule, Severity, at, on_gpu
+from controlplane.domain.rules.rule import TRTLLM, Rule, Severity, at, generates, on_gpu
 from controlplane.domain.rules.serving.encoders import route
 from controlplane.domain.rules.serving.trtllm_classes import has_no_class
 
@@ -42,12 +42,8 @@ def _architecture(c: Context) -> str:
     return c.checkpoint.architecture or "This checkpoint"
 
 
-def _generates(c: Context) -> bool:
-    return not c.spec.base_model.is_encoder
-
-
 def _is_v1_decoder(c: Context) -> bool:
-    return _generates(c) and not c.spec.is_v2
+    return generates(c) and not c.spec.is_v2
 
 
 def _is_text_wrapper(c: Context) -> bool:
@@ -107,7 +103,7 @@ ORPHEUS = Rule(
     severity=Severity.WARNING,
     fields=at(_REPO),
     needs=("checkpoint",),
-    concerns=_generates,
+    concerns=generates,
     when=_speaks,
     message=lambda c: (
         f"`{_repo(c)}` answers in tokens that stand for sound. It is served as the language model "
@@ -161,7 +157,7 @@ UNKNOWN_CLASS = Rule(
     severity=Severity.ERROR,
     needs=("checkpoint",),
     fields=at(_REPO),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: (
         c.checkpoint.architecture is not None
         and not is_known_generator(c.checkpoint.architecture)

@@ -4,7 +4,7 @@ from controlplane.domain.facts import sources
 from controlplane.domain.facts.chat_forms import CallForm, ThoughtForm
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example
-from controlplane.domain.rules.rule import VLLM, Rule, Severity, at
+from controlplane.domain.rules.rule import VLLM, Rule, Severity, at, generates
 
 _REPOSITORY = "trt_llm.build.checkpoint_repository.repo"
 _ON_VLLM: Config = {"resources.accelerator": "H100", "enginehouse.runtime": "vllm"}
@@ -13,10 +13,6 @@ _CALLING = LLAMA_8B.model_copy(
 )
 _ODD = _CALLING.model_copy(update={"call_form": CallForm.NEMOTRON})
 _SOURCE = sources.vllm("features, tool calling")
-
-
-def _generates(c: Context) -> bool:
-    return not c.spec.base_model.is_encoder
 
 
 def _refusal(c: Context) -> str | None:
@@ -33,7 +29,7 @@ TOOLS_REFUSED = Rule(
     severity=Severity.WARNING,
     needs=("checkpoint",),
     fields=at(_REPOSITORY),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: _refusal(c) is not None,
     message=lambda c: f"Requests with `tools` will be refused: {_refusal(c)}",
     source=_SOURCE,
@@ -48,7 +44,7 @@ TOOLS_NOT_SHOWN = Rule(
     runtimes=VLLM,
     needs=("checkpoint",),
     fields=at(_REPOSITORY),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: c.checkpoint.renders_tools is False,
     message=lambda _: (
         "The chat template does nothing with `tools`: vLLM refuses such requests, or answers them "
@@ -67,7 +63,7 @@ REASONING_UNREAD = Rule(
     runtimes=VLLM,
     needs=("checkpoint",),
     fields=at(_REPOSITORY),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: _unread_thoughts(c) is not None,
     message=lambda c: (
         f"Answers begin with reasoning, set apart by {_unread_thoughts(c)}, and no parser of vLLM "
