@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tests.workers.lookahead.reference import ReferenceDrafter
 from workers.lookahead.drafter import Drafter, Turn
 from workers.lookahead.history import SharedHistory
 from workers.lookahead.layout import SEPARATOR
-from workers.lookahead.reference import ReferenceDrafter
 from workers.lookahead.rules import DraftRule
 
 TOKENS = st.integers(0, 5)  # few, so that matches abound and no two short n-grams share a bucket
