@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from controlplane.artifacts.failures import unsafe_name
+from controlplane.artifacts.failures import ArtifactFailure
+from controlplane.domain.failures.registry import artifacts
 from controlplane.domain.storable import is_storable, spelled
 
 CHUNK_BYTES = 4 * 1024 * 1024
@@ -47,19 +48,21 @@ def list_files(directory: Path) -> list[tuple[str, int]]:
             if stat.S_ISREG(mode):
                 found.append((checked_path(relative), path.lstat().st_size))
             elif not stat.S_ISDIR(mode):
-                raise unsafe_name(relative, "is a link or a device, not a plain file")
+                raise ArtifactFailure.of(
+                    artifacts.NAME, name=relative, reason="is a link or a device, not a plain file"
+                )
     return sorted(found)
 
 
 def checked_path(name: str) -> str:
     """Return `name` when it is a plain relative path that stays inside its folder."""
     if not is_storable(name):
-        raise unsafe_name(spelled(name), "is not text in UTF-8")
+        raise ArtifactFailure.of(artifacts.NAME, name=spelled(name), reason="is not text in UTF-8")
     path = PurePosixPath(name)
     if not name or path.is_absolute() or path.as_posix() != name:
-        raise unsafe_name(name, "is not a plain relative path")
+        raise ArtifactFailure.of(artifacts.NAME, name=name, reason="is not a plain relative path")
     if ".." in path.parts or "\\" in name or any(ord(letter) < 32 for letter in name):
-        raise unsafe_name(name, "could lead outside the folder")
+        raise ArtifactFailure.of(artifacts.NAME, name=name, reason="could lead outside the folder")
     return name
 
 

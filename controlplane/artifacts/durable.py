@@ -9,7 +9,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from controlplane.artifacts.failures import disk_full
+from controlplane.artifacts.failures import ArtifactFailure
+from controlplane.domain.failures.registry import artifacts
 
 # RLIMIT_FSIZE reports EFBIG, a quota EDQUOT: to the user all three mean the same.
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -27,7 +28,7 @@ def disk_full_named(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if means_disk_full(error):
-            raise disk_full(os.fspath(folder)) from error
+            raise ArtifactFailure.of(artifacts.DISK_FULL, folder=os.fspath(folder)) from error
         raise
 
 

@@ -17,9 +17,10 @@ from controlplane.artifacts.durable import (
     sync_file,
     write_atomically,
 )
-from controlplane.artifacts.failures import corrupt_blob, missing_blob
+from controlplane.artifacts.failures import ArtifactFailure, corrupt_blob
 from controlplane.artifacts.locking import exclusive, shared
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.failures.registry import artifacts
 
 _READ_ONLY = 0o444
 
@@ -68,7 +69,9 @@ class FolderStore:
         try:
             found = hash_file(self._path(entry.sha256), on_bytes)
         except FileNotFoundError:
-            raise missing_blob(entry.path, entry.sha256) from None
+            raise ArtifactFailure.of(
+                artifacts.MISSING_BLOB, path=entry.path, sha256=entry.sha256
+            ) from None
         if found != entry.sha256:
             raise corrupt_blob(entry.path, entry.sha256, found)
 
@@ -82,7 +85,9 @@ class FolderStore:
         try:
             file = self._path(entry.sha256).open("rb")
         except FileNotFoundError:
-            raise missing_blob(entry.path, entry.sha256) from None
+            raise ArtifactFailure.of(
+                artifacts.MISSING_BLOB, path=entry.path, sha256=entry.sha256
+            ) from None
         digest, held = hashlib.sha256(), b""
         with file:
             for chunk in read_chunks(file):

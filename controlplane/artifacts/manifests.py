@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from controlplane.artifacts.digests import FileEntry, content_digest
-from controlplane.artifacts.failures import corrupt_manifest, missing_artifact
+from controlplane.artifacts.failures import ArtifactFailure
+from controlplane.domain.failures.registry import artifacts
 
 FORMAT = 1
 MANIFESTS, PASSPORTS, CHECKS = "manifests", "passports", "checks"
@@ -41,9 +42,9 @@ def read_manifest(content: bytes, digest: str) -> Manifest:
         files = json.loads(content)["files"]
         manifest = Manifest(tuple(FileEntry(**each) for each in files))
     except (ValueError, KeyError, TypeError):
-        raise corrupt_manifest(digest) from None
+        raise ArtifactFailure.of(artifacts.CORRUPT_MANIFEST, digest=digest) from None
     if manifest.content_digest != digest:
-        raise corrupt_manifest(digest)
+        raise ArtifactFailure.of(artifacts.CORRUPT_MANIFEST, digest=digest)
     return manifest
 
 
@@ -65,5 +66,5 @@ def digest_of(name: str) -> str | None:
 def hex_of(digest: str) -> str:
     """Return the hex digits of a full digest; what is no digest names nothing."""
     if not _DIGEST.fullmatch(digest):
-        raise missing_artifact(digest)
+        raise ArtifactFailure.of(artifacts.MISSING, digest=digest)
     return digest.removeprefix("sha256:")

@@ -5,10 +5,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from controlplane.artifacts.blobs import BlobStore
-from controlplane.artifacts.failures import unsupported_url
+from controlplane.artifacts.failures import ArtifactFailure
 from controlplane.artifacts.folder import FolderStore
 from controlplane.artifacts.patience import Patience
 from controlplane.clock import Clock
+from controlplane.domain.failures.registry import artifacts
 
 
 def open_place(
@@ -22,7 +23,7 @@ def open_place(
         return open_bucket(url, variables=variables, patience=patience, clock=clock)
     folder = folder_of(url)
     if folder is None:
-        raise unsupported_url(url)
+        raise ArtifactFailure.of(artifacts.UNSUPPORTED, url=url)
     return FolderStore(folder, clock=clock)
 
 

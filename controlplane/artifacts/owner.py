@@ -3,7 +3,8 @@
 import json
 
 from controlplane.artifacts.blobs import BlobStore
-from controlplane.artifacts.failures import of_another_installation, unwritable
+from controlplane.artifacts.failures import ArtifactFailure, unwritable
+from controlplane.domain.failures.registry import artifacts
 from controlplane.domain.json_text import read_json
 
 OWNER = "installation.json"
@@ -21,7 +22,7 @@ def require_own(blobs: BlobStore, installation: str) -> None:
     except OSError as error:
         raise unwritable(error) from error
     if found != installation:
-        raise of_another_installation(found, installation, OWNER)
+        raise ArtifactFailure.of(artifacts.OTHER_OWNER, owner=found, own=installation, file=OWNER)
 
 
 def _id_in(content: bytes) -> str:

@@ -16,8 +16,6 @@ from controlplane.artifacts.digests import FileEntry, content_digest, describe, 
 from controlplane.artifacts.durable import disk_full_named, held_folder, sync_directory
 from controlplane.artifacts.failures import (
     ArtifactFailure,
-    forgetful,
-    missing_artifact,
     unwritable,
 )
 from controlplane.artifacts.manifests import (
@@ -34,6 +32,7 @@ from controlplane.artifacts.owner import require_own
 from controlplane.artifacts.patience import BUILDS, Patience
 from controlplane.artifacts.sweeping import Swept, sweep
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.failures.registry import artifacts
 
 _MOST_ROUNDS = 3
 """Rounds of putting again what a sweep took in the middle of a publish longer than its grace."""
@@ -179,7 +178,7 @@ class ArtifactStore:
         except OSError as error:
             raise unwritable(error) from error
         if found != content:
-            raise forgetful(path)
+            raise ArtifactFailure.of(artifacts.FORGETFUL, path=path)
 
     def require_own(self, installation: str) -> None:
         """Return if it is this installation's store, as a first look makes it.
@@ -218,7 +217,7 @@ class ArtifactStore:
     def _document(self, path: str, digest: str) -> bytes:
         content = self._blobs.read_document(path)
         if content is None:
-            raise missing_artifact(digest)
+            raise ArtifactFailure.of(artifacts.MISSING, digest=digest)
         return content
 
     def _fill(self, directory: Path, manifest: Manifest, on_bytes: Callable[[int], None]) -> None:

@@ -6,9 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from controlplane.artifacts.failures import disk_full
+from controlplane.artifacts.failures import ArtifactFailure
 from controlplane.calibration_files import problems
 from controlplane.calibration_files.found import DISK_FULL_STATUS, Inspection
+from controlplane.domain.failures.registry import artifacts
 
 ENDINGS = (".jsonl", ".json", ".parquet", ".txt")
 _SECONDS = 120
@@ -27,7 +28,7 @@ def inspect_file(path: Path, name: str, *, rewritten: Path, limit_bytes: int) ->
         raise problems.unknown_format(name)
     answer = _ask(path, ending, rewritten, limit_bytes)
     if answer.returncode == DISK_FULL_STATUS:
-        raise disk_full(os.fspath(rewritten.parent))
+        raise ArtifactFailure.of(artifacts.DISK_FULL, folder=os.fspath(rewritten.parent))
     if answer.returncode != 0:
         raise problems.crashed(answer.returncode)
     said = json.loads(answer.stdout)

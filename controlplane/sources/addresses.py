@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
-from controlplane.sources.archive_failures import offline, private_address
+from controlplane.domain.failures.registry import archives
+from controlplane.sources.archive_failures import archive_failure
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -43,7 +44,7 @@ def targets(url: str, *, allow_private: bool) -> list[Target]:
     if not allow_private:
         for address in addresses:
             if not all(each.is_global and not each.is_multicast for each in _meanings(address)):
-                raise private_address(url, name)
+                raise archive_failure(archives.PRIVATE, url, host=name)
     return [
         Target(
             url=urlunsplit(parts._replace(netloc=f"{_bracketed(each)}:{_port(parts)}")),
@@ -58,9 +59,11 @@ def _look_up(url: str, name: str, port: int) -> list[_Address]:
     try:
         found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     except OSError as error:
-        raise offline(url, f"`{name}` cannot be resolved: {error.strerror}") from None
+        raise archive_failure(
+            archives.OFFLINE, url, detail=f"`{name}` cannot be resolved: {error.strerror}"
+        ) from None
     except UnicodeError:
-        raise offline(url, f"`{name}` is no host name") from None
+        raise archive_failure(archives.OFFLINE, url, detail=f"`{name}` is no host name") from None
     # A scope, as in `fe80::1%eth0`, is of this machine's network anyway.
     return [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
 

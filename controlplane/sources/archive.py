@@ -8,10 +8,12 @@ from pathlib import Path
 from controlplane.artifacts.digests import FileEntry
 from controlplane.artifacts.durable import means_disk_full
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.failures.registry import archives
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.repository_forms import archive_url
 from controlplane.sources import archive_failures as failures
 from controlplane.sources.archive_download import Archive, ArchiveDownload
+from controlplane.sources.archive_failures import archive_failure
 from controlplane.sources.archive_files import is_ballast, list_archive, top_folder, unpack
 from controlplane.sources.archive_peek import peek
 from controlplane.sources.failures import disk_full
@@ -37,7 +39,9 @@ def resolve(
     )
     archive = (download.kept(commit) if commit else None) or download.run()
     if commit is not None and archive.sha256 != commit:
-        raise failures.changed(checkpoint.repo, commit, archive.sha256)
+        raise archive_failure(
+            archives.CHANGED, checkpoint.repo, expected=commit, found=archive.sha256
+        )
     return _resolved(checkpoint, archive, options, is_adapter)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from controlplane.artifacts.digests import CHUNK_BYTES, FileEntry
-from controlplane.sources.archive_failures import not_an_archive, too_large, unsafe
+from controlplane.domain.failures.registry import archives
+from controlplane.sources.archive_failures import archive_failure
 from controlplane.sources.looking import Looks
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.tar_stream import (
@@ -119,7 +120,7 @@ def check_kind(start: bytes, url: str) -> None:
     """Raise SourceFailure when an archive begins like something that is neither tar nor gzip."""
     for magic, reason in _OTHERS.items():
         if start.startswith(magic):
-            raise not_an_archive(url, reason)
+            raise archive_failure(archives.NOT_AN_ARCHIVE, url, reason=reason)
 
 
 @contextmanager
@@ -129,11 +130,15 @@ def in_words(url: str) -> Iterator[None]:
         yield
     except (BadArchive, EOFError, gzip.BadGzipFile, zlib.error) as error:
         packed = "its compressed data is damaged, or it was cut off"
-        raise not_an_archive(url, str(error) if isinstance(error, BadArchive) else packed) from None
+        raise archive_failure(
+            archives.NOT_AN_ARCHIVE,
+            url,
+            reason=str(error) if isinstance(error, BadArchive) else packed,
+        ) from None
     except UnsafeArchive as error:
-        raise unsafe(url, str(error)) from None
+        raise archive_failure(archives.UNSAFE, url, reason=str(error)) from None
     except TooLarge as error:
-        raise too_large(url, str(error)) from None
+        raise archive_failure(archives.TOO_LARGE, url, reason=str(error)) from None
 
 
 @contextmanager

@@ -6,10 +6,11 @@ from urllib.parse import urljoin
 
 import httpx2
 
+from controlplane.domain.failures.registry import archives
 from controlplane.domain.spec.repository_forms import archive_url
-from controlplane.sources import archive_failures as failures
 from controlplane.sources.address_http import NOT_CONNECTED, send_one_way
 from controlplane.sources.addresses import targets
+from controlplane.sources.archive_failures import archive_failure
 from controlplane.sources.options import SourceOptions
 
 _MOST_REDIRECTS = 5
@@ -33,7 +34,9 @@ def opened(
                 response.raise_for_status()
             yield response
             return
-    raise failures.bad_redirect(url, f"leads on more than {_MOST_REDIRECTS} times")
+    raise archive_failure(
+        archives.REDIRECT, url, reason=f"leads on more than {_MOST_REDIRECTS} times"
+    )
 
 
 @contextmanager
@@ -60,20 +63,21 @@ def explain(error: Exception, url: str) -> Exception:
     if isinstance(error, httpx2.HTTPStatusError):
         return _explain_status(error.response.status_code, url)
     if isinstance(error, httpx2.TimeoutException):
-        return failures.timed_out(url)
+        return archive_failure(archives.TIMEOUT, url)
     if isinstance(error, httpx2.RemoteProtocolError | httpx2.ReadError):
-        return failures.broken_off(url)
-    return failures.offline(url, type(error).__name__)
+        return archive_failure(archives.BROKEN, url)
+    return archive_failure(archives.OFFLINE, url, detail=type(error).__name__)
 
 
 def _explain_status(status: int, url: str) -> Exception:
     if status in (401, 403):
-        return failures.denied(url, status)
+        return archive_failure(archives.DENIED, url, status=status)
     if status in (404, 410):
-        return failures.missing(url, status)
+        return archive_failure(archives.NOT_FOUND, url, status=status)
     if status == 429:
-        return failures.rate_limited(url)
-    return failures.unavailable(url, status) if status >= 500 else failures.refused(url, status)
+        return archive_failure(archives.RATE_LIMIT, url)
+    kind = archives.UNAVAILABLE if status >= 500 else archives.REFUSED
+    return archive_failure(kind, url, status=status)
 
 
 def _sent(
@@ -93,13 +97,17 @@ def _sent(
         except NOT_CONNECTED:
             if number == len(ways):
                 raise
-    raise failures.offline(url, "it has no address")
+    raise archive_failure(archives.OFFLINE, url, detail="it has no address")
 
 
 def _next(url: str, location: str) -> str:
     following = urljoin(url, location)
     if not location or archive_url(following) is None:
-        raise failures.bad_redirect(url, "leads on to something that is no http(s) address")
+        raise archive_failure(
+            archives.REDIRECT, url, reason="leads on to something that is no http(s) address"
+        )
     if url.startswith("https:") and not following.startswith("https:"):
-        raise failures.bad_redirect(url, "leads on from https to an unprotected address")
+        raise archive_failure(
+            archives.REDIRECT, url, reason="leads on from https to an unprotected address"
+        )
     return following

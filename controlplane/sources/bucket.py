@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from controlplane.artifacts.digests import FileEntry
+from controlplane.domain.failures.registry import buckets
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
 from controlplane.sources import bucket_failures as failures
 from controlplane.sources.bucket_errors import STORE_ERRORS, explain, is_passing, was_broken_off
+from controlplane.sources.bucket_failures import bucket_failure
 from controlplane.sources.bucket_stores import open_store
 from controlplane.sources.bucket_words import Asked
 from controlplane.sources.fetching import fetch_files
@@ -52,7 +54,9 @@ def resolve(
     )
     found = _digest(bucket.asked.place, files)
     if commit is not None and commit != found:
-        raise failures.changed(bucket.asked, f"its files were `{commit}` and are `{found}`")
+        raise bucket_failure(
+            buckets.CHANGED, bucket.asked, what=f"its files were `{commit}` and are `{found}`"
+        )
     return Resolved(checkpoint=checkpoint, commit=found, files=bucket.with_digests(files))
 
 
@@ -102,13 +106,13 @@ class Bucket:
         """Return the objects of the folder by their path in it, from one listing."""
         listed = self._retried(self._list, of_listing=True)
         if not listed:
-            raise failures.missing_folder(self.asked)
+            raise bucket_failure(buckets.NOT_FOUND, self.asked)
         return listed
 
     def first_names(self) -> Sequence[str]:
         listed = self._retried(self._first_chunk, of_listing=True)
         if not listed:
-            raise failures.missing_folder(self.asked)
+            raise bucket_failure(buckets.NOT_FOUND, self.asked)
         return listed
 
     def with_digests(self, files: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
@@ -149,13 +153,15 @@ class Bucket:
 
     def given_up(self, error: Exception, path: str) -> Exception:
         return (
-            failures.broken_off(self.asked, path)
+            bucket_failure(buckets.BROKEN, self.asked, file=path)
             if was_broken_off(error)
             else self.explained(error)
         )
 
     def corrupt(self, path: str, expected: str, found: str) -> Exception:
-        return failures.corrupt(self.asked, path, expected, found)
+        return bucket_failure(
+            buckets.CORRUPT, self.asked, file=path, expected=expected, found=found
+        )
 
     def wait_seconds(self, attempt: int, error: Exception) -> float:
         return self._options.backoff_seconds * float(min(2 ** (attempt - 1), 16))

@@ -14,11 +14,12 @@ from urllib.parse import urlsplit
 from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store
 
+from controlplane.domain.failures.registry import buckets
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.repository_forms import SCHEMES, BucketFolder, bucket_folder
 from controlplane.sources import bucket_secrets as secrets
-from controlplane.sources.bucket_failures import no_account, unopened, wrong_form
+from controlplane.sources.bucket_failures import setup_failure, wrong_form
 from controlplane.sources.options import SourceOptions
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ def open_store(
     try:
         place, store = _OPENERS[checkpoint.source](checkpoint, folder.name, secret, options)
     except BaseError as error:
-        raise unopened(checkpoint, str(error).partition("\n")[0]) from None
+        raise setup_failure(
+            buckets.SETUP, checkpoint, detail=str(error).partition("\n")[0]
+        ) from None
     return OpenedStore(store=store, folder=folder, place=place, has_secret=secret is not None)
 
 
@@ -120,7 +123,7 @@ def _open_azure(
     key = secrets.account_key(checkpoint, secret) if secret is not None else None
     account = (key.account_name if key else None) or options.azure_account
     if account is None:
-        raise no_account(checkpoint)
+        raise setup_failure(buckets.NO_ACCOUNT, checkpoint)
     place = options.azure_endpoint or f"https://{account}.blob.core.windows.net"
     config: AzureConfig = {
         "account_name": account,

@@ -9,10 +9,11 @@ from huggingface_hub import get_session
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented
 
+from controlplane.domain.failures.registry import hub
 from controlplane.domain.json_text import read_json
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.bearer import bearer
-from controlplane.sources.hub_failures import Asked, explain, no_token, not_a_hub
+from controlplane.sources.hub_failures import Asked, explain, hub_failure, no_token
 from controlplane.sources.hub_http import between, http, shortened, whole
 from controlplane.sources.options import SourceOptions
 
@@ -110,7 +111,7 @@ class Hub:
         except ValueError:
             answer = None
         if not isinstance(answer, dict) or not isinstance(answer.get("siblings"), list):
-            raise not_a_hub(self.asked)
+            raise hub_failure(hub.NOT_A_HUB, self.asked)
         return answer
 
     def _bearer(self, token: str) -> str:

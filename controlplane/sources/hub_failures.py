@@ -42,12 +42,12 @@ class Asked:
 def explain(error: Exception, asked: Asked) -> SourceFailure:
     """Return the failure that an exception of the hub's client means."""
     if isinstance(error, OfflineModeIsEnabled):
-        return offline(asked, "HF_HUB_OFFLINE is set")
+        return hub_failure(hub.OFFLINE, asked, detail="HF_HUB_OFFLINE is set")
     if isinstance(error, http.TimeoutException):
-        return timed_out(asked)
+        return hub_failure(hub.TIMEOUT, asked)
     if isinstance(error, HfHubHTTPError):
         return _explain_status(error, asked)
-    return offline(asked, str(error) or type(error).__name__)
+    return hub_failure(hub.OFFLINE, asked, detail=str(error) or type(error).__name__)
 
 
 def _explain_status(error: HfHubHTTPError, asked: Asked) -> SourceFailure:
@@ -61,73 +61,37 @@ def _explain_status(error: HfHubHTTPError, asked: Asked) -> SourceFailure:
     if isinstance(error, DisabledRepoError) or status in {401, 403}:
         return refused_token(asked, status)
     if isinstance(error, EntryNotFoundError):
-        return changed(asked, "a file that it listed is gone")
+        return hub_failure(hub.CHANGED, asked, what="a file that it listed is gone")
     if status == 429:
-        return rate_limited(asked)
-    return unavailable(asked, status)
+        return hub_failure(hub.RATE_LIMIT, asked)
+    return hub_failure(hub.UNAVAILABLE, asked, status=status)
 
 
 def gated(asked: Asked) -> SourceFailure:
-    return _of(hub.GATED if asked.has_token else hub.GATED_WITHOUT_TOKEN, asked)
+    return hub_failure(hub.GATED if asked.has_token else hub.GATED_WITHOUT_TOKEN, asked)
 
 
 def missing_repo(asked: Asked) -> SourceFailure:
-    return _of(hub.NOT_FOUND if asked.has_token else hub.NOT_FOUND_WITHOUT_TOKEN, asked)
+    return hub_failure(hub.NOT_FOUND if asked.has_token else hub.NOT_FOUND_WITHOUT_TOKEN, asked)
 
 
 def missing_revision(asked: Asked) -> SourceFailure:
     revision = asked.checkpoint.revision
     # The default branch takes its place; where none was asked for, that one is missing.
     fix = {fields.REVISION: None} if revision is not None else None
-    return _of(hub.REVISION, asked, fix=fix, revision=revision or "main")
+    return hub_failure(hub.REVISION, asked, fix=fix, revision=revision or "main")
 
 
 def refused_token(asked: Asked, status: int) -> SourceFailure:
     sent = f"the token in secret `{asked.secret}`" if asked.has_token else "a request without token"
-    return _of(hub.TOKEN, asked, sent=sent, status=status)
+    return hub_failure(hub.TOKEN, asked, sent=sent, status=status)
 
 
 def no_token(asked: Asked) -> SourceFailure:
-    return _of(hub.NO_TOKEN, asked, reason=NO_TOKEN)
+    return hub_failure(hub.NO_TOKEN, asked, reason=NO_TOKEN)
 
 
-def offline(asked: Asked, detail: str) -> SourceFailure:
-    return _of(hub.OFFLINE, asked, detail=detail)
-
-
-def timed_out(asked: Asked) -> SourceFailure:
-    return _of(hub.TIMEOUT, asked)
-
-
-def rate_limited(asked: Asked) -> SourceFailure:
-    return _of(hub.RATE_LIMIT, asked)
-
-
-def unavailable(asked: Asked, status: int) -> SourceFailure:
-    return _of(hub.UNAVAILABLE, asked, status=status)
-
-
-def not_a_hub(asked: Asked) -> SourceFailure:
-    return _of(hub.NOT_A_HUB, asked)
-
-
-def broken_off(asked: Asked, path: str) -> SourceFailure:
-    return _of(hub.BROKEN, asked, file=path)
-
-
-def corrupt(asked: Asked, path: str, expected: str, found: str) -> SourceFailure:
-    return _of(hub.CORRUPT, asked, file=path, expected=expected, found=found)
-
-
-def changed(asked: Asked, what: str) -> SourceFailure:
-    return _of(hub.CHANGED, asked, what=what)
-
-
-def too_large(asked: Asked, path: str) -> SourceFailure:
-    return _of(hub.TOO_LARGE, asked, file=path)
-
-
-def _of(kind: FailureKind, asked: Asked, **values: Any) -> SourceFailure:
-    return SourceFailure(
-        kind.failure(repo=asked.repo, endpoint=asked.endpoint, secret=asked.secret, **values)
+def hub_failure(kind: FailureKind, asked: Asked, **values: Any) -> SourceFailure:
+    return SourceFailure.of(
+        kind, repo=asked.repo, endpoint=asked.endpoint, secret=asked.secret, **values
     )

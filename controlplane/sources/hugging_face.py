@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.artifacts.digests import FileEntry
+from controlplane.domain.failures.registry import hub as hub_kinds
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.fetching import fetch_files
 from controlplane.sources.hub import HUB_ERRORS, Hub, is_passing
-from controlplane.sources.hub_failures import broken_off, changed, corrupt, not_a_hub, too_large
+from controlplane.sources.hub_failures import (
+    hub_failure,
+)
 from controlplane.sources.hub_http import http
 from controlplane.sources.looking import Looks
 from controlplane.sources.options import SourceOptions
@@ -37,7 +40,11 @@ def resolve(
     answer = hub.information(commit or checkpoint.revision)
     found = str(answer.get("sha") or "")
     if not _COMMIT.fullmatch(found) or (commit and found != commit):
-        raise changed(hub.asked, f"the hub names commit `{found}` where `{commit}` was asked for")
+        raise hub_failure(
+            hub_kinds.CHANGED,
+            hub.asked,
+            what=f"the hub names commit `{found}` where `{commit}` was asked for",
+        )
     listed = {str(each["rfilename"]): each for each in answer.get("siblings") or ()}
     names = select(checkpoint, listed, is_adapter=is_adapter)
     code = () if is_adapter else select_code(listed)
@@ -48,7 +55,7 @@ def resolve(
     )
     for file in files:
         if file.size_bytes > _LARGEST_FILE_BYTES:
-            raise too_large(hub.asked, file.path)
+            raise hub_failure(hub_kinds.TOO_LARGE, hub.asked, file=file.path)
     return Resolved(checkpoint=checkpoint, commit=found, files=files)
 
 
@@ -106,11 +113,13 @@ class _Commit:
 
     def given_up(self, error: Exception, path: str) -> Exception:
         if isinstance(error, http.RemoteProtocolError | http.ReadError):
-            return broken_off(self._hub.asked, path)
+            return hub_failure(hub_kinds.BROKEN, self._hub.asked, file=path)
         return self._hub.explained(error)
 
     def corrupt(self, path: str, expected: str, found: str) -> Exception:
-        return corrupt(self._hub.asked, path, expected, found)
+        return hub_failure(
+            hub_kinds.CORRUPT, self._hub.asked, file=path, expected=expected, found=found
+        )
 
     def wait_seconds(self, attempt: int, error: Exception) -> float:
         return self._hub.wait_seconds(attempt, error)
@@ -121,7 +130,7 @@ def _source_file(hub: Hub, name: str, listed: Mapping[str, Any]) -> SourceFile:
     size = large.get("size") or listed.get("size")
     if size is None:
         # A mirror that leaves sizes out: an empty file would pass for a whole one.
-        raise not_a_hub(hub.asked)
+        raise hub_failure(hub_kinds.NOT_A_HUB, hub.asked)
     return SourceFile(
         path=name,
         size_bytes=int(size),

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from controlplane.artifacts.digests import FileEntry, read_chunks
 from controlplane.artifacts.durable import means_disk_full
+from controlplane.domain.failures.registry import local_folders
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import failures
 from controlplane.sources.failures import SourceFailure
@@ -44,7 +45,9 @@ def resolve(
             *(_code_file(folder, name, roots, options) for name in code),
         )
     except PermissionError as error:
-        raise failures.unreadable(str(error.filename), "permission is denied") from error
+        raise SourceFailure.of(
+            local_folders.UNREADABLE, path=str(error.filename), reason="permission is denied"
+        ) from error
     found = _digest(files)
     if commit is not None and commit != found:
         raise failures.gone_commit(checkpoint, commit, found)
@@ -126,7 +129,9 @@ def _source_file(
     path = (folder / name).resolve()
     _check_inside(path, roots, f"{folder / name}", options.local_checkpoint_roots)
     if not os.access(path, os.R_OK):
-        raise failures.unreadable(str(path), "permission is denied")
+        raise SourceFailure.of(
+            local_folders.UNREADABLE, path=str(path), reason="permission is denied"
+        )
     state = path.stat()
     return SourceFile(
         path=name, size_bytes=state.st_size, modified_ns=state.st_mtime_ns, real_path=path
@@ -175,7 +180,7 @@ def _copy(
     except OSError as error:
         raise _explained(error, checkpoint, source, destination) from error
     if file.sha256 not in (None, digest.hexdigest()):
-        raise failures.changed_locally(str(source))
+        raise SourceFailure.of(local_folders.CHANGED_MEANWHILE, path=str(source))
     return FileEntry(path=file.path, size_bytes=file.size_bytes, sha256=digest.hexdigest())
 
 
@@ -187,7 +192,7 @@ def _open_real(path: Path) -> BinaryIO:
 def _check_unchanged(source: Path, reader: BinaryIO, file: SourceFile) -> None:
     state = os.fstat(reader.fileno())
     if (state.st_size, state.st_mtime_ns) != (file.size_bytes, file.modified_ns):
-        raise failures.changed_locally(str(source))
+        raise SourceFailure.of(local_folders.CHANGED_MEANWHILE, path=str(source))
 
 
 def _explained(
@@ -196,5 +201,7 @@ def _explained(
     if means_disk_full(error):
         return failures.disk_full(checkpoint, os.fspath(destination))
     if error.errno in {errno.ENOENT, errno.ELOOP}:  # gone, or a link now
-        return failures.changed_locally(str(source))
-    return failures.unreadable(str(source), error.strerror or str(error))
+        return SourceFailure.of(local_folders.CHANGED_MEANWHILE, path=str(source))
+    return SourceFailure.of(
+        local_folders.UNREADABLE, path=str(source), reason=error.strerror or str(error)
+    )

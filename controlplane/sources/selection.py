@@ -5,15 +5,14 @@ from collections.abc import Iterable, Sequence
 
 from controlplane.artifacts.digests import checked_path
 from controlplane.artifacts.failures import ArtifactFailure
+from controlplane.domain.failures.registry import any_source
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.storable import is_storable, spelled
 from controlplane.sources.failures import (
     gguf_only,
     incomplete,
-    not_a_checkpoint,
     pickled_weights,
-    unreadable_name,
-    unsafe_name,
+    source_failure,
 )
 
 _PICKLED = re.compile(r".*\.(bin|pt|pth|pkl|pickle|ckpt)")
@@ -41,7 +40,7 @@ def select(
     if quantized and not any(name.endswith(".safetensors") for name in listed):
         raise gguf_only(checkpoint, quantized)
     if "config.json" not in listed:
-        raise not_a_checkpoint(checkpoint, "`config.json`")
+        raise source_failure(any_source.NOT_A_CHECKPOINT, checkpoint, missing="`config.json`")
     weights = _weights(checkpoint, [each for each in listed if "/" not in each])
     small = [each for each in listed if _is_small(each)]
     if _SINGLE in weights and _INDEX in small:
@@ -58,22 +57,26 @@ def select_code(names: Iterable[str]) -> tuple[str, ...]:
 
 def _check_name(checkpoint: CheckpointRepository, name: str) -> None:
     if not is_storable(name):
-        raise unreadable_name(checkpoint, spelled(name))
+        raise source_failure(any_source.NAME_UNREADABLE, checkpoint, name=spelled(name))
     try:
         checked_path(name)
     except ArtifactFailure:
-        raise unsafe_name(checkpoint, name) from None
+        raise source_failure(any_source.NAME_OUTSIDE, checkpoint, name=name) from None
 
 
 def _adapter_files(checkpoint: CheckpointRepository, listed: Sequence[str]) -> tuple[str, ...]:
     config, weights = ADAPTER_FILES
     if config not in listed:
-        raise not_a_checkpoint(checkpoint, f"`{config}`, which every LoRA adapter of PEFT has")
+        raise source_failure(
+            any_source.NOT_A_CHECKPOINT,
+            checkpoint,
+            missing=f"`{config}`, which every LoRA adapter of PEFT has",
+        )
     if weights in listed:
         return ADAPTER_FILES
     if pickles := [each for each in listed if _PICKLED.fullmatch(each)]:
         raise pickled_weights(checkpoint, pickles)
-    raise not_a_checkpoint(checkpoint, f"`{weights}`")
+    raise source_failure(any_source.NOT_A_CHECKPOINT, checkpoint, missing=f"`{weights}`")
 
 
 def _weights(checkpoint: CheckpointRepository, top_level: Sequence[str]) -> list[str]:
@@ -81,7 +84,7 @@ def _weights(checkpoint: CheckpointRepository, top_level: Sequence[str]) -> list
     if not found:
         if pickles := [each for each in top_level if _PICKLED.fullmatch(each)]:
             raise pickled_weights(checkpoint, pickles)
-        raise not_a_checkpoint(checkpoint, "safetensors weights")
+        raise source_failure(any_source.NOT_A_CHECKPOINT, checkpoint, missing="safetensors weights")
     if _SINGLE in found:
         return [_SINGLE]
     shards = [each for each in found if _SHARD.fullmatch(each)]

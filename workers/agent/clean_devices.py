@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.gpus import IDLE_BYTES
 from controlplane.domain.failures import Failure
+from controlplane.domain.failures.raised import RaisedFailure
 from workers.agent import nvidia
 from workers.agent.failures import device_lost, device_memory_held, device_taken
 
@@ -16,12 +17,8 @@ _PAUSE_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 
 
-class DevicesTaken(Exception):
+class DevicesTaken(RaisedFailure):
     """A leased GPU is not free; `failure` says who or what holds it."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.sentence)
-        self.failure = failure
 
 
 def visible_devices(uuids: Sequence[str]) -> Mapping[str, str]:

@@ -6,15 +6,12 @@ from typing import Any
 from controlplane.domain.device_users import DeviceUser, held_by_nobody_shown, in_use_by
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.kind import FailureKind
+from controlplane.domain.failures.raised import RaisedFailure
 from controlplane.domain.failures.registry import serving
 
 
-class NoLauncher(Exception):
+class NoLauncher(RaisedFailure):
     """An order names a runtime that this agent cannot start; `failure` says so."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.sentence)
-        self.failure = failure
 
 
 def runner_killed() -> Failure:

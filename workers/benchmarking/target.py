@@ -9,6 +9,7 @@ from controlplane.domain.benchmarks.schedule import next_level
 from controlplane.domain.benchmarks.timings import Timed
 from controlplane.domain.benchmarks.verdicts import broken_limits
 from controlplane.domain.failures import Failure
+from controlplane.domain.failures.raised import RaisedFailure
 from controlplane.domain.failures.registry import benchmarks
 from workers.benchmarking.answers import Answer
 from workers.benchmarking.connection import Client
@@ -26,12 +27,8 @@ _REFUSALS = ("HTTP 400", "HTTP 413", "HTTP 415", "HTTP 422")
 Stage = dict[str, Any]
 
 
-class TargetFailed(Exception):
+class TargetFailed(RaisedFailure):
     """The benchmark cannot go on with this deployment."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.sentence)
-        self.failure = failure
 
 
 class TargetRun:

@@ -17,7 +17,7 @@ from controlplane.domain.step_results import FetchedAdapter
 from controlplane.sources import SourceFailure, SourceOptions, fetch, resolve
 from workers.build_steps.adapter_check import check_adapter
 from workers.build_steps.events import Events
-from workers.build_steps.failures import StepFailure, step_failure
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import Job
 from workers.build_steps.weights.failures import held
 from workers.build_steps.weights.finiteness import NotFinite
@@ -116,4 +116,4 @@ def _of_adapter(name: str, failure: Failure) -> Failure:
 
 
 def _refusal(name: str, reason: str) -> StepFailure:
-    return step_failure(any_source.ADAPTER, name=name, reason=reason, field=f"{FIELD}.{name}")
+    return StepFailure.of(any_source.ADAPTER, name=name, reason=reason, field=f"{FIELD}.{name}")

@@ -11,6 +11,7 @@ from transformers.pytorch_utils import Conv1D
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.quantization import Number
 from controlplane.domain.failures import fields
+from controlplane.domain.failures.registry import quantization
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import QuantizationType
 from workers.build_steps.adapters import carry_adapters
@@ -19,6 +20,7 @@ from workers.build_steps.calibration.preview import shown_samples
 from workers.build_steps.calibration.samples import SAMPLES_FILE, SEED, SampleSet, draw, sample_keys
 from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.amax import by_scale, largest_seen, write_amax
@@ -198,9 +200,8 @@ def _quantize(
     log.info("loading %s as %s on %s", checkpoint.architecture, dtype, device.describe())
     model = load_model(checkpoint, device=device, dtype=dtype)
     if any(isinstance(each, Conv1D) for each in model.modules()):
-        raise failures.transposed_layers(checkpoint.architecture)
-    spec = Spec.model_validate(job.spec)
-    config = without_excluded(spec, model, checkpoint, config)
+        raise StepFailure.of(quantization.TRANSPOSED, architecture=checkpoint.architecture)
+    config = without_excluded(Spec.model_validate(job.spec), model, checkpoint, config)
     if number.groups:
         config = _with_group(job, model, config, number)
     if number.block:
@@ -219,8 +220,9 @@ def _quantize(
         )
     except NothingToQuantizeError as error:
         wanted = job.spec["trt_llm"]["build"]["quantization_type"]
-        raise failures.nothing_quantized(wanted, checkpoint.architecture) from error
-    kept = keep_layers(spec, checkpoint, quantized, samples.chosen_on, device, dtype, events)
+        raise StepFailure.of(
+            quantization.NOTHING, wanted=wanted, architecture=checkpoint.architecture
+        ) from error
     smoothing = None
     if number.is_packed:
         smoothing = move_smoothing(
@@ -257,14 +259,18 @@ def _check_export(spec: Spec, recipe: Recipe, checkpoint: Checkpoint, exported: 
     """Raise StepFailure unless the files hold what the type promises."""
     wanted = spec.quantization_type.value
     if not exported.quantized_count:
-        raise failures.nothing_quantized(wanted, checkpoint.architecture)
+        raise StepFailure.of(
+            quantization.NOTHING, wanted=wanted, architecture=checkpoint.architecture
+        )
     algorithm = exported.quant_config.get("quant_algo")
     if algorithm not in algorithms_of(spec):
-        raise failures.not_exported(f"quant_algo is `{algorithm}`")
+        raise StepFailure.of(quantization.EXPORT, reason=f"quant_algo is `{algorithm}`")
     kv_layers = checkpoint.kv_layers if recipe.kv_cache else 0
     if exported.kv_layers != kv_layers:
-        raise failures.not_exported(
-            f"{exported.kv_layers} layers have scales for their KV cache where {kv_layers} should"
+        raise StepFailure.of(
+            quantization.EXPORT,
+            reason=f"{exported.kv_layers} layers have scales for their KV cache where {kv_layers} "
+            "should",
         )
 
 

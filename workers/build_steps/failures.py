@@ -4,24 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controlplane.domain.failures import Failure
-from controlplane.domain.failures.kind import FailureKind
+from controlplane.domain.failures.raised import RaisedFailure
 from controlplane.domain.failures.registry import build
 
 
-class StepFailure(Exception):
+class StepFailure(RaisedFailure):
     """Ends a step with a failure to show."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.sentence)
-        self.failure = failure
-
-
-def step_failure(kind: FailureKind, /, **values: Any) -> StepFailure:
-    return StepFailure(kind.failure(**values))
-
-
-def no_checkpoint() -> StepFailure:
-    return step_failure(build.NO_CHECKPOINT)
 
 
 def blocked(examination: Mapping[str, Any]) -> StepFailure:
@@ -31,7 +19,7 @@ def blocked(examination: Mapping[str, Any]) -> StepFailure:
     reasons = [f"{each['code']}: {each['message']}" for each in (*errors, *waiting)]
     first = errors[0] if errors else None
     more = f" ({len(reasons) - 1} more)" if len(reasons) > 1 else ""
-    return step_failure(
+    return StepFailure.of(
         build.BLOCKED,
         reasons=f"{reasons[0] if reasons else 'The config did not parse.'}{more}",
         field=first["fields"][0] if first and first["fields"] else None,
@@ -41,35 +29,26 @@ def blocked(examination: Mapping[str, Any]) -> StepFailure:
 
 
 def changed_output(step: str, names: Sequence[str]) -> StepFailure:
-    return step_failure(build.OUTPUT_CHANGED, step=step, name=names[0])
+    return StepFailure.of(build.OUTPUT_CHANGED, step=step, name=names[0])
 
 
 def not_measured(names: Sequence[str]) -> StepFailure:
-    return step_failure(build.NOT_MEASURED, name=names[0])
+    return StepFailure.of(build.NOT_MEASURED, name=names[0])
 
 
 def disk_full(folder: str) -> Failure:
     return build.DISK_FULL.failure(folder=folder)
 
 
-def no_runtime(runtime: str) -> StepFailure:
-    return step_failure(build.NO_RUNTIME, runtime=runtime)
-
-
 def unknown_version(runtime: str, version: str, known: Sequence[str]) -> StepFailure:
-    return step_failure(
+    return StepFailure.of(
         build.RUNTIME_VERSION, runtime=runtime, version=version, known=", ".join(known)
     )
 
 
 def engine_slow(seconds: float, last_lines: str) -> StepFailure:
-    return step_failure(build.ENGINE_SLOW, seconds=seconds, detail=last_lines or None)
-
-
-def template_refused(reason: str) -> StepFailure:
-    """Return the failure for an engine that answers plain text and refuses a conversation."""
-    return step_failure(build.TEMPLATE, reason=reason)
+    return StepFailure.of(build.ENGINE_SLOW, seconds=seconds, detail=last_lines or None)
 
 
 def bad_answer(reason: str, body: str) -> StepFailure:
-    return step_failure(build.BAD_ANSWER, reason=reason, detail=body or None)
+    return StepFailure.of(build.BAD_ANSWER, reason=reason, detail=body or None)

@@ -4,6 +4,7 @@ import logging
 from dataclasses import asdict
 from typing import Any
 
+from controlplane.domain.failures.registry import build
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.repository_forms import shown
 from controlplane.domain.step_results import DataIdentity, FetchedFile, FetchResult
@@ -11,7 +12,7 @@ from controlplane.sources import fetch, resolve
 from workers.build_steps import remote_code
 from workers.build_steps.adapters import fetch_adapters
 from workers.build_steps.events import Events
-from workers.build_steps.failures import no_checkpoint
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.step import StepResult
 from workers.build_steps.weights.finiteness import NotFinite
@@ -27,7 +28,7 @@ def run(job: Job, events: Events) -> StepResult:
     """
     checkpoint = Spec.model_validate(job.spec).checkpoint
     if checkpoint is None:
-        raise no_checkpoint()
+        raise StepFailure.of(build.NO_CHECKPOINT)
     options = job.options.sources()
     token = job.secrets.get(checkpoint.runtime_secret_name)
 

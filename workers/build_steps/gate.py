@@ -8,6 +8,7 @@ from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.quantization import smallest_exported
+from controlplane.domain.failures.registry import gate as gate_kinds
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.enginehouse_settings import Gate
 from workers.build_steps import outputs
@@ -15,7 +16,8 @@ from workers.build_steps.calibration.dataset import OpenDataset, Places
 from workers.build_steps.calibration.samples import SAMPLES_FILE, draw_unseen
 from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
-from workers.build_steps.gating import blocks, failures, packed, verdicts
+from workers.build_steps.failures import StepFailure
+from workers.build_steps.gating import blocks, packed, verdicts
 from workers.build_steps.gating.calibrated import (
     Expected,
     compare_with_calibration,
@@ -234,7 +236,7 @@ def _samples(job: Job, gate: Gate, tokenizer: Any) -> tuple[list[Sequence[int]],
         used=frozenset(stored["used_keys"]),
     )
     if not found:
-        raise failures.no_samples(gate.evaluation_dataset)
+        raise StepFailure.of(gate_kinds.NO_SAMPLES, name=gate.evaluation_dataset)
     about = {**dataset.identity.model_dump(), "held_out": False, "samples": len(found)}
     return [each.tokens for each in found], {**about, **counts.to_json()}
 

@@ -5,6 +5,7 @@ import os
 from datetime import date
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.failures.registry import build
 from controlplane.domain.rules import DeviceOffer, Known, examine
 from controlplane.domain.rules.context import CodeGrant
 from controlplane.domain.spec import Spec
@@ -13,7 +14,7 @@ from workers.build_steps import remote_code
 from workers.build_steps.calibration.kept import known_sets
 from workers.build_steps.earlier import fetched
 from workers.build_steps.events import Events
-from workers.build_steps.failures import blocked, no_checkpoint
+from workers.build_steps.failures import StepFailure, blocked
 from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.json_files import check_json_files
 from workers.build_steps.step import StepResult
@@ -27,7 +28,7 @@ def run(job: Job, events: Events) -> StepResult:
     """Return the checkpoint's facts and its examination; fail when that blocks the build."""
     spec = Spec.model_validate(job.spec)
     if spec.checkpoint is None:
-        raise no_checkpoint()
+        raise StepFailure.of(build.NO_CHECKPOINT)
     model = job.input("fetch") / MODEL_FOLDER
     facts = folder_facts(model, commit=fetched(job).commit, name=spec.checkpoint.repo)
     check_json_files(model, spec.checkpoint.repo)

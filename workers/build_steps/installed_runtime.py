@@ -2,8 +2,9 @@
 
 import os
 
+from controlplane.domain.failures.registry import build
 from controlplane.domain.runtimes import RUNTIMES
-from workers.build_steps.failures import StepFailure, no_runtime, unknown_version
+from workers.build_steps.failures import StepFailure, unknown_version
 from workers.runtimes.container.failures import ContainerRefused
 from workers.runtimes.installed import Installed
 from workers.runtimes.launcher import Launcher
@@ -18,7 +19,7 @@ def installed_runtime(name: str, *, own_python: str) -> tuple[Launcher, Installe
     except ContainerRefused as refused:
         raise StepFailure(refused.failure) from refused
     if launcher is None or found is None:
-        raise no_runtime(name)
+        raise StepFailure.of(build.NO_RUNTIME, runtime=name)
     known = RUNTIMES[name].capabilities
     if found.version is not None and found.version not in known.VERSIONS:
         raise unknown_version(name, found.version, known.VERSIONS)

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.domain.facts import checkpoints
+from controlplane.domain.failures.registry import build
 from controlplane.domain.spec import Spec
 from workers.build_steps.calibration.dataset import Places
 from workers.build_steps.calibration.preview import preview
 from workers.build_steps.calibration.samples import SEED
 from workers.build_steps.calibration.tokenizer import open_tokenizer
 from workers.build_steps.events import Events
-from workers.build_steps.failures import no_checkpoint
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.json_files import check_json_files
 from workers.build_steps.small_files import fetch_small_files
@@ -22,7 +23,7 @@ def run(job: Job, events: Events) -> StepResult:
     """Return the samples, what was passed over, and how a build would draw: no weight is read."""
     spec = Spec.model_validate(job.spec)
     if spec.checkpoint is None:
-        raise no_checkpoint()
+        raise StepFailure.of(build.NO_CHECKPOINT)
     commit = fetch_small_files(job, spec.checkpoint, events)
     folder = job.output / MODEL_FOLDER
     check_json_files(folder, spec.checkpoint.repo)

@@ -34,8 +34,8 @@ def run(job: Job, events: Events) -> StepResult:
 def _parcel(job: Job, order: PushOrder, events: Events) -> Parcel:
     secret = job.secrets.get(order.secret_name)
     if secret is None:
-        raise StepFailure(
-            pushes.NO_SECRET.failure(secret=order.secret_name, destination=order.destination)
+        raise StepFailure.of(
+            pushes.NO_SECRET, secret=order.secret_name, destination=order.destination
         )
     store = job.store()
     return Parcel(

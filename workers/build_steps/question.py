@@ -7,11 +7,12 @@ from http import HTTPStatus
 from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.failures.registry import build
 from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.events import EventDecoder
 from workers.bounded_http import Limits, opened
 from workers.bounded_http import ask as asked
-from workers.build_steps.failures import StepFailure, bad_answer, template_refused
+from workers.build_steps.failures import StepFailure, bad_answer
 
 QUESTION = "Say hello in one short sentence."
 ANSWER_TOKENS = 16
@@ -46,7 +47,7 @@ def ask(
         return _ask(url, has_chat_template, chosen_by or {}, clock)
     except _Refused as refused:
         if has_chat_template and _answers_plain_text(url, chosen_by or {}, clock):
-            raise template_refused(refused.reason) from None
+            raise StepFailure.of(build.TEMPLATE, reason=refused.reason) from None
         raise bad_answer(f"HTTP {refused.status}", refused.body) from None
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.artifacts.digests import FileEntry
+from controlplane.domain.failures.registry import remote_code
 from controlplane.domain.json_text import read_json
 from controlplane.domain.remote_code import LiveGrant
 from controlplane.domain.spec import Spec
@@ -87,7 +88,7 @@ def look(job: Job, folder: Path) -> dict[str, Any] | None:
     needed = is_needed(folder)
     architecture = _architecture(folder)
     if needed and not _is_run_by(spec.runtime_name):
-        raise failures.native_runs_none(architecture)
+        raise StepFailure.of(remote_code.NEVER_RUN, architecture=architecture)
     if needed and grant is None and not spec.quantization_type.is_none:
         raise refused(job, architecture)
     if needed and grant is not None:
@@ -143,7 +144,7 @@ def _refuse_elsewhere(folder: Path) -> None:
     for config in _configs(folder):
         for name in _references(config.get("auto_map")):
             if "--" in name:
-                raise failures.elsewhere(name.partition("--")[0])
+                raise StepFailure.of(remote_code.ELSEWHERE, repo=name.partition("--")[0])
 
 
 def _references(auto_map: object) -> Sequence[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from controlplane.domain import remote_code
 from controlplane.domain.failures.registry import quantization
 from controlplane.domain.failures.registry import remote_code as kinds
-from workers.build_steps.failures import StepFailure, step_failure
+from workers.build_steps.failures import StepFailure
 
 _DETAIL_LETTERS = 1000
 
@@ -14,19 +14,11 @@ def refusal(commit: str, grants: remote_code.CodeGrants, architecture: str | Non
     return StepFailure(remote_code.refusal(commit, grants, architecture))
 
 
-def native_runs_none(architecture: str | None) -> StepFailure:
-    return step_failure(kinds.NEVER_RUN, architecture=architecture)
-
-
-def elsewhere(repo: str) -> StepFailure:
-    return step_failure(kinds.ELSEWHERE, repo=repo)
-
-
 def no_class(named: Sequence[str], known: Sequence[str]) -> StepFailure:
     given = ", ".join(f"`{each}`" for each in named) or "nothing"
-    return step_failure(quantization.NO_CLASS, named=given, known=", ".join(known))
+    return StepFailure.of(quantization.NO_CLASS, named=given, known=", ".join(known))
 
 
 def not_run(what: str, error: Exception) -> StepFailure:
     said = str(error)[:_DETAIL_LETTERS] or None
-    return step_failure(kinds.BROKEN, what=what, error=type(error).__name__, detail=said)
+    return StepFailure.of(kinds.BROKEN, what=what, error=type(error).__name__, detail=said)

@@ -1,12 +1,12 @@
 """Step `tune_lookahead`: what each lookahead setting would have drafted in recorded answers."""
 
+from controlplane.domain.failures.registry import build, calibration
 from controlplane.domain.lookahead_tuning.settings import LookaheadSetting
 from controlplane.domain.spec import Spec
 from workers.build_steps.calibration.dataset import OpenDataset, Places
-from workers.build_steps.calibration.failures import nothing_answered
 from workers.build_steps.calibration.tokenizer import open_tokenizer
 from workers.build_steps.events import Events
-from workers.build_steps.failures import no_checkpoint
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import MODEL_FOLDER, Job
 from workers.build_steps.json_files import check_json_files
 from workers.build_steps.lookahead_tuning.exchanges import Exchange, Exchanges
@@ -20,7 +20,7 @@ def run(job: Job, events: Events) -> StepResult:
     spec, order = Spec.model_validate(job.spec), job.options.lookahead
     assert order is not None
     if spec.checkpoint is None:
-        raise no_checkpoint()
+        raise StepFailure.of(build.NO_CHECKPOINT)
     commit = fetch_small_files(job, spec.checkpoint, events)
     check_json_files(job.output / MODEL_FOLDER, spec.checkpoint.repo)
     found, exchanges = _read(job, spec)
@@ -44,7 +44,7 @@ def _read(job: Job, spec: Spec) -> tuple[Exchanges, list[Exchange]]:
     found = Exchanges(name, dataset, open_tokenizer(job.output / MODEL_FOLDER))
     exchanges = list(found.read())
     if not exchanges:
-        raise nothing_answered(name)
+        raise StepFailure.of(calibration.NOTHING_ANSWERED, name=name)
     return found, exchanges
 
 

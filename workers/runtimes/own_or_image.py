@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from controlplane.domain.failures.registry import containers
 from workers.runtimes.asked_version import asked_version
-from workers.runtimes.container.failures import two_ways
+from workers.runtimes.container.failures import ContainerRefused
 from workers.runtimes.container.image import PYTHON, find_image, version_in
 from workers.runtimes.installed import Installed
 
@@ -16,7 +17,9 @@ def own_or_image(
     Raises ContainerRefused where both are named, or where the image cannot be used.
     """
     if python and reference:
-        raise two_ways(package, python, reference)
+        raise ContainerRefused.of(
+            containers.SETTINGS, package=package, python=python, image=reference
+        )
     if reference:
         image = find_image(reference, environment)
         return Installed(

@@ -7,7 +7,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from controlplane.artifacts.bucket import failures
-from controlplane.artifacts.failures import unreadable_file
+from controlplane.artifacts.failures import ArtifactFailure, unreadable_file
+from controlplane.domain.failures.registry import artifacts
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.repository_forms import bucket_folder
 
@@ -61,7 +62,7 @@ def read_address(url: str, variables: Mapping[str, str]) -> Address:
     """Return the address. Raises ArtifactFailure, which repeats no part of a login."""
     folder = bucket_folder(CheckpointSource.S3, url)
     if folder is None:
-        raise failures.wrong_url(_without_login(url))
+        raise ArtifactFailure.of(artifacts.WRONG_URL, url=_without_login(url))
     own = variables.get("AWS_ENDPOINT_URL_S3") or variables.get("AWS_ENDPOINT_URL")
     region = _region(variables)
     endpoint = _checked(own) if own else _endpoint_of(region)
@@ -83,7 +84,7 @@ def read_address(url: str, variables: Mapping[str, str]) -> Address:
 def _region(variables: Mapping[str, str]) -> str:
     found = variables.get("AWS_REGION") or variables.get("AWS_DEFAULT_REGION") or _DEFAULT_REGION
     if not _REGION.fullmatch(found):
-        raise failures.wrong_region_name(found)
+        raise ArtifactFailure.of(artifacts.REGION_NAME, region=found)
     return found
 
 
@@ -95,7 +96,7 @@ def _endpoint_of(region: str) -> str:
 def _checked(endpoint: str) -> str:
     parts = urlsplit(endpoint)
     if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
-        raise failures.wrong_endpoint(endpoint.rpartition("@")[2])
+        raise ArtifactFailure.of(artifacts.WRONG_ENDPOINT, endpoint=endpoint.rpartition("@")[2])
     return endpoint.rstrip("/")
 
 

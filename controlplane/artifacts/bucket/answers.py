@@ -2,6 +2,7 @@
 
 from controlplane.artifacts.bucket import failures
 from controlplane.artifacts.bucket.address import Address
+from controlplane.artifacts.bucket.failures import bucket_failure
 from controlplane.artifacts.failures import ArtifactFailure
 from controlplane.bucket_answers import (
     BUSY_CODES,
@@ -14,6 +15,7 @@ from controlplane.bucket_answers import (
     Answer,
     is_passing,
 )
+from controlplane.domain.failures.registry import artifacts
 
 _AGAIN_CODES = frozenset({"ConditionalRequestConflict", "OperationAborted", "RequestTimeout"})
 
@@ -33,33 +35,33 @@ def explain(error: Exception, address: Address) -> ArtifactFailure:
     answer = Answer.of(error)
     if address.keys is None and address.endpoint not in answer.text:
         # Who was asked is not the store, but the machine's own service for logins.
-        return failures.no_role(address, answer.first_line)
+        return bucket_failure(artifacts.NO_ROLE, address, detail=answer.first_line)
     if answer.is_about_region:
         return failures.wrong_region(address, answer.region)
     if answer.status is not None:
         return _explain_status(answer.status, answer, address)
     if _CERTIFICATE in answer.text:
-        return failures.untrusted(address)
+        return bucket_failure(artifacts.CERTIFICATE, address)
     if answer.kind == "Timeout":
-        return failures.timed_out(address)
+        return bucket_failure(artifacts.TIMEOUT, address)
     if answer.kind == "Interrupted":
-        return failures.broken_off(address)
+        return bucket_failure(artifacts.BROKEN_OFF, address)
     if answer.kind in ("Connect", "Request"):
         return failures.offline(address, answer.first_line)
-    return failures.not_a_store(address, answer.first_line)
+    return bucket_failure(artifacts.NOT_A_STORE, address, detail=answer.first_line)
 
 
 def _explain_status(status: int, answer: Answer, address: Address) -> ArtifactFailure:
     if answer.code in CLOCK_CODES:
-        return failures.wrong_clock(address)
+        return bucket_failure(artifacts.CLOCK, address)
     if answer.code in FULL_CODES or status == FULL_STATUS:
-        return failures.full(address, answer.reason)
+        return bucket_failure(artifacts.BUCKET_FULL, address, reason=answer.reason)
     if status == 401 or answer.code in KEY_CODES | EXPIRED_CODES:
-        return failures.wrong_login(address, answer.reason)
+        return bucket_failure(artifacts.WRONG_LOGIN, address, reason=answer.reason)
     if status == 403:
-        return failures.denied(address, answer.reason)
+        return bucket_failure(artifacts.DENIED, address, reason=answer.reason)
     if answer.code in NO_BUCKET_CODES:
         return failures.no_bucket(address)
     if status >= 500 or status == 429 or answer.code in BUSY_CODES | {"RequestTimeout"}:
-        return failures.busy(address, answer.reason)
-    return failures.not_a_store(address, answer.reason)
+        return bucket_failure(artifacts.BUSY, address, reason=answer.reason)
+    return bucket_failure(artifacts.NOT_A_STORE, address, detail=answer.reason)

@@ -19,10 +19,11 @@ from controlplane.artifacts.bucket.client import BucketClient, Listed
 from controlplane.artifacts.bucket.parts import PART_BYTES, Part, chain, parts_of, sha256_of_key
 from controlplane.artifacts.bucket.uploading import Upload
 from controlplane.artifacts.digests import CHUNK_BYTES, FileEntry, ignore_bytes
-from controlplane.artifacts.failures import corrupt_blob, missing_blob
+from controlplane.artifacts.failures import ArtifactFailure, corrupt_blob
 from controlplane.artifacts.patience import Patience
 from controlplane.artifacts.variables import store_variables
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.failures.registry import artifacts
 
 _BLOBS = "blobs/sha256"
 _AT_ONCE = 4
@@ -160,7 +161,7 @@ class BucketStore:
     def _parts(self, entry: FileEntry) -> Sequence[Part]:
         parts = self._chain(entry)
         if parts is None:
-            raise missing_blob(entry.path, entry.sha256)
+            raise ArtifactFailure.of(artifacts.MISSING_BLOB, path=entry.path, sha256=entry.sha256)
         return parts
 
     def _chain(self, entry: FileEntry) -> Sequence[Part] | None:

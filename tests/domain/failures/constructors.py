@@ -3,6 +3,7 @@
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import product
 from types import SimpleNamespace
@@ -10,13 +11,15 @@ from typing import Any
 
 from controlplane.artifacts.bucket.address import Address
 from controlplane.artifacts.failures import ArtifactFailure
-from controlplane.domain.failures import Failure
+from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures.kind import FailureKind
 from controlplane.domain.remote_code import CodeGrants, LiveGrant, RevokedGrant
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources import bucket_words, hub_failures
 from controlplane.sources.failures import SourceFailure
 from workers.build_steps.failures import StepFailure
+from workers.build_steps.options import PushOrder
 from workers.runtimes.container.failures import ContainerRefused
 
 MODULES = (
@@ -38,8 +41,17 @@ MODULES = (
 )
 EXCEPTIONS = (ArtifactFailure, ContainerRefused, SourceFailure, StepFailure)
 MADE = (Failure, *EXCEPTIONS)
-BY_VALUES = {"explain", "step_failure"}
+BY_VALUES = {"explain"}
 """They are given what others make."""
+FOR_KINDS = {
+    "archive_failure",
+    "bucket_failure",
+    "failed",
+    "hub_failure",
+    "setup_failure",
+    "source_failure",
+}
+"""They give a kind the values that all of its source have."""
 
 
 def repository(source: str, repo: str, revision: str | None = None) -> CheckpointRepository:
@@ -96,6 +108,7 @@ BY_TYPE: Mapping[Any, Sequence[Any]] = {
         bucket_words.Asked(checkpoint=each, place="https://store", has_secret=has_secret)
         for each, has_secret in product(BUCKETS, (False, True))
     ],
+    PushOrder: [SimpleNamespace(destination="hf://org/model", secret_name="token")],
     Address: [
         SimpleNamespace(url="s3://b/p", endpoint="https://s3", bucket="b", region="r", is_own=own)
         for own in (False, True)
@@ -115,7 +128,7 @@ def constructors() -> list[Callable[..., Any]]:
         )
         in MADE
         and not each.__name__.startswith("_")
-        and each.__name__ not in BY_VALUES
+        and each.__name__ not in BY_VALUES | FOR_KINDS
     ]
 
 
@@ -127,6 +140,32 @@ def failures_of(constructor: Callable[..., Any]) -> Iterator[Failure]:
     for values in product(*(_values(name, hints[name], is_bucket=is_bucket) for name in names)):
         made = constructor(**dict(zip(names, values, strict=True)))
         yield made if isinstance(made, Failure) else made.failure
+
+
+def names_given_by(helper: Callable[..., Any]) -> set[str]:
+    """Return the values that a helper for kinds gives each of them by itself."""
+    given: set[str] = set()
+    kind = _Listening(code="EHX-X", blame=Blame.OURS, sentence="", hint="", heard=given)
+    hints = {
+        name: hint
+        for name, hint in _hints(helper).items()
+        if name not in ("kind", "values", "return")
+    }
+    is_bucket = helper.__module__.endswith("bucket_failures")
+    helper(
+        kind,
+        **{name: _values(name, hint, is_bucket=is_bucket)[0] for name, hint in hints.items()},
+    )
+    return given
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Listening(FailureKind):
+    heard: set[str]
+
+    def failure(self, **values: Any) -> Failure:
+        self.heard.update(values)
+        return super().failure(**values)
 
 
 def _hints(constructor: Callable[..., Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from controlplane.artifacts.digests import hash_file
+from controlplane.domain.failures.registry import calibration
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.step_results import DataIdentity
@@ -17,6 +18,7 @@ from workers.build_steps.calibration.kept import kept_files
 from workers.build_steps.calibration.layout import READABLE, train_files
 from workers.build_steps.calibration.names import Dataset, Kind, find_dataset
 from workers.build_steps.calibration.rows import Row, read_rows
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.options import JobOptions
 
 _SPLIT = "train"
@@ -125,7 +127,12 @@ class _LocalFiles:
 def _listed(dataset: Dataset, path: Path) -> tuple[Path, list[str]]:
     if path.is_file():
         if path.suffix not in READABLE:
-            raise failures.bad_file(dataset.name, path.name, f"`{path.suffix}` is not known")
+            raise StepFailure.of(
+                calibration.FILE,
+                name=dataset.name,
+                file=path.name,
+                reason=f"`{path.suffix}` is not known",
+            )
         return path.parent, [path.name]
     names = [each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file()]
     return path, train_files(dataset.name, None, names, {})[1]

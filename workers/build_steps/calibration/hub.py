@@ -17,6 +17,7 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented
 
+from controlplane.domain.failures.registry import calibration
 from controlplane.domain.json_text import read_json
 from controlplane.sources import SourceOptions
 from controlplane.sources.bearer import bearer
@@ -56,7 +57,12 @@ class DatasetHub:
 
         answer = self._retried(ask)
         if not isinstance(answer, dict) or not isinstance(answer.get("siblings"), list):
-            raise failures.unavailable(self._dataset.name, self._options.hf_endpoint, 200)
+            raise StepFailure.of(
+                calibration.UNAVAILABLE,
+                name=self._dataset.name,
+                endpoint=self._options.hf_endpoint,
+                status=200,
+            )
         return answer
 
     def open(self, commit: str, path: str, size: int) -> "RemoteFile":
@@ -74,7 +80,7 @@ class DatasetHub:
 
         found = self._retried(ask)
         if len(found) != end - start:
-            raise failures.broken_off(self._dataset.name, path)
+            raise StepFailure.of(calibration.BROKEN, name=self._dataset.name, file=path)
         return found
 
     @contextmanager
@@ -107,8 +113,11 @@ class DatasetHub:
                 pause = self._options.backoff_seconds * 2.0 ** (attempt - 1)
                 self._options.clock.sleep(min(pause, _LONGEST_WAIT_SECONDS))
             except ValueError as error:  # no JSON: a proxy's sign-in page
-                raise failures.unavailable(
-                    self._dataset.name, self._options.hf_endpoint, 200
+                raise StepFailure.of(
+                    calibration.UNAVAILABLE,
+                    name=self._dataset.name,
+                    endpoint=self._options.hf_endpoint,
+                    status=200,
                 ) from error
         raise AssertionError("a try either returns or raises")
 
@@ -117,16 +126,25 @@ class DatasetHub:
         has_token = "authorization" in self._headers
         if not isinstance(error, HfHubHTTPError):
             reason = "HF_HUB_OFFLINE is set" if isinstance(error, OfflineModeIsEnabled) else ""
-            return failures.offline(name, endpoint, reason or str(error) or type(error).__name__)
+            return StepFailure.of(
+                calibration.OFFLINE,
+                name=name,
+                endpoint=endpoint,
+                detail=reason or str(error) or type(error).__name__,
+            )
         if isinstance(error, GatedRepoError):
             return failures.refused(name, endpoint, has_token=has_token)
         if isinstance(error, RevisionNotFoundError):
-            return failures.missing_revision(name, self._dataset.revision or "main")
+            return StepFailure.of(
+                calibration.REVISION, name=name, revision=self._dataset.revision or "main"
+            )
         if isinstance(error, RepositoryNotFoundError):
-            return failures.not_found(name, endpoint)
+            return StepFailure.of(calibration.NOT_FOUND, name=name, endpoint=endpoint)
         if error.response.status_code in {401, 403}:
             return failures.refused(name, endpoint, has_token=has_token)
-        return failures.unavailable(name, endpoint, error.response.status_code)
+        return StepFailure.of(
+            calibration.UNAVAILABLE, name=name, endpoint=endpoint, status=error.response.status_code
+        )
 
 
 class RemoteFile(io.RawIOBase):

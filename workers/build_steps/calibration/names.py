@@ -8,7 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from controlplane.domain.facts.calibration_sets import is_team_form
+from controlplane.domain.failures.registry import calibration
 from workers.build_steps.calibration import failures
+from workers.build_steps.failures import StepFailure
 
 GENERAL = "enginehouse/general"
 """The set that ships with Enginehouse, for machines without a hub."""
@@ -70,14 +72,14 @@ def find_dataset(name: str, *, roots: tuple[str, ...], kept: Mapping[str, str]) 
     if name in kept:
         return Dataset(name=name, kind=Kind.FILE, path=_existing(Path(kept[name]), name))
     if is_team_form(name):
-        raise failures.no_kept_set(name)
+        raise StepFailure.of(calibration.NO_SET, name=name)
     if name == GENERAL:
         return Dataset(name=name, kind=Kind.FILE, path=_GENERAL_FILE, column="text")
     if name.startswith(("/", "./", "../")) or Path(name).suffix in (".jsonl", ".parquet"):
         return Dataset(name=name, kind=Kind.FILE, path=_inside(name, roots))
     found = _HUB.fullmatch(name)
     if found is None:
-        raise failures.unreadable_name(name)
+        raise StepFailure.of(calibration.NAME, name=name)
     known = _KNOWN.get(found["repo"])
     return Dataset(
         name=name,
@@ -102,5 +104,5 @@ def _inside(name: str, roots: tuple[str, ...]) -> Path:
 
 def _existing(path: Path, name: str) -> Path:
     if not path.exists():
-        raise failures.missing_file(name)
+        raise StepFailure.of(calibration.MISSING, name=name)
     return path

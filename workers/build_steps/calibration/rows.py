@@ -8,9 +8,11 @@ import pyarrow
 from pyarrow import parquet
 
 from controlplane.domain.calibration_rows import read_columns
+from controlplane.domain.failures.registry import calibration
 from controlplane.domain.json_text import read_json
 from workers.build_steps.calibration import failures
 from workers.build_steps.calibration.hub import RemoteFile
+from workers.build_steps.failures import StepFailure
 
 Row = Mapping[str, Any]
 _ROWS_AT_ONCE = 64
@@ -34,7 +36,9 @@ def _parquet_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator
         for batch in opened.iter_batches(batch_size=_ROWS_AT_ONCE, columns=wanted):
             yield from batch.to_pylist()
     except pyarrow.ArrowInvalid as error:
-        raise failures.bad_file(name, path, f"it is no Parquet file ({error})") from error
+        raise StepFailure.of(
+            calibration.FILE, name=name, file=path, reason=f"it is no Parquet file ({error})"
+        ) from error
 
 
 def _is_read(column: str) -> bool:
@@ -50,9 +54,19 @@ def _json_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator[Ro
         try:
             row = read_json(line)
         except UnicodeDecodeError as error:
-            raise failures.bad_file(name, path, f"line {number} is not UTF-8") from error
+            raise StepFailure.of(
+                calibration.FILE, name=name, file=path, reason=f"line {number} is not UTF-8"
+            ) from error
         except ValueError as error:
-            raise failures.bad_row(name, path, number, str(error)) from error
+            raise StepFailure.of(
+                calibration.ROW, name=name, file=path, line=number, reason=str(error)
+            ) from error
         if not isinstance(row, dict):
-            raise failures.bad_row(name, path, number, f"it is a {type(row).__name__}")
+            raise StepFailure.of(
+                calibration.ROW,
+                name=name,
+                file=path,
+                line=number,
+                reason=f"it is a {type(row).__name__}",
+            )
         yield row

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from workers.build_steps.calibration import failures
+from controlplane.domain.failures.registry import calibration as calibration_kinds
 from workers.build_steps.calibration.dataset import OpenDataset
 from workers.build_steps.calibration.texts import Texts
+from workers.build_steps.failures import StepFailure
 
 SEED = 20_260_101
 SAMPLES_FILE = "samples.json"
@@ -93,8 +94,12 @@ def draw(
         usable_samples(dataset, texts, counts, wanted=size + held_out, max_length=max_length)
     )
     if len(pool) < _FEWEST_USABLE:
-        raise failures.too_few(
-            dataset.identity.dataset, len(pool), _FEWEST_USABLE, counts.in_words()
+        raise StepFailure.of(
+            calibration_kinds.TOO_FEW,
+            name=dataset.identity.dataset,
+            used=len(pool),
+            needed=_FEWEST_USABLE,
+            counted=counts.in_words(),
         )
     random.Random(seed).shuffle(pool)  # nosec B311 (reproducible by design)
     if len(pool) < size + held_out:

@@ -14,7 +14,9 @@ from controlplane.domain.calibration_rows import (
     Pair,
     pair_of,
 )
+from controlplane.domain.failures.registry import calibration
 from workers.build_steps.calibration import failures
+from workers.build_steps.failures import StepFailure
 
 _LETTERS_PER_TOKEN = 32
 """More than any tokenizer's average: what lies beyond needs no tokenizing to be cut off."""
@@ -52,14 +54,16 @@ class Texts:
                 raise failures.no_column(self._name, sorted(row))
             self._column = found
         if self._column in CONVERSATIONS and not self._tokenizer.chat_template:
-            raise failures.no_template(self._name, self._column)
+            raise StepFailure.of(calibration.NO_TEMPLATE, name=self._name, column=self._column)
         return self._column
 
     def _pair(self, number: int, row: Mapping[str, Any], column: str) -> Pair:
         try:
             return pair_of(row, column)
         except OddPair as error:
-            raise failures.odd_pair(self._name, number, str(error)) from error
+            raise StepFailure.of(
+                calibration.PAIR, name=self._name, row=number, reason=str(error)
+            ) from error
 
     def _of_pair(self, number: int, pair: Pair, max_length: int) -> list[int]:
         """Return a pair's tokens: a conversation, or one text where the model knows no template."""
@@ -68,7 +72,7 @@ class Texts:
         if self._tokenizer.chat_template:
             return self._of_text(self._conversation(number, pair.turns), max_length, special=False)
         if not pair.is_text:
-            raise failures.no_template(self._name, self.column)
+            raise StepFailure.of(calibration.NO_TEMPLATE, name=self._name, column=self.column)
         return self._of_text(pair.text, max_length, special=True)
 
     def _conversation(self, number: int, messages: Any) -> str:
@@ -76,7 +80,9 @@ class Texts:
             text: str = self._tokenizer.apply_chat_template(said_as_turns(messages), tokenize=False)
         except (TemplateError, TypeError, ValueError, KeyError, AttributeError) as error:
             reason = str(error) or type(error).__name__
-            raise failures.template_failed(self._name, number, reason) from error
+            raise StepFailure.of(
+                calibration.TEMPLATE, name=self._name, row=number, reason=reason
+            ) from error
         return text
 
     def _of_text(self, text: str, max_length: int, *, special: bool) -> list[int]:

@@ -5,7 +5,8 @@ from typing import Any
 
 import transformers
 
-from workers.build_steps.quantization import failures
+from controlplane.domain.failures.registry import quantization
+from workers.build_steps.failures import StepFailure
 
 
 def open_tokenizer(folder: Path) -> Any:
@@ -19,4 +20,4 @@ def open_tokenizer(folder: Path) -> Any:
         raise
     except Exception as error:  # whatever a stranger's files come to
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise failures.no_tokenizer(reason) from error
+        raise StepFailure.of(quantization.TOKENIZER, detail=reason) from error

@@ -19,6 +19,7 @@ from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from controlplane.domain.failures import Blame
+from controlplane.domain.failures.registry import gate
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
 from workers.build_steps.gating.declaration import check_layers, read_declared
@@ -72,7 +73,7 @@ def load_as_served(
     plain = _as_loaded(plain, named)
     plain = emulate_experts(model, plain)
     if left := emulate_inputs(model, plain):
-        raise failures.unused_scale(left[0])
+        raise StepFailure.of(gate.SCALE_UNUSED, name=left[0])
     _emulate_cache(model, plain)
     return model
 
@@ -100,7 +101,7 @@ def _unknown_to(original: Checkpoint) -> Callable[[Iterable[str]], None]:
     def refuse(unread: Iterable[str]) -> None:
         known = {name for name, _, _ in headers(original.folder)}
         if unknown := sorted(set(unread) - known):
-            raise failures.unread_tensor(unknown[0])
+            raise StepFailure.of(gate.TENSOR_UNKNOWN, name=unknown[0])
 
     return refuse
 
@@ -132,7 +133,7 @@ def _emulate_cache(model: nn.Module, plain: PlainCheckpoint) -> None:
     modules = dict(model.named_modules())
     for name, scale in plain.key_scales.items():
         if name not in modules or name not in plain.value_scales:
-            raise failures.unused_scale(name)
+            raise StepFailure.of(gate.SCALE_UNUSED, name=name)
         attention: Any = modules[name]
         attention.cache_scales = (scale, plain.value_scales[name])
 

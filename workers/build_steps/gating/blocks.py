@@ -7,6 +7,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from controlplane.domain.failures.registry import gate
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
 from workers.build_steps.gating.originals import Comparison
@@ -31,7 +32,7 @@ def check_scales(folder: Path) -> dict[str, int]:
         if dtype == _FP8:
             count += _check_weight(files, found, name, shape)
         elif kind == BLOCK_SCALE and found.get(f"{module}.weight", ("",))[0] != _FP8:
-            raise failures.unused_scale(module)
+            raise StepFailure.of(gate.SCALE_UNUSED, name=module)
     return {BLOCK_SCALE: count}
 
 

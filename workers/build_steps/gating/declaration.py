@@ -8,6 +8,8 @@ from typing import Any
 from torch import nn
 
 from controlplane.domain.facts.modelopt_declaration import MIXED_PRECISION
+from controlplane.domain.failures.registry import gate
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
 from workers.build_steps.quantization.exported import Exported, headers, packed_modules
 from workers.engine.errors import CheckpointRefused
@@ -62,7 +64,7 @@ def check_layers(model: nn.Module, folder: Path, named: Callable[[str], str]) ->
             continue
         module = stored.get(name, name)
         if module not in quantized and not scheme.excludes(module):
-            raise failures.not_declared(module)
+            raise StepFailure.of(gate.NOT_DECLARED, module=module)
 
 
 def _check_dtypes(folder: Path, declared: Mapping[str, Any]) -> None:

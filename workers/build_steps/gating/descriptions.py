@@ -9,6 +9,7 @@ from typing import Any
 
 from safetensors import safe_open
 
+from controlplane.domain.failures.registry import gate
 from controlplane.domain.json_text import read_json
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
@@ -63,7 +64,7 @@ def _check_files(original: Path, exported: Path) -> None:
     theirs, ours = set(kept_files(original)), set(kept_files(exported))
     for path in sorted(theirs | ours):
         if reason := _difference(path, original, exported, is_ours=path in ours):
-            raise failures.other_file(path.as_posix(), reason)
+            raise StepFailure.of(gate.OTHER_FILE, file=path.as_posix(), reason=reason)
 
 
 def _difference(path: Path, original: Path, exported: Path, *, is_ours: bool) -> str | None:
@@ -80,12 +81,18 @@ def _check_index(exported: Path) -> None:
     held = _held(exported)
     if not (exported / INDEX).exists():
         if len(held) > 1:
-            raise failures.other_file(INDEX, f"is missing beside {len(held)} files of weights")
+            raise StepFailure.of(
+                gate.OTHER_FILE,
+                file=INDEX,
+                reason=f"is missing beside {len(held)} files of weights",
+            )
         return
     named = _named(_read(exported / INDEX))
     for file in sorted(held.keys() | named.keys()):
         if odd := sorted(held.get(file, set()) ^ named.get(file, set())):
-            raise failures.other_file(INDEX, f"and `{file}` do not agree about `{odd[0]}`")
+            raise StepFailure.of(
+                gate.OTHER_FILE, file=INDEX, reason=f"and `{file}` do not agree about `{odd[0]}`"
+            )
 
 
 def _held(folder: Path) -> dict[str, set[str]]:

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from workers.build_steps.gating import failures
+from controlplane.domain.failures.registry import gate
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating.heads import Heads, batch_of
 
 OnSample = Callable[[], None]
@@ -64,7 +65,7 @@ def read_answers(
         answers.append(_answer(model, tokens, heads))
         on_sample()
     if not all(bool(torch.isfinite(each.vector).all()) for each in answers):
-        raise failures.not_finite(which)
+        raise StepFailure.of(gate.NOT_FINITE, which=which)
     return answers
 
 

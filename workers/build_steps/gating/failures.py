@@ -4,148 +4,114 @@ import json
 from collections.abc import Sequence
 
 from controlplane.domain.failures.registry import gate
-from workers.build_steps.failures import StepFailure, step_failure
+from workers.build_steps.failures import StepFailure
 
 _SHOWN_LETTERS = 80
 
 
 def perplexity_rose(change: float, limit: float, before: float, after: float) -> StepFailure:
-    return step_failure(gate.PERPLEXITY, change=change, limit=limit, before=before, after=after)
+    return StepFailure.of(gate.PERPLEXITY, change=change, limit=limit, before=before, after=after)
 
 
 def drifted(drift: float, limit: float) -> StepFailure:
-    return step_failure(gate.DRIFT, drift=drift, limit=limit)
+    return StepFailure.of(gate.DRIFT, drift=drift, limit=limit)
 
 
 def chose_otherwise(share: float, limit: float) -> StepFailure:
-    return step_failure(gate.CHOICE, share=share, limit=limit)
+    return StepFailure.of(gate.CHOICE, share=share, limit=limit)
 
 
 def agreement_lost(what: str, value: float, limit: float) -> StepFailure:
-    return step_failure(gate.AGREEMENT, what=what, value=value, limit=1 - limit)
+    return StepFailure.of(gate.AGREEMENT, what=what, value=value, limit=1 - limit)
 
 
 def task_lost(
     task: str, metric: str, *, before: float, after: float, questions: int, limit: str
 ) -> StepFailure:
-    return step_failure(
+    return StepFailure.of(
         gate.TASK_LOSS, task=task, metric=metric, before=before, after=after,
         questions=questions, limit=limit,
     )  # fmt: skip
 
 
-def no_harness() -> StepFailure:
-    return step_failure(gate.HARNESS)
-
-
 def unknown_task(task: str, version: str, close: str | None) -> StepFailure:
     meant = f"; `{close}` was probably meant" if close else ""
-    return step_failure(gate.TASK_UNKNOWN, task=task, version=version, meant=meant)
+    return StepFailure.of(gate.TASK_UNKNOWN, task=task, version=version, meant=meant)
 
 
 def no_questions(task: str, reason: str) -> StepFailure:
-    return step_failure(gate.TASK_DATA, task=task, reason=reason.rstrip("."))
+    return StepFailure.of(gate.TASK_DATA, task=task, reason=reason.rstrip("."))
 
 
 def bad_rows(task: str, dataset: str, reason: str) -> StepFailure:
-    return step_failure(gate.TASK_ROWS, task=task, dataset=dataset, reason=reason.rstrip("."))
+    return StepFailure.of(gate.TASK_ROWS, task=task, dataset=dataset, reason=reason.rstrip("."))
 
 
 def broken_task(task: str, reason: str) -> StepFailure:
-    return step_failure(gate.TASK_BROKEN, task=task, reason=reason.rstrip("."))
+    return StepFailure.of(gate.TASK_BROKEN, task=task, reason=reason.rstrip("."))
 
 
 def no_metric(task: str, metric: str | None, known: Sequence[str]) -> StepFailure:
     listed = ", ".join(f"`{each}`" for each in known) or "none"
-    return step_failure(gate.TASK_METRIC, task=task, metric=metric or "", known=listed)
+    return StepFailure.of(gate.TASK_METRIC, task=task, metric=metric or "", known=listed)
 
 
 def missing_scale(name: str, expected: float | None = None) -> StepFailure:
-    return step_failure(gate.SCALE_MISSING, name=name, asked=_asked(expected))
+    return StepFailure.of(gate.SCALE_MISSING, name=name, asked=_asked(expected))
 
 
 def dropped_kv_scale(name: str, expected: float | None = None) -> StepFailure:
-    return step_failure(gate.KV_SCALE_DROPPED, name=name, asked=_asked(expected))
-
-
-def all_ones(kind: str, count: int) -> StepFailure:
-    return step_failure(gate.SCALES_ONE, kind=kind, count=count)
+    return StepFailure.of(gate.KV_SCALE_DROPPED, name=name, asked=_asked(expected))
 
 
 def broken_scale(name: str, value: float, expected: float | None = None) -> StepFailure:
-    return step_failure(gate.SCALE_BROKEN, name=name, value=value, asked=_asked(expected))
+    return StepFailure.of(gate.SCALE_BROKEN, name=name, value=value, asked=_asked(expected))
 
 
 def uncalibrated_scale(name: str, value: float, expected: float) -> StepFailure:
-    return step_failure(gate.SCALE_UNCALIBRATED, name=name, value=value, asked=_asked(expected))
+    return StepFailure.of(gate.SCALE_UNCALIBRATED, name=name, value=value, asked=_asked(expected))
 
 
 def unmeasured_scale(name: str, value: float) -> StepFailure:
-    return step_failure(gate.SCALE_UNMEASURED, name=name, value=value)
-
-
-def unused_scale(name: str) -> StepFailure:
-    return step_failure(gate.SCALE_UNUSED, name=name)
+    return StepFailure.of(gate.SCALE_UNMEASURED, name=name, value=value)
 
 
 def misshapen_scale(name: str, shape: Sequence[int], expected: Sequence[int]) -> StepFailure:
-    return step_failure(gate.SCALE_SHAPE, name=name, shape=list(shape), expected=list(expected))
+    return StepFailure.of(gate.SCALE_SHAPE, name=name, shape=list(shape), expected=list(expected))
 
 
 def foreign_scale(name: str, times: float, largest: float, *, block: str = "") -> StepFailure:
     where = f" ({block})" if block else ""
-    return step_failure(gate.SCALE_FOREIGN, name=name, where=where, times=times, largest=largest)
+    return StepFailure.of(gate.SCALE_FOREIGN, name=name, where=where, times=times, largest=largest)
 
 
 def foreign_weight(name: str, found: str, expected: object) -> StepFailure:
     if isinstance(expected, Sequence) and not isinstance(expected, str):
         expected = list(expected)
-    return step_failure(gate.WEIGHT_FOREIGN, name=name, found=found, expected=expected)
+    return StepFailure.of(gate.WEIGHT_FOREIGN, name=name, found=found, expected=expected)
 
 
 def declared_otherwise(file: str, name: str, found: object, held: str) -> StepFailure:
     """Return the failure for files that say of themselves what they do not hold."""
     shown = _cut(json.dumps(found))
-    return step_failure(gate.DECLARATION, file=file, name=name, found=shown, held=held)
+    return StepFailure.of(gate.DECLARATION, file=file, name=name, found=shown, held=held)
 
 
 def described_otherwise(file: str, name: str, found: str, expected: str) -> StepFailure:
     """Return the failure for a setting that quantization has no reason to change."""
-    return step_failure(
+    return StepFailure.of(
         gate.DESCRIPTION, file=file, name=name, found=_cut(found), expected=_cut(expected)
     )
 
 
-def other_file(path: str, reason: str) -> StepFailure:
-    """Return the failure for a file that a runtime reads and that is not the original's."""
-    return step_failure(gate.OTHER_FILE, file=path, reason=reason)
-
-
-def unread_tensor(name: str) -> StepFailure:
-    return step_failure(gate.TENSOR_UNKNOWN, name=name)
-
-
-def not_declared(module: str) -> StepFailure:
-    """Return the failure for a layer in 16 bits that an engine would read as quantized."""
-    return step_failure(gate.NOT_DECLARED, module=module)
-
-
 def not_readable(reason: str) -> StepFailure:
     """Return the failure for a declaration that our own engine cannot read."""
-    return step_failure(gate.NOT_READABLE, reason=reason.removesuffix("."))
+    return StepFailure.of(gate.NOT_READABLE, reason=reason.removesuffix("."))
 
 
 def not_whole(reason: str) -> StepFailure:
     """Return the failure for an export that the original's class, which loaded that, refuses."""
-    return step_failure(gate.INCOMPLETE, reason=reason.removesuffix("."))
-
-
-def not_finite(which: str) -> StepFailure:
-    return step_failure(gate.NOT_FINITE, which=which)
-
-
-def no_samples(name: str) -> StepFailure:
-    return step_failure(gate.NO_SAMPLES, name=name)
+    return StepFailure.of(gate.INCOMPLETE, reason=reason.removesuffix("."))
 
 
 def _cut(said: str) -> str:

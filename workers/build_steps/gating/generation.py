@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from workers.build_steps.gating import failures, guessing
+from controlplane.domain.failures.registry import gate
+from workers.build_steps.failures import StepFailure
+from workers.build_steps.gating import guessing
 from workers.build_steps.quantization.forward import run_batch
 
 _LIKELIEST = 64
@@ -86,7 +88,7 @@ def read_original(
         )
         on_sample()
     if not all(math.isfinite(each.loss) for each in readings):
-        raise failures.not_finite("original")
+        raise StepFailure.of(gate.NOT_FINITE, which="original")
     return readings
 
 
@@ -107,7 +109,7 @@ def compare(
         same += int((logarithms.argmax(-1) == reading.likeliest[:, 0]).sum())
         on_sample()
     if not all(math.isfinite(loss) for loss in losses):
-        raise failures.not_finite("quantized")
+        raise StepFailure.of(gate.NOT_FINITE, which="quantized")
     places = [each.places for each in readings]
     return GenerationResult(
         perplexity_original=_perplexity([each.loss for each in readings], places),

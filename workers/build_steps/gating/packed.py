@@ -8,6 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
+from controlplane.domain.failures.registry import gate
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
 from workers.build_steps.gating.originals import Comparison
 from workers.build_steps.gating.tensor_files import TensorFiles
@@ -43,7 +45,7 @@ def check_scales(folder: Path) -> dict[str, int]:
         if kind == PACKED_WEIGHT:
             count += _check_weight(files, shapes, module, shape)
         elif kind in (_SCALE, _SHAPE) and f"{module}.{PACKED_WEIGHT}" not in shapes:
-            raise failures.unused_scale(module)
+            raise StepFailure.of(gate.SCALE_UNUSED, name=module)
     return {_SCALE: count}
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from safetensors import safe_open
 
+from controlplane.domain.failures.registry import gate
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
 from workers.build_steps.gating.calibrated import Expected
 from workers.build_steps.quantization.exported import headers
@@ -77,7 +79,7 @@ def _check_owner(name: str, shape: tuple[int, ...], found: Mapping[str, Header])
     weight = f"{owner}weight" if owner.endswith(".") else owner.removesuffix("_")
     dtype, sizes = found.get(weight, ("", ()))
     if kind not in _SCALES_OF.get(dtype, ()):
-        raise failures.unused_scale(owner.rstrip("._"))
+        raise StepFailure.of(gate.SCALE_UNUSED, name=owner.rstrip("._"))
     is_by_block = dtype == _FP4 and kind == "weight_scale"
     if is_by_block and shape != (wanted := _blocks(sizes)):
         raise failures.misshapen_scale(name, shape, wanted)
@@ -130,4 +132,4 @@ def _check_values(values: Mapping[str, Mapping[str, float]], expected: Expected)
             if not (math.isfinite(value) and value > 0):
                 raise failures.broken_scale(name, value, expected.get(name))
         if all(value == 1.0 for value in by_name.values()):
-            raise failures.all_ones(kind, len(by_name))
+            raise StepFailure.of(gate.SCALES_ONE, kind=kind, count=len(by_name))

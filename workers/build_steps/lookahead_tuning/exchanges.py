@@ -17,9 +17,11 @@ from controlplane.domain.calibration_rows import (
     Pair,
     pair_of,
 )
+from controlplane.domain.failures.registry import calibration
 from workers.build_steps.calibration import failures
 from workers.build_steps.calibration.dataset import OpenDataset
 from workers.build_steps.calibration.texts import said_as_turns
+from workers.build_steps.failures import StepFailure
 
 MOST_CONVERSATIONS = 2_000
 """Of a set; the first ones."""
@@ -73,7 +75,9 @@ class Exchanges:
         try:
             return pair_of(row, column)
         except OddPair as error:
-            raise failures.odd_pair(self._name, number, str(error)) from error
+            raise StepFailure.of(
+                calibration.PAIR, name=self._name, row=number, reason=str(error)
+            ) from error
 
     def _of_pair(self, number: int, pair: Pair) -> Iterator[Exchange]:
         if pair.is_empty:
@@ -93,11 +97,13 @@ class Exchanges:
                     yield _exchange(prompt, self._tokens(turn["content"]))
         except (TemplateError, TypeError, ValueError, KeyError, AttributeError) as error:
             reason = str(error) or type(error).__name__
-            raise failures.template_failed(self._name, number, reason) from error
+            raise StepFailure.of(
+                calibration.TEMPLATE, name=self._name, row=number, reason=reason
+            ) from error
 
     def _written(self, turns: Any) -> str:
         if not self._tokenizer.chat_template:
-            raise failures.no_template(self._name, CONVERSATIONS[0])
+            raise StepFailure.of(calibration.NO_TEMPLATE, name=self._name, column=CONVERSATIONS[0])
         text: str = self._tokenizer.apply_chat_template(
             turns, tokenize=False, add_generation_prompt=True
         )

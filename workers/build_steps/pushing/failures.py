@@ -28,14 +28,13 @@ _FULL_WORDS = ("storage limit", "storage quota", "quota exceeded", "storage spac
 def failed(
     kind: FailureKind, order: PushOrder, place: str, reason: str = "", *, file: str = ""
 ) -> StepFailure:
-    return StepFailure(
-        kind.failure(
-            place=place,
-            destination=order.destination,
-            secret=order.secret_name,
-            reason=reason,
-            file=file,
-        )
+    return StepFailure.of(
+        kind,
+        place=place,
+        destination=order.destination,
+        secret=order.secret_name,
+        reason=reason,
+        file=file,
     )
 
 

@@ -18,6 +18,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from controlplane.domain.facts.quantization import FP8_BLOCKS, Number
+from controlplane.domain.failures.registry import quantization
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.descriptions import CONFIG
 from workers.build_steps.quantization.exported import BLOCK_SCALE, EXPORT
@@ -77,7 +79,7 @@ def _renamed(path: Path) -> Iterable[tuple[str, Tensor]]:
             tensor = file.get_tensor(name)
             module, _, kind = name.rpartition(".")
             if tensor.dtype == torch.float8_e4m3fn and kind != "weight":
-                raise failures.stacked_blocks(name)
+                raise StepFailure.of(quantization.STACKED_BLOCKS, name=name)
             if kind == "weight_scale":
                 blocks = _blocks(name, shapes)
                 yield f"{module}.{BLOCK_SCALE}", tensor.float().reshape(blocks).contiguous()

@@ -8,9 +8,11 @@ from typing import Any
 import transformers
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.failures.registry import quantization
 from controlplane.domain.json_text import read_json
 from controlplane.sources import folder_facts
 from workers.build_steps import remote_code
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import Job
 from workers.build_steps.quantization import failures
 
@@ -59,7 +61,7 @@ def open_checkpoint(folder: Path, *, served_as_encoder: bool, job: Job | None = 
     if architecture is None or model_class is None:
         raise failures.unknown_architecture(architecture, transformers.__version__)
     if config.get("is_encoder_decoder") and architecture.endswith(_CAUSAL):
-        raise failures.two_halves(architecture)
+        raise StepFailure.of(quantization.TWO_HALVES, architecture=architecture)
     return Checkpoint(
         folder=folder,
         architecture=architecture,
@@ -90,4 +92,8 @@ def refuse_quantized(checkpoint: Checkpoint, wanted: str) -> None:
     words = [existing.method, existing.algorithm]
     if existing.kv_cache:
         words.append(f"with an {existing.kv_cache} KV cache")
-    raise failures.already_quantized(" ".join(each for each in words if each), wanted)
+    raise StepFailure.of(
+        quantization.ALREADY_QUANTIZED,
+        method=" ".join(each for each in words if each),
+        wanted=wanted,
+    )

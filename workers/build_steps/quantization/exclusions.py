@@ -12,6 +12,8 @@ from controlplane.domain.facts.matrices import (
     single_experts,
     unmatched,
 )
+from controlplane.domain.failures.registry import quantization
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.renaming import class_names
@@ -30,7 +32,9 @@ def excluded_quantizers(
     if unknown := unmatched(kinds, patterns):
         raise failures.unknown_module(unknown[0], nearest(unknown[0], kinds))
     if alone := single_experts(patterns):
-        raise failures.one_expert(alone[0], of_all_experts(alone[0]))
+        raise StepFailure.of(
+            quantization.ONE_EXPERT, pattern=alone[0], whole=of_all_experts(alone[0])
+        )
     found = dict.fromkeys(_quantizers(model, kinds, patterns))
     return tuple(found)
 

@@ -11,7 +11,8 @@ from safetensors import SafetensorError
 from torch import nn
 
 from controlplane.domain.facts.quantization import Number
-from workers.build_steps.quantization import failures
+from controlplane.domain.failures.registry import quantization
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization.block_scales import write_block_scales
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.declared_exclusions import name_excluded
@@ -58,10 +59,10 @@ def export(
         # It hides the number that says whether the disk is full.
         found = _OS_ERROR.search(str(error))
         if found is None:
-            raise failures.not_exported(str(error)) from error
+            raise StepFailure.of(quantization.EXPORT, reason=str(error)) from error
         raise OSError(int(found["number"]), str(error)) from error
     except (AssertionError, NotImplementedError, RuntimeError, ValueError, KeyError) as error:
-        raise failures.not_exported(f"ModelOpt gave up ({error})") from error
+        raise StepFailure.of(quantization.EXPORT, reason=f"ModelOpt gave up ({error})") from error
     _restore_descriptions(checkpoint, folder)
     if excluded:
         name_excluded(folder, excluded)
@@ -83,7 +84,7 @@ def _keep_in(dtype: torch.dtype, model: nn.Module) -> None:
 def _restore_descriptions(checkpoint: Checkpoint, folder: Path) -> None:
     exported = json.loads((folder / CONFIG).read_bytes())
     if "quantization_config" not in exported:
-        raise failures.not_exported("config.json has no `quantization_config`")
+        raise StepFailure.of(quantization.EXPORT, reason="config.json has no `quantization_config`")
     config = config_of_export(checkpoint, exported["quantization_config"])
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
     # What ModelOpt has made up, such as a generation_config.json that the original does without.

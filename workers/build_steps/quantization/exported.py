@@ -9,8 +9,9 @@ from typing import Any
 from safetensors import safe_open
 
 from controlplane.domain.facts.quantization import FP8_BLOCKS
+from controlplane.domain.failures.registry import quantization
 from controlplane.domain.json_text import read_json
-from workers.build_steps.quantization import failures
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization.packed_declaration import algorithm_of
 from workers.engine.scheme import BLOCKS, COMPRESSED
 
@@ -80,7 +81,9 @@ def _told_by_modelopt(folder: Path) -> dict[str, Any]:
     try:
         stored: dict[str, Any] = read_object(folder / EXPORT)["quantization"]
     except (OSError, ValueError, KeyError) as error:
-        raise failures.not_exported(f"{EXPORT} is missing or unreadable") from error
+        raise StepFailure.of(
+            quantization.EXPORT, reason=f"{EXPORT} is missing or unreadable"
+        ) from error
     return stored
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from torch import nn
 
+from controlplane.domain.failures.registry import quantization
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.recipes import ModelOptConfig
 
@@ -34,4 +36,4 @@ def _widths(model: nn.Module, config: ModelOptConfig) -> Iterator[tuple[str, int
         for part in _OF_EXPERTS:
             weight = getattr(module, part, None)
             if isinstance(weight, nn.Parameter) and weight.dim() == 3:
-                raise failures.stacked_integers(name)
+                raise StepFailure.of(quantization.STACKED_INTEGERS, name=name)

@@ -9,8 +9,10 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from controlplane.domain.failures.registry import quantization
 from controlplane.domain.forecast.calibration_memory import model_bytes
 from controlplane.domain.spec import Spec
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.options import JobOptions
 from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.quantization import failures
@@ -57,7 +59,7 @@ class Device:
         """Set what torch keeps for the whole process; raises StepFailure without the GPU."""
         torch.set_num_threads(self.threads)
         if self.kind == "cuda" and not torch.cuda.is_available():
-            raise failures.no_device()
+            raise StepFailure.of(quantization.NO_GPU)
 
     def describe(self) -> str:
         if self.kind == "cpu":
@@ -135,13 +137,17 @@ def load_model(
     except torch.OutOfMemoryError as error:
         raise failures.no_device_memory(str(error), torch.cuda.device_count()) from error
     except _UNFIT as error:
-        raise failures.not_loaded(checkpoint.architecture, _first_line(error)) from error
+        raise StepFailure.of(
+            quantization.LOAD, architecture=checkpoint.architecture, reason=_first_line(error)
+        ) from error
     _refuse_incomplete(checkpoint, model, report)
     if refuse_unread is not None:
         refuse_unread(report["unexpected_keys"])
     if name := first_not_finite(model.named_parameters()):
-        raise failures.not_loaded(
-            checkpoint.architecture, f"`{name}` holds infinities or what is no number."
+        raise StepFailure.of(
+            quantization.LOAD,
+            architecture=checkpoint.architecture,
+            reason=f"`{name}` holds infinities or what is no number.",
         )
     loaded: nn.Module = model.eval().requires_grad_(False)
     return loaded
@@ -158,7 +164,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     except MemoryError:
         raise
     except Exception as error:  # whatever a stranger's files come to
-        raise failures.no_tokenizer(_first_line(error)) from error
+        raise StepFailure.of(quantization.TOKENIZER, detail=_first_line(error)) from error
 
 
 def _placement(checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> dict[str, Any]:
@@ -191,16 +197,19 @@ def _room_on_devices() -> dict[int, int]:
 def _refuse_incomplete(checkpoint: Checkpoint, model: Any, report: Mapping[str, Any]) -> None:
     needed = (name for name in report["missing_keys"] if not _is_idle(checkpoint, name))
     if missing := sorted(needed):
-        raise failures.not_loaded(
-            checkpoint.architecture,
-            f"{len(missing)} tensors are missing, `{missing[0]}` among them.",
+        raise StepFailure.of(
+            quantization.LOAD,
+            architecture=checkpoint.architecture,
+            reason=f"{len(missing)} tensors are missing, `{missing[0]}` among them.",
         )
     if wrong := sorted(report["mismatched_keys"]):
         name, stored, wanted = wrong[0]
         raise failures.wrong_shape(name, tuple(stored), tuple(wanted))
     if left := beyond(model, report["unexpected_keys"]):
-        raise failures.not_loaded(
-            checkpoint.architecture, f"config.json makes a model that ends before `{left[0]}`."
+        raise StepFailure.of(
+            quantization.LOAD,
+            architecture=checkpoint.architecture,
+            reason=f"config.json makes a model that ends before `{left[0]}`.",
         )
 
 

@@ -15,7 +15,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from workers.build_steps.quantization import failures
+from controlplane.domain.failures.registry import quantization
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization.descriptions import CONFIG
 from workers.build_steps.quantization.exported import EXPORT
 from workers.build_steps.quantization.indexing import rewrite_index
@@ -50,7 +51,7 @@ def _packed_tensors(path: Path, scale_dtype: torch.dtype) -> Iterable[tuple[str,
             tensor = file.get_tensor(name)
             module, _, kind = name.rpartition(".")
             if tensor.dtype is torch.uint8 and (kind != "weight" or tensor.dim() > 2):
-                raise failures.stacked_integers(name)
+                raise StepFailure.of(quantization.STACKED_INTEGERS, name=name)
             if tensor.dtype is torch.uint8:
                 numbers = _unpacked_rows(tensor)
                 yield f"{module}.weight_packed", pack(numbers)

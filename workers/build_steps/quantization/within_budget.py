@@ -8,8 +8,10 @@ from torch import nn
 
 from controlplane.domain.facts.bit_budgets import searched_numbers
 from controlplane.domain.facts.modelopt_declaration import MIXED_PRECISION
+from controlplane.domain.failures.registry import quantization
 from controlplane.domain.spec import Spec
 from workers.build_steps.calibration.samples import SEED
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.calibrating import NothingToQuantizeError
 from workers.build_steps.quantization.checkpoint import Checkpoint
@@ -33,7 +35,7 @@ def within_budget(
     if spec.bit_budget is None:
         return None, config
     if checkpoint.is_encoder or checkpoint.facts.experts:
-        raise failures.not_searched(checkpoint.architecture)
+        raise StepFailure.of(quantization.NOT_SEARCHED, architecture=checkpoint.architecture)
     torch.manual_seed(SEED)
     numbers = searched_numbers(spec.quantization_type.precision.weights)
     budget = Budget(effective_bits=spec.bit_budget, numbers=numbers)
@@ -61,7 +63,9 @@ def _chosen(
         return choose_numbers(model, config, excluding, samples, budget, on_samples)
     except NothingToQuantizeError as error:
         wanted = spec.quantization_type.value
-        raise failures.nothing_quantized(wanted, checkpoint.architecture) from error
+        raise StepFailure.of(
+            quantization.NOTHING, wanted=wanted, architecture=checkpoint.architecture
+        ) from error
 
 
 def without_excluded(

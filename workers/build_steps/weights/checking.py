@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.failures.registry import build
 from controlplane.domain.json_text import read_json
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.weights import failures
 from workers.build_steps.weights.comparing import Comparison, ConfigUnfit, NotCompared, compare
 from workers.build_steps.weights.stored import COMPARED_METHODS, Plain, as_plain, stored_tensors
@@ -54,7 +56,9 @@ def check(weights: Weights) -> dict[str, Any]:
         shapes = {name: each.shape for name, each in plain.items()}
         found = compare(weights.folder, shapes, cache_dir=weights.cache_dir)
     except ConfigUnfit as error:
-        raise failures.config_unfit(weights.architecture, str(error)) from error
+        raise StepFailure.of(
+            build.CONFIG_UNFIT, architecture=weights.architecture, reason=str(error)
+        ) from error
     except NotCompared as reason:
         log.warning("the tensors could not be compared with the model class: %s", reason)
         _refuse_not_finite(weights, {each for each in stored if each.endswith(_PARAMETERS)})

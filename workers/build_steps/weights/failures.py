@@ -3,17 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from controlplane.domain.failures.registry import build
-from workers.build_steps.failures import StepFailure, step_failure
+from workers.build_steps.failures import StepFailure
 
 _SHOWN = 20
 
 
-def config_unfit(architecture: str, reason: str) -> StepFailure:
-    return step_failure(build.CONFIG_UNFIT, architecture=architecture, reason=reason)
-
-
 def missing(architecture: str, names: Sequence[str]) -> StepFailure:
-    return step_failure(
+    return StepFailure.of(
         build.TENSOR_MISSING,
         architecture=architecture,
         tensors=_first(names),
@@ -22,7 +18,7 @@ def missing(architecture: str, names: Sequence[str]) -> StepFailure:
 
 
 def beyond(architecture: str, names: Sequence[str]) -> StepFailure:
-    return step_failure(
+    return StepFailure.of(
         build.TENSOR_BEYOND,
         architecture=architecture,
         tensors=_first(names),
@@ -34,7 +30,7 @@ def wrong_shape(
     architecture: str, wrong: Sequence[tuple[str, Sequence[int], Sequence[int]]]
 ) -> StepFailure:
     name, stored, wanted = wrong[0]
-    return step_failure(
+    return StepFailure.of(
         build.SHAPE,
         name=name,
         stored=list(stored),
@@ -46,7 +42,7 @@ def wrong_shape(
 def not_finite(counts: Mapping[str, int]) -> StepFailure:
     (name, count), *others = counts.items()
     more = f". {len(others)} more tensors have some" if others else ""
-    return step_failure(
+    return StepFailure.of(
         build.NOT_FINITE,
         held=f"{held(name, count)}{more}",
         detail=_listed([f"{each}: {found:,}" for each, found in counts.items()]),

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from controlplane.domain.failures.registry import containers
 from workers.runtimes.container import failures
+from workers.runtimes.container.failures import ContainerRefused
 
 SECONDS = 30.0
 """For one answer of an engine that is asked for no more than a look or a small change."""
@@ -24,7 +26,7 @@ def connected(environment: Mapping[str, str], *, seconds: float = SECONDS) -> It
         from docker.utils import kwargs_from_env
         from requests.exceptions import RequestException
     except ImportError as absent:
-        raise failures.no_sdk() from absent
+        raise ContainerRefused.of(containers.SDK) from absent
     address = environment.get("DOCKER_HOST") or _SOCKET
     client = None
     try:
@@ -43,16 +45,16 @@ def connected(environment: Mapping[str, str], *, seconds: float = SECONDS) -> It
 def explained(words: str) -> failures.ContainerRefused:
     lowered = words.lower()
     if "could not select device driver" in lowered or "unresolvable cdi devices" in lowered:
-        return failures.no_gpu(words)
+        return ContainerRefused.of(containers.NO_GPU, detail=words)
     if "bind source path does not exist" in lowered:
-        return failures.no_folder(words)
-    return failures.refused(words)
+        return ContainerRefused.of(containers.FOLDER, detail=words)
+    return ContainerRefused.of(containers.REFUSED, detail=words)
 
 
 def unreachable(address: str, error: Exception) -> failures.ContainerRefused:
     words = str(error)
     if "Permission denied" in words:
-        return failures.denied(address)
+        return ContainerRefused.of(containers.DENIED, address=address)
     reasons = {
         "No such file or directory": "its socket is not there",
         "FileNotFoundError": "its socket is not there",
@@ -60,4 +62,4 @@ def unreachable(address: str, error: Exception) -> failures.ContainerRefused:
         "timed out": "it did not answer in time",
     }
     told = next((said for sign, said in reasons.items() if sign in words), words)
-    return failures.away(address, told)
+    return ContainerRefused.of(containers.AWAY, address=address, reason=told)

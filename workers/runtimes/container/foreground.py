@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.failures.registry import containers
 from workers.runtimes.container import failures
 from workers.runtimes.container.docker_engine import connected
 from workers.runtimes.container.failures import ContainerRefused
@@ -63,7 +64,7 @@ class Foreground:
                 return self._status(engine)
         except ContainerRefused as refused:
             if self._is_started and refused.failure.code == failures.AWAY:
-                raise failures.lost(str(refused)) from refused
+                raise ContainerRefused.of(containers.LOST, detail=str(refused)) from refused
             raise
         finally:
             with suppress(ContainerRefused):
@@ -88,7 +89,9 @@ class Foreground:
             )
         except APIError as error:
             if error.status_code == 409:
-                raise failures.name_taken(self._mark.name, str(error.explanation)) from error
+                raise ContainerRefused.of(
+                    containers.NAME, name=self._mark.name, detail=str(error.explanation)
+                ) from error
             raise
         self._container = str(created["Id"])
 
@@ -122,7 +125,7 @@ class Foreground:
         try:
             status = int(engine.wait(self._container)["StatusCode"])
             if status and self._is_out_of_memory(engine, was_killed=status == _KILLED):
-                raise failures.out_of_memory()
+                raise ContainerRefused.of(containers.OUT_OF_MEMORY)
         except NotFound:  # somebody removed it by force
             return _KILLED
         return status

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.failures.registry import containers
 from workers.runtimes.container import failures
 from workers.runtimes.container.docker_engine import connected
+from workers.runtimes.container.failures import ContainerRefused
 from workers.runtimes.container.mark import LEASE_VARIABLE, Mark
 from workers.runtimes.engine_cache import engine_cache
 
@@ -58,7 +60,7 @@ def _id_of(engine: Any, reference: str) -> str:
     try:
         return str(engine.inspect_image(reference)["Id"])
     except NotFound:
-        raise failures.no_image(reference) from None
+        raise ContainerRefused.of(containers.NO_IMAGE, image=reference) from None
 
 
 def _asked(image: Image, package: str, environment: Mapping[str, str]) -> str:

@@ -1,11 +1,7 @@
 """Why a step ends before it is done."""
 
-from controlplane.domain.failures import Failure
+from controlplane.domain.failures.raised import RaisedFailure
 
 
-class StepFailed(Exception):
-    """Carries the cause to show; its text is the cause's sentence."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.sentence)
-        self.failure = failure
+class StepFailed(RaisedFailure):
+    """The failure is the cause."""

@@ -19,9 +19,9 @@ from apps.rest.streaming import free_connection
 from controlplane import clock
 from controlplane.artifacts import PAGES, ArtifactFailure, ArtifactStore, Published
 from controlplane.artifacts.durable import means_disk_full
-from controlplane.artifacts.failures import disk_full
 from controlplane.calibration_files import BadFile, Inspection, inspect_file
 from controlplane.domain.facts.calibration_sets import NAME_RULE, PREFIX, is_set_name
+from controlplane.domain.failures.registry import artifacts
 
 _LONGEST_FILE_NAME = 255
 _CHUNK_BYTES = 1024 * 1024
@@ -138,7 +138,7 @@ def _copy(file: BinaryIO, target: Path, limit: int) -> None:
                 writer.write(chunk)
     except OSError as error:
         if means_disk_full(error):
-            raise disk_full(str(target.parent)) from error
+            raise ArtifactFailure.of(artifacts.DISK_FULL, folder=str(target.parent)) from error
         raise
 
 

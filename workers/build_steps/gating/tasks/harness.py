@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.failures.registry import gate
 from controlplane.sources.options import SourceOptions
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
@@ -20,7 +21,7 @@ _SHOWN_LETTERS = 300
 def check_installed() -> None:
     """Raise StepFailure with the way to install it where the harness is not here."""
     if find_spec(PACKAGE) is None:
-        raise failures.no_harness()
+        raise StepFailure.of(gate.HARNESS)
 
 
 def harness_version() -> str:

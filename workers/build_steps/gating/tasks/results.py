@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from controlplane.domain.failures.registry import gate
 from controlplane.domain.spec.gate_tasks import GateTask
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
@@ -102,7 +103,7 @@ def compare(task: str, asked: GateTask, before: Figures, after: Figures) -> Task
     metric = chosen(task, asked.metric, list(before.values))
     for which, figures in (("original", before), ("quantized", after)):
         if not math.isfinite(figures.values[metric]):
-            raise failures.not_finite(which)
+            raise StepFailure.of(gate.NOT_FINITE, which=which)
     return TaskResult(
         task=task, metric=metric, before=before.values[metric], after=after.values[metric],
         higher_is_better=before.higher_is_better[metric], questions=before.questions, asked=asked,
