@@ -46,12 +46,12 @@ WANTED: Mapping[str, str] = {
     "native_verify": "the native engine in FP8 on an H100, verifying 64 tokens of one row of the "
     "shape of Qwen3-8B, in 4.5 ms; its fused decoder is later work",
     "two_devices_build": "a model built for two GPUs, tensor parallel",
-    "two_devices": "a model served over two GPUs",
+    "two_devices": "a model served over two GPUs, tensor parallel",
     "two_devices_kill": "the process of its second rank killed: told, recovered, nothing left",
-    "two_replicas_build": "the same for one GPU",
+    "two_replicas_build": "the same model built for one GPU",
     "two_replicas": "two replicas of one deployment, a GPU each, beside one of them",
-    "two_replicas_kill": "one of two engines killed under traffic: told, recovered",
-    "two_stages_build": "the same over two GPUs, pipeline parallel",
-    "two_stages": "that one served",
+    "two_replicas_kill": "the engine of one of two replicas killed under traffic: told, recovered",
+    "two_stages_build": "a model built for two GPUs, pipeline parallel",
+    "two_stages": "a model served over two GPUs, pipeline parallel",
     "trtllm": "TensorRT-LLM at all",
 }

@@ -37,7 +37,9 @@ def _evidence_lacks(thing: str) -> Callable[[], bool]:
 
 SOURCES: dict[str, Callable[[], bool]] = {
     "TensorRT-LLM at all": _evidence_lacks("TensorRT-LLM at all"),
-    "a model served over two GPUs": _evidence_lacks("a model served over two GPUs"),
+    "a model served over two GPUs, pipeline parallel": _evidence_lacks(
+        "a model served over two GPUs, pipeline parallel"
+    ),
     "any of it on another GPU than an H200": _evidence_lacks("than NVIDIA H200"),
     "TensorRT-LLM (not yet run by us)": _trtllm_was_not_run,
     "TensorRT-LLM is checked and planned": _trtllm_was_not_run,

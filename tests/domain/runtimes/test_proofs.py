@@ -59,7 +59,7 @@ def test_what_proves_a_cell_is_kept_and_shows_it(proof: Proof) -> None:
         return
     kept = json.loads((ROOT / file).read_text())
     assert kept["state"] == "done"
-    assert kept["gpu"].startswith("NVIDIA H200")
+    assert kept["gpu"].removeprefix("2 × ").startswith("NVIDIA H200")
     assert reduce(getitem, proof.shows.split("."), kept)
 
 
@@ -98,8 +98,9 @@ def test_a_config_is_told_what_of_it_was_not_seen_to_run() -> None:
     encoder = {"trt_llm.build.base_model": "encoder_bert", "enginehouse.runtime": "vllm"}
     assert _untested("H100", encoder) == ()
     assert _untested("L4", encoder) == ("accelerators", "embeddings, reranking and classification")
-    several = {"resources.accelerator": "H100:2", "trt_llm.build.tensor_parallel_count": 2}
-    assert _untested("H100", several) == ("tensor parallelism",)
+    for divided, words in (("tensor", ()), ("pipeline", ("pipeline parallelism",))):
+        several = {f"trt_llm.build.{divided}_parallel_count": 2}
+        assert _untested("H100:2", several) == words
 
 
 def _untested(device: str, config: dict[str, object]) -> tuple[str, ...]:

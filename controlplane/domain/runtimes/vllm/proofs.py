@@ -6,8 +6,10 @@ from types import MappingProxyType
 from controlplane.domain.runtimes.capability import HOPPER, Feature, Proof
 
 
-def _run(stage: str, shows: str, *, date: str = "2026-11-28") -> tuple[Proof, ...]:
-    kept = f"benchmarks/results/{stage}-h200-{date}.json"
+def _run(
+    stage: str, shows: str, *, date: str = "2026-11-28", device: str = "h200"
+) -> tuple[Proof, ...]:
+    kept = f"benchmarks/results/{stage}-{device}-{date}.json"
     return (Proof(kept=kept, shows=shows, version="0.25", compute_capability=HOPPER),)
 
 
@@ -33,5 +35,8 @@ PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
         Feature.INT4_WEIGHTS: _format("int4_awq"),
         Feature.INT4_WEIGHTS_FP8_INPUTS: _format("w4a8_awq"),
         Feature.ACCELERATOR: _run("no_quant", "smoke_test.answer"),
+        Feature.TENSOR_PARALLEL: _run(
+            "two_devices", "asked.tokens", date="2026-11-30", device="h200x2"
+        ),
     }
 )
