@@ -153,7 +153,7 @@ def test_drafts_that_a_version_of_tensorrt_llm_has_not_are_left_out_with_the_rea
 
 LOGS = {
     "native": native.failures.PATTERNS,
-    "vllm": (*vllm.failures.PATTERNS, *vllm.failures.ECHOES),
+    "vllm": vllm.failures.LOG_PATTERNS,
     "trtllm": trtllm.failures.PATTERNS,
 }
 EACH = [(runtime, pattern) for runtime, patterns in LOGS.items() for pattern in patterns]

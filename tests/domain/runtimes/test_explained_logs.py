@@ -78,6 +78,23 @@ def test_an_echo_alone_is_told_as_one() -> None:
     assert failure.code == vllm.failures.ECHOES[0].code
 
 
+def test_a_rank_that_was_killed_is_told_by_its_number_and_one_that_spoke_by_its_words() -> None:
+    end = (
+        f"(EngineCore pid=71) ERROR {_AT}Worker proc VllmWorker-1 died unexpectedly, shutting down "
+        "executor.",
+        f"(EngineCore pid=71) ERROR {_AT}RuntimeError: Executor failed.",
+        "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.",
+    )
+    silent = vllm.failures.explain("\n".join((*_STARTED, *end)), {})
+    assert silent is not None
+    assert silent.code == "EVL-RANK-ENDED"
+    assert "rank 1 ended" in silent.sentence
+    spoke = "(Worker_TP1 pid=72) torch.AcceleratorError: CUDA error: an illegal memory access was "
+    told = vllm.failures.explain("\n".join((*_STARTED, f"{spoke}encountered", *end)), {})
+    assert told is not None
+    assert told.code == "EVL-ILLEGAL-ACCESS"
+
+
 def test_the_later_of_two_messages_is_the_one_that_ended_it() -> None:
     weights = "ValueError: Cannot find the config file for awq"
     heads = "ValueError: Head size 160 is not supported by PagedAttention."

@@ -29,9 +29,11 @@ PATTERNS = (
     *failures_of_hosts.PATTERNS,
     *failures_of_versions.PATTERNS,
 )
+ENDED = failures_of_hosts.ENDED
+"""What is said of a process that said nothing: where it did, its own words count."""
 ECHOES = failures_of_settings.ECHOES
 """Words that follow an error which was printed before them."""
-LOG_PATTERNS = (*PATTERNS, *ECHOES)
+LOG_PATTERNS = (*PATTERNS, *ENDED, *ECHOES)
 
 
 def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | None:
@@ -42,6 +44,7 @@ def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | N
     guessed at.
     """
     found = explain_log(PATTERNS, log_tail, spec) or shared.explain(log_tail)
+    found = found or explain_log(ENDED, log_tail, spec)
     if found:
         return found
     echo = explain_log(ECHOES, log_tail, spec)

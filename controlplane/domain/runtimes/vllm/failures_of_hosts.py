@@ -148,3 +148,14 @@ PATTERNS = (
         source="vLLM, v1/core/kv_cache_utils.py", field=fields.QUANTIZATION,
     ),
 )  # fmt: skip
+ENDED = (
+    log_pattern(
+        "EVL-RANK-ENDED", _MACHINE,
+        r"Worker proc VllmWorker-(?P<rank>\d+) died unexpectedly",
+        "The process of rank {rank} ended without a word of its own, and the engine with it; when "
+        "nobody killed it, memory ran out.",
+        "Look for it in the host's kernel log (`dmesg`): out of memory, or an Xid of a GPU.",
+        text="Worker proc VllmWorker-1 died unexpectedly, shutting down executor.",
+        source="vLLM 0.25.1, v1/executor/multiproc_executor.py",
+    ),
+)  # fmt: skip
