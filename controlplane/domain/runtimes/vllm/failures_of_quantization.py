@@ -48,15 +48,6 @@ PATTERNS = (
         source="intel/llm-scaler#270, 2026-02-01", field=fields.ACCELERATOR,
     ),
     log_pattern(
-        "EVL-BITSANDBYTES-RANKS", _CONFIG, r"Prequant BitsAndBytes models with TP is not supported",
-        "The checkpoint is quantized with bitsandbytes, whose weights vLLM does not divide over "
-        "ranks.",
-        "Use one GPU, divide by pipeline stages, or serve an FP8 or INT4 checkpoint.",
-        text="ValueError: Prequant BitsAndBytes models with TP is not supported.Please try with "
-        "PP.",
-        source=f"{_V}#13297, 2025-02-14", field=TENSOR_PARALLEL,
-    ),
-    log_pattern(
         "EVL-BITSANDBYTES-CLASS", _CHECKPOINT,
         r"(?<!MoE )Model \w+ does not support BitsAndBytes quantization yet"
         r"|multiple indices is not supported for BNB",
@@ -157,7 +148,7 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-BITSANDBYTES-RANKS", _CONFIG,
-        r"Prequant BitsAndBytes models with tensor parallelism is not supported|"
+        r"Prequant BitsAndBytes models with (?:TP|tensor parallelism) is not supported|"
         r"BitAndBytes quantization with TP or PP is not supported",
         "A bitsandbytes checkpoint cannot be divided by tensor parallelism.",
         "Use pipeline stages, one GPU, or a checkpoint quantized to FP8.",
