@@ -69,7 +69,7 @@ def layout_of(
     for group in groups:
         layers = ceil(group.count / pipeline_parallel)
         size = ceil(
-            layers * _token_bytes(group, element_bytes, tensor_parallel) / group.tokens_per_entry
+            layers * token_bytes(group, element_bytes, tensor_parallel) / group.tokens_per_entry
         )
         state += layers * ceil(group.state_bytes / tensor_parallel)
         if group.window and keeps_windows:
@@ -101,16 +101,17 @@ def kv_bytes_per_token(
     return sum(
         ceil(
             ceil(group.count / pipeline_parallel)
-            * _token_bytes(group, element_bytes, tensor_parallel, with_index=False)
+            * token_bytes(group, element_bytes, tensor_parallel, with_index=False)
             / group.tokens_per_entry
         )
         for group in groups
     )
 
 
-def _token_bytes(
+def token_bytes(
     group: LayerGroup, element_bytes: float, tensor_parallel: int, *, with_index: bool = True
 ) -> int:
+    """Return what one layer of a group keeps of one token on one rank."""
     heads = ceil(group.kv_heads / tensor_parallel)
     kept = ceil((heads * group.numbers_per_head + group.latent_numbers) * element_bytes)
     return kept + (group.index_bytes if with_index else 0)

@@ -8,6 +8,7 @@ issue 49064 and its recipes' 551: 856 blocks planned as 924, both on one H100. R
 from math import ceil
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.memory.kv_cache import token_bytes
 from controlplane.domain.memory.memory_plan import MemoryPlan
 
 _NEARLY_EQUAL = 1.25
@@ -18,6 +19,18 @@ def state_blocks(plan: MemoryPlan) -> int | None:
     """Return how many states fit, or None where no layer keeps one."""
     size = _block_bytes(plan)
     return plan.kv_cache_bytes // size if size else None
+
+
+def least_block_tokens(plan: MemoryPlan) -> int:
+    """Return the tokens of a block at least, or 0 where no layer keeps a state.
+
+    A block of a layer that attends holds as many bytes as a state, which takes 16 or 32 bits.
+    Source: vLLM 0.25.1, `_align_hybrid_block_size` in `platforms/interface.py`; its issue 48401.
+    """
+    groups, ranks = plan.inputs.checkpoint.groups, plan.parallelism.tensor
+    state = max((group.state_bytes for group in groups), default=0)
+    kept = [token_bytes(group, plan.kv_element_bytes, ranks) for group in groups if group.kv_heads]
+    return ceil(state / ranks) // 2 // max(kept) if kept else 0
 
 
 def _block_bytes(plan: MemoryPlan) -> int:

@@ -2,10 +2,11 @@
 
 from controlplane.domain.counted import counted
 from controlplane.domain.facts import sources
-from controlplane.domain.memory.state_blocks import state_blocks
+from controlplane.domain.memory.state_blocks import least_block_tokens, state_blocks
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import Example, facts
 from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity, limit
+from controlplane.domain.rules.serving.engine_arguments import argument
 
 _ACCELERATOR = "resources.accelerator"
 _BATCH = "trt_llm.build.max_batch_size"
@@ -31,6 +32,11 @@ def _blocks(c: Context) -> int | None:
 def _is_beyond(c: Context) -> bool:
     blocks = _blocks(c)
     return blocks is not None and c.spec.max_batch_size > blocks * _CERTAIN
+
+
+def _is_below_a_block(c: Context) -> bool:
+    longest = c.spec.max_seq_len
+    return longest is not None and longest < least_block_tokens(c.plan)
 
 
 def _as_many_as_fit(c: Context) -> Patch | None:
@@ -59,4 +65,27 @@ BATCH_BEYOND_STATES = Rule(
     good=Example(config={**_ON_VLLM, _BATCH: 64}, checkpoint=_HYBRID),
 )
 
-RULES = (BATCH_BEYOND_STATES,)
+PREFIXES_BELOW_A_BLOCK = Rule(
+    code="EH523",
+    name="prefixes-below-a-block-of-states",
+    severity=Severity.WARNING,
+    runtimes=VLLM,
+    needs=("checkpoint", "plan"),
+    fields=limit("max_seq_len"),
+    concerns=lambda c: (
+        not c.spec.base_model.is_encoder
+        and argument(c, "kv_cache_config", "enable_block_reuse") is not False
+    ),
+    when=_is_below_a_block,
+    message=lambda c: (
+        "Some layers keep a state of fixed size for each request, so that vLLM's cache comes in "
+        f"blocks of {least_block_tokens(c.plan):,} tokens or more. It keeps whole blocks alone, "
+        f"and no request of at most {c.spec.max_seq_len:,} tokens fills one: prompts that begin "
+        "alike are computed anew, each whole."
+    ),
+    source=sources.vllm("issue 48401, prefix caching of hybrids below a block"),
+    bad=Example(config={**_ON_VLLM, _SEQUENCE: 128}, checkpoint=_HYBRID),
+    good=Example(config=_ON_VLLM, checkpoint=_HYBRID),
+)
+
+RULES = (BATCH_BEYOND_STATES, PREFIXES_BELOW_A_BLOCK)

@@ -8,6 +8,7 @@ from controlplane.domain.commands.draft import ADAPTERS
 from controlplane.domain.commands.lookahead import REASON, SPECULATOR, drafted_by, is_plain
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.facts.vllm_whole_items import whole_item_tokens
 from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
 from controlplane.domain.runtimes.vllm.drafter import (
     MOST_DRAFTED,
@@ -150,7 +151,14 @@ def step_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:
     return max(
         spec.max_num_tokens, spec.max_batch_size,
         whole_prompt_tokens(spec, checkpoint), adapted_draft_tokens(spec),
+        seen_tokens(spec, checkpoint),
     )  # fmt: skip
+
+
+def seen_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:
+    """Return the picture or film that one step has to hold; 0 where none is served."""
+    is_text_alone = spec.base_model.is_encoder or own_arguments(spec).get("language-model-only")
+    return 0 if is_text_alone else whole_item_tokens(checkpoint)
 
 
 def adapted_draft_tokens(spec: Spec) -> int:

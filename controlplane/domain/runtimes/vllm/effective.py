@@ -24,7 +24,8 @@ def vllm_values(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Effe
             asked=spec.max_num_tokens,
             effective=step_tokens(spec, checkpoint),
             reason="vLLM wants a step to hold a token of every request (with adapters, all its "
-            "drafts too), and a whole prompt where prompts do not enter in pieces.",
+            "drafts too), a whole prompt where prompts do not enter in pieces, and a whole film of "
+            "Gemma 4.",
         )
         yield EffectiveValue(
             field=f"{spec.limits_path}.max_seq_len",

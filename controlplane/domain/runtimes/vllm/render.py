@@ -47,6 +47,7 @@ _BATCH_REASON = "vLLM wants a step to hold one token of every request."
 _DRAFTS_REASON = (
     "vLLM wants a step to hold a token and all drafts of every request where there are adapters."
 )
+_ITEM_REASON = "vLLM takes a picture or film of this family in one step, and ends at fewer tokens."
 _SHARE_REASON = (
     "vLLM takes a share of the whole GPU for weights, activations and KV cache together; it is "
     "worked out from the memory plan so that the KV cache gets this share of what is left."
@@ -171,6 +172,8 @@ def _say_step(line: CommandWriter, checkpoint: CheckpointFacts) -> None:
 def _why_raised(tokens: int, spec: Spec, checkpoint: CheckpointFacts) -> str:
     if tokens == arguments.whole_prompt_tokens(spec, checkpoint):
         return _TOKENS_REASON
+    if tokens == arguments.seen_tokens(spec, checkpoint):
+        return _ITEM_REASON
     return _DRAFTS_REASON if tokens == arguments.adapted_draft_tokens(spec) else _BATCH_REASON
 
 
