@@ -1,14 +1,14 @@
 """Photographs every page in both themes, wide and narrow: `make screenshots`.
 
-`SCREENSHOTS_DIR` says where they go; docs/screenshots keeps the wide ones. `PAGES=deployment,nodes`
-photographs these alone.
+`SCREENSHOTS_DIR` says where they go, whole; docs/screenshots keeps the wide ones, the tallest cut.
+`PAGES=deployment,nodes` photographs these alone.
 """
 
 import os
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import FloatRect, Page
 
 from apps.fleet.models import Node
 from controlplane import clock
@@ -33,6 +33,8 @@ EMPTY = {
 }
 TALL_EDITOR = 1080
 """Tall enough for the panel, which scrolls by itself."""
+TALLEST_KEPT = 1800
+"""In the repository: what is below says more of the same."""
 SIZES = {"": (1280, 860), "-narrow": (320, 720)}
 
 
@@ -151,4 +153,12 @@ def _photograph(page: Page, name: str) -> None:
     overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert overflow <= 0, f"{name} is {overflow} px wider than the window"
     is_whole = not name.startswith("editor") or name.endswith("narrow")
-    page.screenshot(path=FOLDER / f"{name}.png", full_page=is_whole)
+    page.screenshot(path=FOLDER / f"{name}.png", full_page=is_whole, clip=_kept(page, is_whole))
+
+
+def _kept(page: Page, is_whole: bool) -> FloatRect | None:
+    """Return what is kept of a page that is photographed for the repository, None for all."""
+    if not is_whole or "SCREENSHOTS_DIR" in os.environ:
+        return None
+    width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
+    return {"x": 0, "y": 0, "width": width, "height": min(height, TALLEST_KEPT)}
