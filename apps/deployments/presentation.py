@@ -182,6 +182,7 @@ def actions_of(
         ],
         "may_activate": state in _OFF | _ASLEEP,
         "may_deactivate": state not in _NOTHING_RUNS,
+        "may_delete": state in DEPLOYMENT_TERMINAL,
         "may_retry": state in _RETRYABLE,
         "may_retry_now": state in STARTS_REPLICAS and waits,
         "promotable": [
@@ -205,6 +206,13 @@ def deactivation_words(deployment: Deployment, traffic: Traffic) -> str:
     asked = traffic.requests_per_second
     told = f", {formats.rate(asked)} requests/s in the last hour" if asked else ""
     return f"It is what {places} serves{told}: all of that fails from now on. {ends} {refused}"
+
+
+def deletion_words(deployment: Deployment) -> str:
+    """Return what follows from deleting it."""
+    places = ", ".join(places_of(deployment))
+    points = f"Nothing is left in {places}. " if places else ""
+    return f"It cannot be brought back. {points}Its build, artifact and usage stay."
 
 
 def waiting_of(

@@ -1,5 +1,6 @@
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -30,6 +31,7 @@ from apps.deployments.presentation import (
     REPLICA_SORTS,
     actions_of,
     deactivation_words,
+    deletion_words,
     endpoint_of,
     engine_of,
     measures_of,
@@ -49,6 +51,7 @@ from apps.deployments.selectors import (
 from apps.deployments.served_models.rows import SORTS, model_rows, model_search
 from apps.deployments.services.autoscaling import autoscaling_settings
 from apps.deployments.services.backpressure import backpressure_update
+from apps.deployments.services.deleting import deployment_delete
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_deactivate,
@@ -108,6 +111,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "address": addresses_of(found)[0].place,
         "traffic": (traffic := traffic_by_deployment(deployment_ids=[found.id])[found.id]),
         "deactivation": deactivation_words(found, traffic),
+        "deletion": deletion_words(found),
         "replicas": sorted_items(
             replica_views(with_ejections(replicas)), asked.sort, REPLICA_SORTS
         ),
@@ -166,6 +170,19 @@ def deactivate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         raise Conflict(f"Type `{found.name}` to deactivate the deployment.", fields=["name"])
     deployment_deactivate(deployment=found)
     return redirect("deployments:deployment", model_id, deployment_id)
+
+
+@page
+@require_POST
+def delete(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
+    """Delete the deployment whose name was typed."""
+    found = _changeable(request, model_id, deployment_id)
+    if request.POST.get("name", "").strip() != found.name:
+        raise Conflict(f"Type `{found.name}` to delete the deployment.", fields=["name"])
+    name = found.name
+    deployment_delete(deployment=found)
+    messages.success(request, f"Deployment `{name}` is deleted; its build and artifact stay.")
+    return redirect("deployments:model", model_id)
 
 
 @page

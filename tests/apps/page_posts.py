@@ -60,6 +60,11 @@ def _deactivated(world: World) -> tuple[str, Form]:
     return _deployment(made, "deactivate", name=made.name)
 
 
+def _deleted(world: World) -> tuple[str, Form]:
+    made = world.spare(state="inactive")
+    return _deployment(made, "delete", name=made.name)
+
+
 def _promoted(world: World) -> tuple[str, Form]:
     factories.make_environment(model=world.deployment.model)
     return _deployment(world.spare(), "promote", environment="staging")
@@ -301,6 +306,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "deployments:resize": lambda w: _deployment(w.spare(), "size", **SIZE),
     "deployments:wake": _woken,
     "deployments:deactivate": _deactivated,
+    "deployments:delete": _deleted,
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),
     "deployments:promote": _promoted,
     "deployments:schedules": _schedules,

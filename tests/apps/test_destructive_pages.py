@@ -33,6 +33,7 @@ def test_nothing_is_taken_away_without_its_name() -> None:
     spare = make_team(name="spare")
     calibration = make_calibration_version(team=cast.team).set
     deployment = make_deployment(model=make_model(team=cast.team))
+    stopped = make_deployment(model=deployment.model, state="inactive")
     artifact = make_artifact(team=cast.team)
     channel = make_alert_channel(team=cast.team)
     doors = {
@@ -45,6 +46,7 @@ def test_nothing_is_taken_away_without_its_name() -> None:
         f"/people/{cast.member.id}/remove/": {},
         f"/people/{cast.member.id}/status/": {"status": "deactivated"},
         f"/models/{deployment.model_id}/{deployment.id}/deactivate/": {},
+        f"/models/{stopped.model_id}/{stopped.id}/delete/": {},
     }
     client = signed_in(admin)
     for path, given in doors.items():
@@ -54,6 +56,7 @@ def test_nothing_is_taken_away_without_its_name() -> None:
     assert Secret.objects.filter(id=secret.id).exists()
     assert Team.objects.filter(id=spare.id).exists()
     calibration.refresh_from_db()
+    stopped.refresh_from_db()
     artifact.refresh_from_db()
     channel.refresh_from_db()
     assert Membership.objects.filter(team=cast.team, user=cast.member).exists()

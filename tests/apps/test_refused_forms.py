@@ -37,6 +37,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "configs:rename": ("name", LONG),
     "deployments:backpressure": ("policy", "NONSENSE"),
     "deployments:deactivate": ("name", "another"),
+    "deployments:delete": ("name", "another"),
     "deployments:deploy": ("model_name", "/no name/"),
     "deployments:moves": ("max_surge_percent", "999"),
     "deployments:resize": ("max_replica", "0"),

@@ -133,3 +133,19 @@ def test_a_deployment_is_promoted_to_a_place_of_its_model() -> None:
     client.post(f"{address(deployment)}promote/", {"environment": "staging"})
     place.refresh_from_db()
     assert deployment.id in (place.candidate_id, place.current_id)
+
+
+def test_an_inactive_deployment_is_deleted_on_its_page_and_a_running_one_is_not() -> None:
+    cast = make_cast()
+    running = make_deployment(team=cast.team)
+    stopped = make_deployment(model=running.model, state="inactive", environment="staging")
+    browser = signed_in(cast.owner)
+    assert "Delete this deployment" not in browser.get(address(running)).content.decode()
+    assert "Nothing is left in staging." in browser.get(address(stopped)).content.decode()
+    typed = {"name": stopped.name}
+    said = browser.post(f"{address(stopped)}delete/", typed, follow=True).content.decode()
+    assert "is deleted; its build and artifact stay." in said
+    make_replica(deployment=running)
+    said = browser.post(f"{address(running)}delete/", {"name": running.name}, follow=True)
+    assert "still runs" in said.content.decode()
+    assert [*Deployment.objects.all()] == [running]

@@ -34,6 +34,7 @@ WITHOUT_FRAME = {
 ELSEWHERE = {
     "artifacts:delete": "the stage's artifact is used: ui/_confirm.html, which others have as well",
     "deployments:backpressure": "nothing is typed: a policy is chosen",
+    "deployments:delete": "the stage's deployments run: ui/_confirm.html, as above",
     "remote_code:revoke": "the stage has no grant: its form stands on the page of the others",
     "accounts:confirm_two_steps": "its page exists while it is begun: the frame is the account's",
     "accounts:end_two_steps": "its page exists once it is confirmed: the frame is the account's",
