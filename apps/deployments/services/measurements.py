@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from apps.deployments.services.observing import ReplicaReport
 
 # Locked by id, as reconciling locks those of a deployment: no two wait in a ring. What is the same
-# is neither locked nor written, nor what gateways would have to be told, unless they are.
+# is neither locked nor written, nor what gateways would have to be told, unless they are. The node,
+# which was heard in any case, comes after them: therefore it asks how many they were.
 _STORE = """
     WITH said AS (
         SELECT * FROM jsonb_to_recordset(%(said)s) AS said (
@@ -47,6 +48,10 @@ _STORE = """
             observed_at = statement_timestamp()
         FROM changed JOIN said USING (id)
         WHERE replica.id = changed.id
+        RETURNING replica.id
+    ), heard AS (
+        UPDATE fleet_node SET replicas_heard_at = statement_timestamp()
+        WHERE id = %(node_id)s AND (SELECT count(*) FROM stored) >= 0
     )
     SELECT known.id, known.deployment_id, known.generation, known.state, known.wanted,
         known.ready_at, known.draining_since, deployment.runtime,

@@ -12,7 +12,7 @@ from apps.deployments.services.measurements import LiveReplica, measurements_sto
 from apps.deployments.services.reconcile import Moves, deployment_settle, replicas_move_alone
 from apps.deployments.services.replicas import changes_routes, replica_move_untold
 from apps.fleet.models import Node
-from apps.fleet.services.nodes import node_replicas_heard, node_versions_note
+from apps.fleet.services.nodes import node_versions_note
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 
@@ -44,7 +44,6 @@ def replicas_observe(*, node: Node, reports: Sequence[ReplicaReport]) -> None:
     moved = {row.deployment_id for row in rows if _is_moved(row, said)}
     for deployment_id in sorted(moved):
         _settle(deployment_id, partial(_apply_moves, node, said))
-    node_replicas_heard(node=node)
 
 
 def _store_versions(

@@ -16,7 +16,6 @@ from apps.fleet.services.clocks import clock_ahead
 from apps.fleet.services.devices import devices_lock
 from apps.fleet.services.enrollment import enrollment_begin
 from apps.fleet.services.removing import NodeRemoved
-from controlplane.compiled_update import rows_update
 from controlplane.domain.device_users import DeviceUser
 
 _log = logging.getLogger(__name__)
@@ -123,11 +122,6 @@ def node_versions_note(*, node: Node, versions: Mapping[str, str]) -> None:
     known = {**node.runtime_versions, **versions}
     if known != node.runtime_versions:
         Node.objects.filter(id=node.id).update(runtime_versions=known)
-
-
-def node_replicas_heard(*, node: Node) -> None:
-    """Note that all that the node says of its replicas is stored."""
-    rows_update(Node, {"replicas_heard_at": Now()}, id=node.id)
 
 
 def node_wanted_version_bump(*, node_ids: Collection[str]) -> None:

@@ -12,8 +12,7 @@ from apps.accounts.models import User
 from apps.alerts.evaluation import alerts_evaluate
 from apps.configs.models import Revision
 from apps.dashboard.first_steps import Newcomer, first_steps
-from apps.fleet.models import DevicePrice
-from apps.fleet.services.nodes import node_replicas_heard
+from apps.fleet.models import DevicePrice, Node
 from apps.fleet.services.workers import worker_arrived
 from apps.telemetry.models import DeviceHour
 from controlplane import clock
@@ -166,7 +165,7 @@ def test_what_says_the_same_for_hours_is_confirmed_by_its_node() -> None:
     )
     page = signed_in(cast.owner)
     assert "not confirmed" in page.get("/").content.decode()
-    node_replicas_heard(node=replica.node)
+    Node.objects.filter(id=replica.node_id).update(replicas_heard_at=clock.now())
     assert "not confirmed" not in page.get("/").content.decode()
 
 

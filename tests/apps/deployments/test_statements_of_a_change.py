@@ -34,7 +34,7 @@ def test_a_replica_that_becomes_ready_takes_this_many() -> None:
         node_says(node, {replica.id: "ready"})
     assert Replica.objects.get().state == "ready"
     assert Deployment.objects.get().state == DeploymentState.ACTIVE
-    assert_at_most(10, asked)
+    assert_at_most(9, asked)
 
 
 def test_a_promotion_to_what_is_ready_takes_this_many() -> None:
