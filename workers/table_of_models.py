@@ -67,7 +67,7 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
                 yield from _files(entry.path)
             else:
                 status = entry.stat()
-                yield entry.path, status.st_mtime_ns, status.st_size
+                yield entry.path, int(status.st_mtime), status.st_size
 
 
 class _Finder(MetaPathFinder):
