@@ -20,4 +20,4 @@ LAST_IN_VLLM: Mapping[str, str] = MappingProxyType(
         "Phi4MultimodalForCausalLM": "0.12.0",
     }
 )
-"""Class -> the last version that loads it; later ones end at their start."""
+"""Class -> the last version that loads it; later ones fail to start."""

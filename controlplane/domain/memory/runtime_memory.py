@@ -21,7 +21,7 @@ class RuntimeMemory:
     divides: bool = True
     """Whether it divides a model over several GPUs."""
     wants_whole_shares: bool = False
-    """Whether it ends at its start where ranks get uneven shares, or parts of blocks of scales."""
+    """Whether it fails to start where ranks get uneven shares, or parts of blocks of scales."""
     precisions: PrecisionSupport = field(default_factory=PrecisionSupport)
     context_bytes: int = round(3.15 * GIB)
     """CUDA context, cuBLAS, CUDA graphs, samplers of a usual batch, and the slack of the fit.

@@ -44,7 +44,7 @@ NO_METHOD = Rule(
     ),
     message=lambda c: (
         f"The checkpoint is quantized with `{_method(c)}`, "
-        f"which vLLM {c.version} has no method for: it ends at its start. {_INSTEAD}"
+        f"which vLLM {c.version} has no method for: it fails to start. {_INSTEAD}"
     ),
     source=_METHODS,
     bad=_quantized(quant_method="exl2", bits=4),

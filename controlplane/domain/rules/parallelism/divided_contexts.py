@@ -48,7 +48,7 @@ DIVIDED_CONTEXTS = Rule(
     when=lambda c: bool(_fault(c)),
     message=lambda c: (
         f"`{_ARGUMENT}: {_parts(c)}` divides each context over ranks that hold the same key and "
-        f"value heads, but {_fault(c)}: vLLM ends at its start."
+        f"value heads, but {_fault(c)}: vLLM fails to start."
     ),
     fix=Fix(
         label="Keep contexts whole",

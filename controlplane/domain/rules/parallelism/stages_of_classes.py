@@ -34,7 +34,7 @@ NO_STAGES = Rule(
     when=lambda c: (c.checkpoint.architecture or "") in WITHOUT_STAGES,
     message=lambda c: (
         f"vLLM does not divide `{c.checkpoint.architecture}` into pipeline stages, and "
-        f"`pipeline_parallel_count` is {c.spec.pipeline_parallel}: it ends at its start. Use "
+        f"`pipeline_parallel_count` is {c.spec.pipeline_parallel}: it fails to start. Use "
         "tensor parallelism, or one GPU."
     ),
     fix=Fix(label="Use tensor parallelism instead", patch=_ranks_instead, safe=True),

@@ -72,7 +72,7 @@ VISION_HEADS = Rule(
     when=_is_cut,
     message=lambda c: (
         f"The vision tower has {c.checkpoint.vision_heads} attention heads, which do not divide by "
-        f"{c.spec.tensor_parallel} ranks: vLLM ends at its start. Keep the tower whole on each "
+        f"{c.spec.tensor_parallel} ranks: vLLM fails to start. Keep the tower whole on each "
         f"rank (`{_MODE}: data`), or use a number of ranks that divides both."
     ),
     fix=Fix(label="Keep the vision tower whole on each GPU", patch=_keep_whole, safe=True),
@@ -110,7 +110,7 @@ AUDIO_HEADS = Rule(
     when=_is_hearing_cut,
     message=lambda c: (
         f"The audio tower has {c.checkpoint.audio_heads} attention heads, which do not divide by "
-        f"{c.spec.tensor_parallel} ranks: vLLM {c.version} ends at its start. From "
+        f"{c.spec.tensor_parallel} ranks: vLLM {c.version} fails to start. From "
         f"{HEARS_WHOLE_SINCE} on vLLM keeps the tower whole on each rank."
     ),
     otherwise=_whole_hearing,

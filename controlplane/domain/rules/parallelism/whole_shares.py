@@ -72,7 +72,7 @@ UNEVEN_VOCABULARY = Rule(
     message=lambda c: (
         f"vLLM pads the {c.checkpoint.vocabulary_size or 0:,} rows of the vocabulary to "
         f"{padded_vocabulary(c.checkpoint):,} and gives each rank the same share, but that does "
-        f"not divide by {c.spec.tensor_parallel}: it ends at its start."
+        f"not divide by {c.spec.tensor_parallel}: it fails to start."
     ),
     otherwise=_fewer_ranks,
     source=sources.vllm("model_executor/layers/vocab_parallel_embedding.py", checked=_READ),
@@ -96,8 +96,8 @@ UNEVEN_SHARES = Rule(
     when=lambda c: not share_of(c).is_even,
     message=lambda c: (
         f"{_part(c)} is {share_of(c).width:,} wide, and vLLM gives each of "
-        f"{c.spec.tensor_parallel} ranks the same share of it, which does not divide: it ends "
-        "at its start."
+        f"{c.spec.tensor_parallel} ranks the same share of it, which does not divide: it "
+        "fails to start."
     ),
     fix=Fix(label="Keep experts whole", patch=keep_experts_whole, safe=True),
     otherwise=_fewer_ranks,

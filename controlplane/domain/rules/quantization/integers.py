@@ -107,7 +107,7 @@ ODD_WIDTHS = Rule(
     message=lambda c: (
         f"vLLM's Marlin kernel needs inputs of a multiple of {_MARLIN_WIDTH} on each GPU; here "
         + " and ".join(f"{name} is {width:,}" for name, width in _odd_widths(c))
-        + ". It may find no other kernel for INT4 and end at its start."
+        + ". It may find no other kernel for INT4 and fail to start."
     ),
     fix=Fix(label="Use what this GPU has instead", patch=_without_integers, safe=False),
     source=sources.vllm("model_executor/layers/quantization/utils/marlin_utils.py"),

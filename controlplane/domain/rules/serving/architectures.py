@@ -142,7 +142,7 @@ GIVEN_UP = Rule(
     when=lambda c: (c.checkpoint.architecture or "") in LAST_IN_VLLM,
     message=lambda c: (
         f"`{c.checkpoint.architecture}` was in vLLM up to "
-        f"{LAST_IN_VLLM[c.checkpoint.architecture or '']}, and later versions end at their start "
+        f"{LAST_IN_VLLM[c.checkpoint.architecture or '']}, and later versions fail to start "
         "with it."
     ),
     otherwise=other_engines,
@@ -163,7 +163,7 @@ UNKNOWN_POSITIONS = Rule(
     when=lambda c: c.checkpoint.rope_type is not None and c.checkpoint.rope_type not in ROPE_KINDS,
     message=lambda c: (
         f"`config.json` stretches positions by `{c.checkpoint.rope_type}`, which vLLM does not "
-        "know: it ends at its start. Known are linear, dynamic, yarn, longrope and llama3; repair "
+        "know: it fails to start. Known are linear, dynamic, yarn, longrope and llama3; repair "
         "`rope_scaling` (or `rope_parameters`), or override it."
     ),
     source=sources.vllm(

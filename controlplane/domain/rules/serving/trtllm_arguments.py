@@ -88,7 +88,7 @@ REFUSED_VALUES = Rule(
     may_mark=(ARGUMENTS,),
     when=lambda c: bool(_faults(c)),
     message=lambda c: (
-        "TensorRT-LLM ends at its start: " + "; ".join(words for _, words in _faults(c)) + "."
+        "TensorRT-LLM fails to start: " + "; ".join(words for _, words in _faults(c)) + "."
     ),
     fix=Fix(label="Leave them to TensorRT-LLM", patch=_without, safe=False),
     source=sources.tensorrt_llm("llmapi/llm_args.py, DecodingBaseConfig and TorchLlmArgs"),

@@ -28,8 +28,8 @@ NO_CLASS = Rule(
     concerns=lambda c: not c.spec.base_model.is_encoder,
     when=has_no_class,
     message=lambda c: (
-        f"TensorRT-LLM's PyTorch backend has no class for `{c.checkpoint.architecture}`, and ends "
-        "at its start. Compiled engines had some that it lacks; they are no longer made."
+        f"TensorRT-LLM's PyTorch backend has no class for `{c.checkpoint.architecture}`, and fails "
+        "to start. Compiled engines had some that it lacks; they are no longer made."
     ),
     otherwise=other_engines,
     source=sources.tensorrt_llm("_torch/models/_arch_index.py and Supported Models"),

@@ -158,7 +158,7 @@ BFLOAT16_ON_OLD_GPU = Rule(
     ),
     message=lambda c: (
         f"`dtype: bfloat16` needs compute capability 8.0, and `{c.gpu.kind}` has "
-        f"{c.gpu.capability_text}: vLLM ends at its start. Without it, it computes in float16."
+        f"{c.gpu.capability_text}: vLLM fails to start. Without it, it computes in float16."
     ),
     fix=Fix(
         label="Leave the type to vLLM",
@@ -181,7 +181,7 @@ FLOAT16_OF_AN_UNSTABLE_CLASS = Rule(
     concerns=lambda c: bool(_float16_paths(c)),
     when=lambda c: c.checkpoint.model_type in NOT_IN_FLOAT16,
     message=lambda c: (
-        f"`{c.checkpoint.model_type}` answers nonsense in float16, and vLLM ends at its start "
+        f"`{c.checkpoint.model_type}` answers nonsense in float16, and vLLM fails to start "
         "when asked for it. Without `dtype` it takes bfloat16, or float32 on a GPU before Ampere."
     ),
     fix=Fix(

@@ -62,7 +62,7 @@ UNSUITED_BACKEND = Rule(
     when=lambda c: bool(_faults(c)),
     message=lambda c: (
         f"The attention backend `{named_arguments(c)[_BACKEND]}` {' and '.join(_faults(c))}: vLLM "
-        f"{c.version} ends at its start on `{c.gpu.kind}`. Without the argument it chooses one "
+        f"{c.version} fails to start on `{c.gpu.kind}`. Without the argument it chooses one "
         "that does."
     ),
     fix=Fix(
@@ -97,10 +97,10 @@ ROUNDED_STATES = Rule(
     when=lambda c: _lacks_rounding(c) or named_arguments(c).get(_STATES) != "float16",
     message=lambda c: (
         f"`{_ROUNDING}` asks for compute capability 10.0, and `{c.gpu.kind}` has "
-        f"{c.gpu.capability_text}: vLLM ends at its start."
+        f"{c.gpu.capability_text}: vLLM fails to start."
         if _lacks_rounding(c)
         else f"`{_ROUNDING}` is for states of 16 bits: set `{_STATES}: float16` beside it, or "
-        "vLLM ends at its start."
+        "vLLM fails to start."
     ),
     fix=Fix(label="Keep the states without it", patch=lambda c: _without(c, _ROUNDING), safe=False),
     source=sources.vllm("config/mamba.py, MambaConfig", checked="2026-11-30"),
@@ -149,7 +149,7 @@ NO_WIDE_HEADS = Rule(
     message=lambda c: (
         f"Some attention heads of `{c.checkpoint.architecture}` are 512 wide, and the kernel for "
         f"those needs 96 KiB of shared memory: `{c.gpu.kind}` has 64 KiB, so vLLM {c.version} "
-        "ends at its start."
+        "fails to start."
     ),
     otherwise=other_engines,
     source=sources.vllm("v1/attention/ops/triton_unified_attention.py", checked="2026-11-30"),
