@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_SPANS = 4096
 """That wait: what comes while so many do is dropped, and counted."""
-_AT_ONCE = 512
+_BATCH_SPANS = 512
 _PAUSE_SECONDS = 1.0
 _ANSWER_SECONDS = 5.0
 _NANOSECONDS = 1_000_000_000
@@ -65,7 +65,7 @@ class Exporter:
                 self._send(spans)
 
     def _next(self) -> int:
-        return min(_AT_ONCE, len(self._waiting))
+        return min(_BATCH_SPANS, len(self._waiting))
 
     def _send(self, spans: Sequence[Span]) -> None:
         from opentelemetry.sdk.trace.export import SpanExportResult

@@ -26,7 +26,7 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.failures.registry import artifacts
 
 _BLOBS = "blobs/sha256"
-_AT_ONCE = 4
+_IN_FLIGHT = 4
 """Parts that are on their way, and in memory where they are not written to a file."""
 
 
@@ -59,7 +59,7 @@ class BucketStore:
     ) -> None:
         stored = {each.key: each.size_bytes for each in self._listed(entry.sha256)}
         with Upload.of(self._client, source, entry, is_settled=link) as upload:
-            with ThreadPoolExecutor(_AT_ONCE) as pool:
+            with ThreadPoolExecutor(_IN_FLIGHT) as pool:
                 parts = parts_of(_folder(entry.sha256), entry.size_bytes, self._part_bytes)
                 was_sent = False
                 for part, sent in zip(
@@ -77,8 +77,8 @@ class BucketStore:
     def check(self, entry: FileEntry, on_bytes: Callable[[int], None]) -> None:
         digest = hashlib.sha256()
         parts = self._parts(entry)
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for content in ahead(pool, self._whole, parts, _AT_ONCE):
+        with ThreadPoolExecutor(_IN_FLIGHT) as pool:
+            for content in ahead(pool, self._whole, parts, _IN_FLIGHT):
                 digest.update(content)
                 on_bytes(len(content))
         _refuse_other(entry, digest.hexdigest())
@@ -86,9 +86,9 @@ class BucketStore:
     def take(self, entry: FileEntry, destination: Path, on_bytes: Callable[[int], None]) -> None:
         digest = hashlib.sha256()
         parts = self._parts(entry)
-        with destination.open("x+b") as file, ThreadPoolExecutor(_AT_ONCE) as pool:
+        with destination.open("x+b") as file, ThreadPoolExecutor(_IN_FLIGHT) as pool:
             file.truncate(entry.size_bytes)
-            for part in ahead(pool, lambda each: self._into(destination, each), parts, _AT_ONCE):
+            for part in ahead(pool, lambda each: self._into(destination, each), parts, _IN_FLIGHT):
                 # Read back while others come: what is on the disk is what has to be right.
                 for chunk in _read(file.fileno(), part):
                     digest.update(chunk)

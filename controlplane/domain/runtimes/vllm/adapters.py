@@ -14,7 +14,7 @@ DEFAULT_RANK = 16
 """What vLLM takes without `--max-lora-rank`; a config that names none takes 64."""
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """What `--max-lora-rank` takes; source: vLLM `config/lora.py`, checked 2026-11-28."""
-_AT_BUILD = (
+_NAMED_BY_BUILDS = (
     "Adapters are fixed at build time: name them in `lora_adapters` with the place of their files."
 )
 
@@ -29,9 +29,9 @@ def carry_adapters(draft: Draft, options: Mapping[str, Option], context: Command
         draft.carry(modules.text, ADAPTERS, places)
         _leave_unread(draft, modules, len(places))
     elif modules:
-        draft.ask(modules.text, ADAPTERS, f"Which adapters? {_AT_BUILD}")
+        draft.ask(modules.text, ADAPTERS, f"Which adapters? {_NAMED_BY_BUILDS}")
     elif enabled and enabled.is_on:
-        draft.ask(enabled.text, ADAPTERS, f"Which adapters does it serve? {_AT_BUILD}")
+        draft.ask(enabled.text, ADAPTERS, f"Which adapters does it serve? {_NAMED_BY_BUILDS}")
     if enabled and places:
         draft.leave(enabled.text, "Adapters that are named are on.")
     _carry_rank(draft, rank, bool(places))
