@@ -56,7 +56,6 @@ class Admitting:
             _keep(request, request.admission, snapshot, edition)
 
     def again(self, admission: Admission, request: Request) -> Admission:
-        """Return the same admission under today's routes. Raises Refused."""
         wish = CanaryWish(request.named.get(CANARY_HEADER, b""), admission.deployment.id)
         snapshot = self._routes.required()
         return self._admitted(admission.key, admission.target, request.method, snapshot, wish)

@@ -75,7 +75,6 @@ class CommandImport:
     secrets: tuple[OfferedSecret, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable form that REST and pages have."""
         return asdict(self)
 
 
@@ -92,5 +91,4 @@ class ConfigExport:
     """`flag` is the dotted field that has no counterpart."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable form that REST and pages have."""
         return asdict(self)

@@ -132,5 +132,4 @@ def _indexer(index: tuple[int, int], rank: int, hidden: int) -> int:
 
 
 def _index_bytes(width: int) -> int:
-    """Return one FP8 key of the index and a four-byte scale for each 128 of its numbers."""
     return index_entry_bytes(width) if width else 0

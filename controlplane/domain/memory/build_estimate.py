@@ -32,7 +32,6 @@ class BuildEstimate:
         return "too_few_devices" if short else "fits"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable form that commands and pages show."""
         return {
             "verdict": self.verdict,
             "gpus": self.need.devices if self.need else self.leased_devices,

@@ -112,7 +112,6 @@ class FitRow:
         return (found.low + found.high) / 2 if found else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable form that commands and pages show."""
         planned, speed = self.plan, self.tokens_per_second
         cost = self.usd_per_million_tokens
         return {

@@ -36,7 +36,6 @@ class Examination:
         return self.spec is None or self.report.blocks_build
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable form that REST, commands and rows have."""
         return {
             "findings": [finding.to_json() for finding in self.report.findings],
             "waiting": [waiting.to_json() for waiting in self.report.waiting],

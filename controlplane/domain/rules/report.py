@@ -43,7 +43,6 @@ class Finding:
     """Why none is offered, where one could be expected."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable form that REST, commands and rows have."""
         fix = self.fix
         return {
             "code": self.code,
@@ -78,7 +77,6 @@ class Waiting:
         return "Waits for " + " and ".join(_FACT_WORDS[fact] for fact in self.facts) + "."
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable form that REST, commands and rows have."""
         return {
             "code": self.code,
             "name": self.name,

@@ -27,7 +27,6 @@ def untested_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> 
 
 
 def cell(runtime: str, feature: Feature, kind: str) -> Capability:
-    """Return a cell of the runtime's table, of the version that we ran or else its own."""
     return capability_of(RUNTIMES[runtime], feature, kind)
 
 

@@ -10,7 +10,6 @@ class EffectiveValue:
     reason: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable form that REST, commands and rows have."""
         return {
             "field": self.field,
             "asked": self.asked,

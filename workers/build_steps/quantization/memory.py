@@ -36,7 +36,6 @@ def calibration_bytes(
 def comparison_bytes(
     spec: Spec, checkpoint: Checkpoint, dtype: torch.dtype, batch_tokens: int
 ) -> int:
-    """Return what one model and its logits take; the gate holds one model at a time."""
     return arithmetic.comparison_bytes(
         spec, checkpoint.facts, number_bytes=dtype.itemsize, batch_tokens=batch_tokens
     )

@@ -30,7 +30,6 @@ class OverheardReply(Reply):
         self.heard = bytearray()
 
     def feed(self, data: bytes) -> bytes:
-        """Return what may go to the client now. Raises EndlessEvent."""
         if len(self.heard) < MOST_HEARD_BYTES:
             self.heard += data
         return super().feed(data)

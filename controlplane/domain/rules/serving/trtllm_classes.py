@@ -13,7 +13,6 @@ _H100 = {"resources.accelerator": "H100"}
 
 
 def has_no_class(c: Context) -> bool:
-    """Return whether a known generator is none of TensorRT-LLM's PyTorch backend."""
     return lacks_class(c.checkpoint.architecture)
 
 

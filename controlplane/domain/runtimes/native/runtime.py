@@ -75,11 +75,9 @@ class Native(Runtime):
         return self.pools(checkpoint.architecture or "")
 
     def pools(self, architecture: str) -> bool:
-        """Return whether it makes vectors or scores with a checkpoint of this class."""
         return capabilities.pools(architecture)
 
     def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
-        """Return why requests with tools are refused though the template shows tools, if so."""
         return tool_refusal(spec, checkpoint)
 
     def effective_values(

@@ -117,11 +117,9 @@ class Vllm(Runtime):
         return encoder_routes.predict_route(asked, checkpoint)
 
     def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
-        """Return why requests with tools are refused though the template shows tools, if so."""
         return tool_refusal(spec, checkpoint)
 
     def unread_reasoning(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
-        """Return how answers set reasoning apart, in words, where it is left in them."""
         return unread_reasoning(spec, checkpoint)
 
     def argument_faults(self, spec: Spec, version: str) -> Iterable[ArgumentFault]:
