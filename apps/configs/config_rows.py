@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from apps.configs.form_values import value_at
 from apps.configs.models import Config, Revision
+from controlplane.domain.dotted import value_at
 from controlplane.domain.facts.quantization import NO_QUANT
 
 

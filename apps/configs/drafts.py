@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.accounts.pages import person
 from apps.configs.editor import Draft
 from apps.configs.fit_cells import cell_patch
-from apps.configs.form_values import apply_changes, model_name_in, value_at
+from apps.configs.form_values import apply_changes, model_name_in
 from apps.configs.models import Config, Revision
 from apps.configs.selectors import device_offers, revision_get, revision_last
 from apps.configs.services.configs import config_create, revision_create
@@ -19,6 +19,7 @@ from apps.configs.services.examination import examine_parsed, parsed_text
 from apps.configs.starts import started_text
 from apps.rest.errors import Conflict, InvalidInput
 from apps.rest.numbers import whole_number
+from controlplane.domain.dotted import value_at
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.rules.trials import MOST_TRIED

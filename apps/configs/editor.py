@@ -15,9 +15,9 @@ from apps.configs.form_values import (
     field_text,
     model_name_in,
     stack_of,
-    value_at,
 )
 from apps.ui.formats import first_sentence
+from controlplane.domain.dotted import value_at
 from controlplane.domain.facts.device_offers import DeviceOffer
 from controlplane.domain.facts.gpus import CPU, GPUS
 from controlplane.domain.facts.quantization import quantizes

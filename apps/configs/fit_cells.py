@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from apps.configs.form_values import stack_of, value_at
+from apps.configs.form_values import stack_of
+from controlplane.domain.dotted import value_at
 from controlplane.domain.facts.gpus import GPUS
 from controlplane.domain.facts.quantization import TRIED, quantizes
 from controlplane.domain.memory import FitRow

@@ -7,10 +7,10 @@ from typing import Any
 from apps.accounts.models import Team
 from apps.configs.fit_cells import cell_name, cell_patch
 from apps.configs.fit_choices import Choice, Prices
-from apps.configs.form_values import value_at
 from apps.configs.selectors import HostOffers, facts_known, offers_of_hosts
 from apps.configs.services.examination import known_for
 from apps.fleet.selectors import prices_now
+from controlplane.domain.dotted import value_at
 from controlplane.domain.facts.gpus import CPU, GPUS
 from controlplane.domain.facts.quantization import NO_QUANT, TRIED
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit

@@ -7,6 +7,7 @@ from typing import Any
 
 from apps.configs.form_fields import Field, Kind
 from apps.configs.form_settings import form_groups
+from controlplane.domain.dotted import value_at
 from controlplane.domain.json_text import read_json
 from controlplane.domain.spec.document import Document
 from controlplane.domain.spec.edit import edit_yaml
@@ -38,13 +39,6 @@ def model_name_in(data: Mapping[str, Any] | None) -> str:
 def stack_of(data: Mapping[str, Any]) -> str:
     """Return which of the two stacks the text is written for."""
     return "v2" if value_at(data, "trt_llm.inference_stack") == "v2" else "v1"
-
-
-def value_at(data: Mapping[str, Any], path: str) -> Any:
-    found: Any = data
-    for step in path.split("."):
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return found
 
 
 def field_text(data: Mapping[str, Any], field: Field) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 from apps.builds.models import Build
 from apps.builds.values import value_words
-from apps.configs.form_values import value_at
 from apps.configs.models import Revision
 from apps.configs.selectors import revision_last
+from controlplane.domain.dotted import value_at
 from controlplane.domain.spec import parse_text
 from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
 from controlplane.domain.text_difference import DifferenceLine, text_difference

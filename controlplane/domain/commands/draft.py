@@ -18,6 +18,7 @@ from controlplane.domain.commands.report import (
 )
 from controlplane.domain.commands.secrets import Hidden
 from controlplane.domain.commands.words import Word
+from controlplane.domain.dotted import set_at
 from controlplane.domain.spec import parse_mapping, write_yaml
 
 REPOSITORY = "trt_llm.build.checkpoint_repository"
@@ -176,11 +177,7 @@ def nested(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return dotted paths as the nested mapping that a config is."""
     content: dict[str, Any] = {"trt_llm": {"build": {}}}
     for path, value in fields.items():
-        *steps, last = path.split(".")
-        block = content
-        for step in steps:
-            block = block.setdefault(step, {})
-        block[last] = value
+        set_at(content, path, value)
     return content
 
 

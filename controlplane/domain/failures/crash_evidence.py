@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from controlplane.domain.dotted import value_at
 from controlplane.domain.facts.quantization import NO_QUANT
 from controlplane.domain.failures import fields
 from controlplane.domain.spec.repository_forms import shown
@@ -24,10 +25,7 @@ class CrashEvidence:
     """Whether the kernel killed for want of memory while the process ran."""
 
     def asked(self, path: str) -> Any:
-        found: Any = self.spec
-        for name in path.split("."):
-            found = found.get(name) if isinstance(found, Mapping) else None
-        return found
+        return value_at(self.spec, path)
 
     @property
     def words(self) -> dict[str, str]:

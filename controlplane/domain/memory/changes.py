@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from controlplane.domain.dotted import set_at
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.facts.precision_support import precision_refusal
 from controlplane.domain.facts.quantization_of_models import QWEN2_CALIBRATION_SAMPLES
@@ -35,7 +36,6 @@ class Change:
         return self.plan.kv_tokens - self.before.kv_tokens
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable form that commands and pages show."""
         return {
             "kind": self.kind,
             "label": self.label,
@@ -69,11 +69,7 @@ def patched(spec: Spec, patch: Patch) -> Spec:
     """Return the spec with these dotted paths set. Raises `ValueError` where it no longer holds."""
     content = spec.model_dump(mode="json")
     for path, value in patch.items():
-        *parents, last = path.split(".")
-        block = content
-        for step in parents:
-            block = block.setdefault(step, {})
-        block[last] = value
+        set_at(content, path, value)
     return Spec.model_validate(content)
 
 

@@ -1,10 +1,10 @@
 """A config's text -> the words of another program, with everything that gets lost said."""
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
 from controlplane.domain.commands.report import ConfigExport
+from controlplane.domain.dotted import value_at
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec, SpecError, parse_text, write_yaml
 from controlplane.domain.spec.document import Document, Unreadable
@@ -71,7 +71,4 @@ def _moved(
 
 
 def _at(document: Document | Unreadable, path: str) -> Any:
-    value = document.data if isinstance(document, Document) else None
-    for step in path.split("."):
-        value = value.get(step) if isinstance(value, Mapping) else None
-    return value
+    return value_at(document.data, path) if isinstance(document, Document) else None

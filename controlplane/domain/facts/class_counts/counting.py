@@ -5,6 +5,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+from controlplane.domain.dotted import value_at
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.class_counts.row import Row
 from controlplane.domain.facts.class_counts.rows import ROWS
@@ -38,7 +39,7 @@ def _is_form(row: Row, config: Config) -> bool:
 
 
 def _is_set(config: Config, name: str) -> bool:
-    value = _at(config, name)
+    value = value_at(config, name)
     return value is not None and value is not False and value not in (0, -1)
 
 
@@ -73,12 +74,12 @@ def _value(name: str, row: Row, shape: Shape) -> int | None:
             return _combined(combine, (first, second), row, shape)
     setting, sign, word = _parted(name)
     if sign == "@":
-        return _of_cycle(_at(shape.config, setting), word, shape.layers)
+        return _of_cycle(value_at(shape.config, setting), word, shape.layers)
     if sign:
-        return _of_list(_at(shape.config, setting), sign, word)
+        return _of_list(value_at(shape.config, setting), sign, word)
     if setting == _LABELS:
         return _labels(shape.config)
-    given = _at(shape.config, setting)
+    given = value_at(shape.config, setting)
     if isinstance(given, bool):
         return int(given)
     size = numbers.whole(given)
@@ -132,10 +133,3 @@ def _labels(config: Config) -> int:
     labels = config.get("id2label")
     given = len(labels) if isinstance(labels, Mapping) and labels else None
     return given or numbers.first_number(config, _LABELS) or 2
-
-
-def _at(config: Config, name: str) -> Any:
-    value: Any = config
-    for part in name.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from controlplane.domain.dotted import value_at
 from controlplane.domain.failures import fields
 
 _LOOKED_AT = ("trt_llm", "resources", "enginehouse")
@@ -75,13 +76,13 @@ def in_stack(field: str, spec: Mapping[str, Any]) -> str:
 
 
 def _is_v2(spec: Mapping[str, Any]) -> bool:
-    return bool(_at(spec, "trt_llm.inference_stack") == "v2")
+    return bool(value_at(spec, "trt_llm.inference_stack") == "v2")
 
 
 def _by_own_argument(message: str, spec: Mapping[str, Any]) -> Iterator[str]:
     """Yield what stands below `vllm_args` or `patch_kwargs` and is named as it is written."""
     for path in _PATCHES:
-        block = _at(spec, path)
+        block = value_at(spec, path)
         for name in block if isinstance(block, Mapping) else ():
             either = re.sub(r"\\-|_", "[_-]", re.escape(str(name)))
             if re.search(rf"(?<![\w-]){either}(?![\w-])", message):
@@ -91,7 +92,7 @@ def _by_own_argument(message: str, spec: Mapping[str, Any]) -> Iterator[str]:
 def own_arguments_about(words: re.Pattern[str], spec: Mapping[str, Any]) -> Iterator[str]:
     """Yield what stands below `vllm_args` or `patch_kwargs` and is about what the words are."""
     for path in _PATCHES:
-        block = _at(spec, path)
+        block = value_at(spec, path)
         for name in block if isinstance(block, Mapping) else ():
             if words.search(str(name).replace("-", "_")):
                 yield f"{path}.{name}"
@@ -150,10 +151,3 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _leaves(path, inner)
     else:
         yield path, value
-
-
-def _at(spec: Mapping[str, Any], path: str) -> Any:
-    found: Any = spec
-    for name in path.split("."):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
