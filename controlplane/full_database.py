@@ -10,8 +10,6 @@ _DISK_FULL = "53100"
 
 
 class FullDatabase:
-    """When this process met it last."""
-
     def __init__(self, *, clock: Clock = SYSTEM) -> None:
         self._clock = clock
         self._met_at: float | None = None

@@ -97,8 +97,6 @@ class InvitationForm(forms.Form):
 
 
 class TeamForm(forms.Form):
-    """What a team is called."""
-
     name = forms.CharField(max_length=64)
 
 
@@ -116,8 +114,6 @@ class JoinForm(forms.Form):
 
 
 class AuditForm(forms.Form):
-    """Which entries of the audit trail to show."""
-
     actor = forms.CharField(label="Actor", required=False, max_length=300)
     action = forms.CharField(label="Action", required=False, max_length=64)
     target = forms.CharField(label="Target", required=False, max_length=300)

@@ -13,8 +13,6 @@ from controlplane.domain.async_requests.states import AsyncStatus
 
 @dataclass(frozen=True, kw_only=True)
 class QueueStatus:
-    """How many requests of a deployment wait, and how many are under way."""
-
     queued: int
     in_progress: int
 

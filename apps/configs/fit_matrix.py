@@ -32,8 +32,6 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class KindLine:
-    """One kind of GPU over all precisions."""
-
     kind: str
     owned: bool
     memory_bytes: int

@@ -54,8 +54,6 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Settings that belong together."""
-
     label: str
     fields: tuple[Field, ...]
     more: tuple[Field, ...] = ()

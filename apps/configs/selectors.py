@@ -107,8 +107,6 @@ def facts_known(*, team: Team, checkpoint: CheckpointRepository | None) -> Check
 
 @dataclass(frozen=True, kw_only=True)
 class HostRuntimes:
-    """What a host starts, on which kind of GPU, in which pool."""
-
     node_id: str
     node: str
     """Its name."""

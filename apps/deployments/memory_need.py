@@ -10,8 +10,6 @@ from controlplane.domain.spec import Spec
 
 @dataclass(frozen=True, kw_only=True)
 class Hardware:
-    """Which GPUs, how many, and of which pool."""
-
     kind: str
     count: int
     pool: str

@@ -13,8 +13,6 @@ _NAMED = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A node that may take a replica, and how it did with the artifact and the deployment."""
-
     node: Node
     replicas: int
     """Of the deployment, there now."""

@@ -14,8 +14,6 @@ class Identifier:
 
 
 class RequestIdentifier(Identifier):
-    """What a gateway called a request."""
-
     regex = "[a-z0-9]{1,64}"
 
 

@@ -31,8 +31,6 @@ class ExpiryField(forms.DateField):
 
 
 class ExpiryForm(forms.Form):
-    """The day on which a secret ends, or none."""
-
     expires_at = ExpiryField()
 
 

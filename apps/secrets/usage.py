@@ -9,8 +9,6 @@ from controlplane.domain.secret_tests import ProbeKind
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """Something that names a secret."""
-
     kind: str
     """`config`, `build`, `push`, `deployment` or `alert_channel`."""
     id: str

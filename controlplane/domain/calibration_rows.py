@@ -11,8 +11,6 @@ CONVERSATIONS = ("messages", "conversations")
 
 @dataclass(frozen=True, kw_only=True)
 class PairForm:
-    """The columns of one form."""
-
     asked: str
     answers: tuple[str, ...]
     """Any of them."""

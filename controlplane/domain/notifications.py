@@ -12,8 +12,6 @@ class ChannelForm(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """One message as it is to be sent."""
-
     id: str
     """The same in every attempt, so that who gets it twice can tell."""
     form: ChannelForm

@@ -29,8 +29,6 @@ _WEIGHTS_AND_ROOM = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """The checkpoint as the person named it."""
-
     source: str
     repo: str
     secret_name: str = ""
@@ -39,8 +37,6 @@ class Named:
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """A config to start from, and why it is so."""
-
     text: str
     runtime: str
     reason: str

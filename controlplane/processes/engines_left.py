@@ -21,8 +21,6 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True, kw_only=True)
 class EngineLeft:
-    """One engine, by the process that holds it."""
-
     replica_id: str
     model: str
     pid: int

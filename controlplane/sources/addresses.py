@@ -16,8 +16,6 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """One way to ask for a URL."""
-
     url: str
     """With the address in the host's place, unless a proxy asks for us."""
     host: str

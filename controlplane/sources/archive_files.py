@@ -36,8 +36,6 @@ _ALWAYS_THERE = "config.json"
 
 
 class PlainBytes:
-    """A file that is not packed."""
-
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 

@@ -41,8 +41,6 @@ _FOREVER = timedelta(days=365)
 
 @dataclass(frozen=True, kw_only=True)
 class OpenedStore:
-    """A client and what it was opened for."""
-
     store: Store
     folder: BucketFolder
     place: str

@@ -13,8 +13,6 @@ _ENDPOINTS = ("hf_endpoint", "s3_endpoint", "gcs_endpoint", "azure_endpoint")
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
-    """Limits and places of the sources."""
-
     local_checkpoint_roots: tuple[str, ...] = ()
     """Folders that `LOCAL` checkpoints may lie in (LOCAL_CHECKPOINT_ROOTS)."""
     hf_endpoint: str = DEFAULT_HF_ENDPOINT

@@ -19,8 +19,6 @@ ReadRange = Callable[[int, int], bytes]
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTensor:
-    """One tensor as a header tells of it."""
-
     dtype: str
     """As `BF16` or `F8_E4M3`."""
     shape: tuple[int, ...]

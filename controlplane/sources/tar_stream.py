@@ -49,8 +49,6 @@ class ByteSource(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class TarLimits:
-    """What an archive may unpack to."""
-
     files: int
     unpacked_bytes: int
 

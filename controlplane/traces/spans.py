@@ -37,8 +37,6 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """What a `traceparent` says."""
-
     trace_id: str
     span_id: str
     is_sampled: bool

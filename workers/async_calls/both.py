@@ -27,8 +27,6 @@ _LONGEST_PAUSE_SECONDS = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the two deployments."""
-
     url: str
     model: str
     key: str = field(repr=False)

@@ -61,8 +61,6 @@ def put(url: str, question: "Question", *, clock: Clock = SYSTEM) -> EncoderAnsw
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One request, and how its answer is told."""
-
     route: str
     body: Mapping[str, Any]
     words: str

@@ -60,8 +60,6 @@ READING = ASYNC_ACTIONS - {Action.ASYNC_PREDICT}
 
 
 class AsyncAsk(NamedTuple):
-    """What a key may ask the control plane."""
-
     key: Key
     target: Target
     method: bytes

@@ -29,8 +29,6 @@ class RoutesGap(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Taken:
-    """What a message was."""
-
     is_whole: bool
     is_same: bool
     """Whether the table now is what the control plane has, by its digest."""

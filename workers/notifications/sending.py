@@ -12,8 +12,6 @@ from workers.notifications.signature import signed_headers
 
 @dataclass(frozen=True, kw_only=True)
 class Ways:
-    """What the installation sends by."""
-
     email_url: str = ""
     email_from: str = ""
     allow_private_addresses: bool = False

@@ -6,8 +6,6 @@ from apps.accounts.models import AuditEntry
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What one value was and has become."""
-
     name: str
     before: str
     after: str

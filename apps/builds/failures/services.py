@@ -17,8 +17,6 @@ from apps.rest.errors import Conflict, InvalidInput, NotFound
 
 @dataclass(frozen=True, kw_only=True)
 class FixApplied:
-    """The build with the fix, and whether this request made it."""
-
     build: Build
     is_new: bool
 

@@ -19,8 +19,6 @@ _TITLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class DifferenceRow:
-    """One input that differs, with both values."""
-
     label: str
     before: str
     now: str

@@ -30,8 +30,6 @@ REFRESH_AFTER = timedelta(hours=1)
 
 @dataclass(frozen=True, kw_only=True)
 class FactsToRead:
-    """A checkpoint to look at, and whether it takes a secret of the team."""
-
     checkpoint: CheckpointRepository
     needs_secret: bool
 

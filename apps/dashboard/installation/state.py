@@ -101,8 +101,6 @@ class SetAsideState:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """How long something is kept, and which setting says so."""
-
     what: str
     days: int | None
     """None: for ever."""

@@ -50,8 +50,6 @@ def loads_prune(*, clock: Clock = SYSTEM) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Signals:
-    """What is known of all deployments at one moment."""
-
     missing: str
     held: Mapping[str, int]
     loads: Mapping[int, Mapping[str, Load]]

@@ -26,8 +26,6 @@ _HOUR_SECONDS = 3600
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """A deployment's traffic over a range."""
-
     start: datetime
     end: datetime
     arrivals: tuple[int, ...]

@@ -2,8 +2,6 @@ from django import forms
 
 
 class DeployForm(forms.Form):
-    """Under which model, and into which environment."""
-
     model_name = forms.CharField(
         max_length=128,
         widget=forms.TextInput(

@@ -19,8 +19,6 @@ _READY = CompiledQuery(
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """How many replicas of a candidate are ready, how many must be, and by which rule."""
-
     ready: int
     needed: int
     rule: str

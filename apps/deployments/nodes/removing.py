@@ -19,8 +19,6 @@ from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 
 @dataclass(frozen=True, kw_only=True)
 class HeldByNode:
-    """What a node holds, or held when it was removed."""
-
     replicas: Sequence[Replica]
     lines: Sequence[str]
     """Every replica and build, as people call it, and how it stood."""

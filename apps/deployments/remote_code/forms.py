@@ -27,6 +27,4 @@ class GrantForm(forms.Form):
 
 
 class RevokeForm(forms.Form):
-    """Reason for revoking."""
-
     reason = forms.CharField(max_length=1000, label="Reason for revoking")

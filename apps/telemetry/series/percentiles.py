@@ -25,8 +25,6 @@ _value_of = cache(value_of)
 
 @dataclass(frozen=True, kw_only=True)
 class Merged:
-    """What all sketches of one group say."""
-
     count: int
     percentiles: Sequence[float | None]
 

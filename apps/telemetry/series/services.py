@@ -33,8 +33,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What one source says at one time."""
-
     source: str
     sequence: int
     """Grows with every batch of the source."""

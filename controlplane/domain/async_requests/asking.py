@@ -35,8 +35,6 @@ class AskProblem(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What is asked of a model for later."""
-
     model_input: str
     """As JSON, in ASCII: what it holds reaches the model as it came."""
     webhook_endpoint: str = ""

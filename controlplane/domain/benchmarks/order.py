@@ -82,8 +82,6 @@ class Lengths(_Kept):
 
 
 class Target(_Kept):
-    """A deployment, and where it is asked."""
-
     label: str
     url: str
     route: str

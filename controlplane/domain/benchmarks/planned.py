@@ -9,8 +9,6 @@ from controlplane.domain.benchmarks.verdicts import Stage
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedAgainstMeasured:
-    """One figure of a replica, as planned and as it was."""
-
     figure: str
     """`tokens_per_second` or `kv_tokens`."""
     concurrency: int | None

@@ -44,8 +44,6 @@ class CommandContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
-    """The server, its arguments, and what was set around them."""
-
     server: Server
     arguments: tuple[Word, ...]
     context: CommandContext = field(default_factory=CommandContext)

@@ -26,8 +26,6 @@ class Changed:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """One answer to a question, as a patch of the config."""
-
     label: str
     patch: Mapping[str, Any]
 

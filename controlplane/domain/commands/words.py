@@ -26,8 +26,6 @@ Part = str | Variable | Opaque
 
 @dataclass(frozen=True, kw_only=True)
 class RawWord:
-    """One word as it was written."""
-
     parts: tuple[Part, ...]
     quoted: bool = False
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceOffer:
-    """GPUs of one kind on one host."""
-
     kind: str
     count: int
     memory_bytes: int

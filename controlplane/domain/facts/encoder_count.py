@@ -12,8 +12,6 @@ _WITHOUT_POOLER = frozenset({"distilbert", "modernbert", "nomic_bert", "new"})
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderCounts:
-    """Where an encoder's parameters are."""
-
     tables: int
     attention: int
     mlp: int

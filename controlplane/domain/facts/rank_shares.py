@@ -12,8 +12,6 @@ _PADDED_TO = 64
 
 @dataclass(frozen=True, kw_only=True)
 class MlpShare:
-    """How wide an MLP is, and over how many ranks it is divided."""
-
     width: int
     shares: int
 

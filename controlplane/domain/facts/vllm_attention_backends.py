@@ -16,8 +16,6 @@ _MODELS_WITH_SINKS = frozenset({"gpt_oss"})
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """Where one backend runs, and which attention it computes."""
-
     majors: tuple[int, ...]
     """Major compute capabilities that it runs on; empty for all."""
     is_mla: bool = False

@@ -16,8 +16,6 @@ LOOKS_SECRET = Redactor()
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """Where a pattern matched last."""
-
     pattern: Pattern
     match: re.Match[str]
 

@@ -13,8 +13,6 @@ WORTH_A_CHANGE = 1.03
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
-    """What to serve with for so many requests at once."""
-
     setting: LookaheadSetting
     sentence: str
     changes: bool

@@ -21,8 +21,6 @@ _ACCELERATOR = "resources.accelerator"
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A patch to the config and the plan that it leads to."""
-
     kind: str
     """`more_devices`, `less_precision`, `smaller_steps` or `shorter_sequences`."""
     label: str

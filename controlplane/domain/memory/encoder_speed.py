@@ -23,8 +23,6 @@ _MOVED_HIDDEN, _MOVED_INTERMEDIATE = 22, 4
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderSpeed:
-    """What one GPU can read of texts of a length."""
-
     gpu: Gpu
     matrix_parameters: int
     """Without the tables, which are looked up."""

@@ -71,8 +71,6 @@ class _Parts:
 
 @dataclass(frozen=True, kw_only=True)
 class _Held:
-    """What the KV cache holds."""
-
     cache_bytes: int
     tokens: int
     requests: int

@@ -17,8 +17,6 @@ class UnknownKindError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class RequestedDevices:
-    """GPUs of one kind for one replica."""
-
     kind: str
     count: int
     memory_bytes: int

@@ -16,8 +16,6 @@ from controlplane.domain.spec import ParseResult, Spec, SpecError, parse_mapping
 
 @dataclass(frozen=True, kw_only=True)
 class Examination:
-    """Everything that can be said of a config before a build."""
-
     spec: Spec | None
     errors: tuple[SpecError, ...]
     report: Report

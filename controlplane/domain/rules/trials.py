@@ -107,8 +107,6 @@ def _untried(state: State, finding: Finding) -> Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class _Attempt:
-    """A fix and the state that it leads to."""
-
     before: State
     finding: Finding
     parts: tuple[OfferedFix, ...]

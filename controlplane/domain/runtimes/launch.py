@@ -9,8 +9,6 @@ from controlplane.domain.commands.report import Changed, NotCarried
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """Where an engine is started, and with what."""
-
     model_dir: str
     host: str
     port: int

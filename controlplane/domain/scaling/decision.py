@@ -19,8 +19,6 @@ time limit of `wake`."""
 
 @dataclass(frozen=True, kw_only=True)
 class Signal:
-    """What the gateways say, and whether that is all of it."""
-
     load: Load = NO_LOAD
     held: int = 0
     """Requests that wait for a replica right now."""
@@ -30,8 +28,6 @@ class Signal:
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How large the deployment is."""
-
     wanted: int
     ready: int
     ready_since: float | None = None

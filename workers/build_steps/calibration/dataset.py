@@ -28,8 +28,6 @@ _HUB_SECRET = "hf_access_token"
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Where data sets may come from, for one job."""
-
     sources: SourceOptions
     kept: Mapping[str, str]
     """Data sets of the team, as configs name them -> their files."""

@@ -25,8 +25,6 @@ LONGEST_SHOWN = 6_000
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """A few samples, and what was passed over to find them."""
-
     samples: tuple[dict[str, Any], ...]
     column: str
     identity: dict[str, Any]

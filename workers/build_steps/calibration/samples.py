@@ -40,8 +40,6 @@ class Sample:
 
 @dataclass(kw_only=True)
 class Counts:
-    """What became of the rows that were read."""
-
     rows_read: int = 0
     skipped_empty: int = 0
     skipped_short: int = 0

@@ -20,8 +20,6 @@ from workers.build_steps.quantization.loading import Device, load_model
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
-    """Where the two models are, and how they are loaded."""
-
     original: Checkpoint
     exported: Path
     device: Device

@@ -17,8 +17,6 @@ OnSample = Callable[[], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What an encoder made of one sample."""
-
     vector: Tensor
     scores: Tensor | None
     """Of the labels, where it has any: a row for the text, or for each of its tokens."""

@@ -25,8 +25,6 @@ OnSample = Callable[[], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What one model said of one sample."""
-
     loss: float
     """Mean negative logarithm of the probability of the next token."""
     places: int
@@ -38,8 +36,6 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationResult:
-    """What the two readings differ in."""
-
     perplexity_original: float
     perplexity_quantized: float
     drift: float

@@ -14,8 +14,6 @@ from workers.build_steps.gating.tasks.results import TaskResult
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What the figures amount to."""
-
     failure: StepFailure | None = None
     reason: str = ""
     """Why they say nothing; empty where they do."""

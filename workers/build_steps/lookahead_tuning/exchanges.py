@@ -38,8 +38,6 @@ Tokens = NDArray[np.int32]
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """One answer, and all that the model had read before it."""
-
     prompt: Tokens
     answer: Tokens
 

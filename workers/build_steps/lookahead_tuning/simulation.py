@@ -22,8 +22,6 @@ class Proposer(Protocol):
 
 
 class Simulation:
-    """One setting, over any number of answers."""
-
     def __init__(self, setting: LookaheadSetting, device: str) -> None:
         self._setting = setting
         self._make = _maker(setting, device)

@@ -33,16 +33,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What a config asks of the search."""
-
     effective_bits: float
     numbers: tuple[Number, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """The number of each layer, and what that comes to."""
-
     effective_bits: float
     """Of all layers that the type quantizes, those that a config excludes counted with 16."""
     layers: Mapping[str, Number]

@@ -40,15 +40,11 @@ class Reason(StrEnum):
 
 
 class Choice(NamedTuple):
-    """A replica, and why."""
-
     upstream: Upstream
     reason: Reason
 
 
 class Wish(NamedTuple):
-    """What a request prefers."""
-
     prompt: Prompt | None = None
     session: int | None = None
     """Requests of one session go where the others went."""

@@ -10,8 +10,6 @@ _TEXTS = ("reasoning_content", "reasoning", "content")
 
 
 class Said(NamedTuple):
-    """What a model read, and what it wrote."""
-
     prompt: str
     answer: str
 

@@ -9,8 +9,6 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Mount:
-    """A folder of this host, and where the container sees it."""
-
     source: str
     target: str
     is_writable: bool = False

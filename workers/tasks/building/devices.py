@@ -37,8 +37,6 @@ Need = Callable[[int], DeviceNeed]
 
 @dataclass(frozen=True, kw_only=True)
 class HeldDevices:
-    """What a step may use."""
-
     kind: str
     memory_bytes: int
     """On each GPU."""
@@ -58,8 +56,6 @@ class HeldDevices:
 
 @dataclass(frozen=True, kw_only=True)
 class _Refusal:
-    """Why there are no GPUs for the build now."""
-
     kind: FailureKind
     reason: str
     is_final: bool = False

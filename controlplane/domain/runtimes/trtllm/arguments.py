@@ -39,8 +39,6 @@ _NEVER = "Code from a checkpoint is never run."
 
 @dataclass(kw_only=True)
 class Sorted:
-    """Engine arguments by where they go."""
-
     keys: dict[str, Any] = field(default_factory=dict)
     flags: dict[str, str] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)

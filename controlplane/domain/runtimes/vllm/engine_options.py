@@ -40,8 +40,6 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """A flag that becomes nothing, and why."""
-
     flag: str
     reason: str
 

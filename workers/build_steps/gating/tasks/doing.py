@@ -18,8 +18,6 @@ _SEED = 1234
 
 @dataclass(frozen=True, kw_only=True)
 class Doing:
-    """What doing tasks takes beside a model."""
-
     tasks: Sequence[OpenTask]
     tokenizer: Any
     max_length: int | None
