@@ -146,8 +146,8 @@ class _Trial:
 
 
 def _fewest(order: Sequence[_Group], suffices: Callable[[Sequence[_Group]], bool]) -> int:
-    """Return of how many the first suffice; of all where nothing less does."""
-    low, high = 1, len(order)
+    """Return of how many the first suffice; where none do, all but one, and the gate judges."""
+    low, high = min(1, len(order) - 1), len(order) - 1
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(order[:middle]) else (middle + 1, high)

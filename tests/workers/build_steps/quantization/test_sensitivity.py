@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
 import torch
 from torch import Tensor, nn
 
@@ -75,10 +74,11 @@ def test_layers_of_one_input_are_kept_together() -> None:
     assert kept.layers == ["key", "last", "query"]
 
 
-def test_all_are_kept_where_nothing_less_is_near_enough() -> None:
-    kept, _ = keep(0.9999999999)
-    assert len(kept.layers) == kept.of_layers == 4
-    assert kept.after.least_cosine == pytest.approx(1.0)
+def test_one_stays_quantized_where_nothing_is_near_enough_and_that_is_told() -> None:
+    kept, model = keep(0.9999999999)
+    assert kept.layers == ["key", "last", "query"]
+    assert model.quantized["middle"]
+    assert not kept.to_json()["is_met"]
 
 
 def test_labels_are_judged_by_how_many_would_change() -> None:
