@@ -8,6 +8,8 @@ from apps.builds.models import Artifact
 from apps.builds.panels.gate import gate_words
 from apps.ui import formats
 
+_NAMED_LAYERS = 6
+"""That stay in 16 bits; of more the page says how many, and the passport which."""
 _FIGURE_WORDS = {"least_cosine": "least cosine", "changed": "share of changed answers"}
 
 
@@ -117,9 +119,15 @@ def _kept_words(quantized: Mapping[str, Any]) -> str:
     ]
     return (
         f" ({formats.number(len(kept['layers']))} more, which lost most, stay in 16 bits: "
-        f"{', '.join(kept['layers'])}; {', '.join(figures)}, {limits} asked, on "
+        f"{_few_of(kept['layers'])}; {', '.join(figures)}, {limits} asked, on "
         f"{formats.number(kept['rows'])} samples)"
     )
+
+
+def _few_of(layers: Sequence[str]) -> str:
+    left = len(layers) - _NAMED_LAYERS
+    more = [f"{formats.number(left)} others"] if left > 0 else []
+    return ", ".join([*layers[:_NAMED_LAYERS], *more])
 
 
 def _kept_limits(kept: Mapping[str, Any]) -> str:

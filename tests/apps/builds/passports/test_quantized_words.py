@@ -44,6 +44,10 @@ def test_an_encoder_names_the_layers_that_stay_in_16_bits_and_why() -> None:
     changed = {"all_quantized": {"changed": 0.03}, "as_built": {"changed": 0.004}}
     words = quantized_words({"quantization": QUANTIZED | {"kept_in_16_bits": kept | changed}})
     assert "changed answers 0.0300 with all quantized, 0.0040 so, at most 0.01 asked" in words
+    many = kept | {"layers": [f"layer.{n}" for n in range(34)]}
+    words = quantized_words({"quantization": QUANTIZED | {"kept_in_16_bits": many}})
+    assert "(34 more, " in words
+    assert "layer.4, layer.5, 28 others; " in words
     none = kept | {"layers": []}
     assert "16 bits" not in quantized_words({"quantization": QUANTIZED | {"kept_in_16_bits": none}})
 
