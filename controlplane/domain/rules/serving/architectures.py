@@ -1,6 +1,7 @@
 """EH66: classes that a build or its engine refuses, seen in config.json before a fetch."""
 
 from controlplane.domain.facts import sources
+from controlplane.domain.facts.added_architectures import comes_later
 from controlplane.domain.facts.architectures import TRANSPOSED_MODEL_TYPES, Role
 from controlplane.domain.facts.known_architectures import is_known_generator
 from controlplane.domain.facts.removed_architectures import LAST_IN_VLLM
@@ -153,6 +154,27 @@ GIVEN_UP = Rule(
     good=on_vllm(Example(config=_L4, checkpoint=LLAMA_8B)),
 )
 
+NOT_YET = Rule(
+    code="EH695",
+    name="architecture-that-came-to-vllm-later",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    when=lambda c: (
+        not c.checkpoint.remote_code
+        and comes_later(c.checkpoint.architecture, c.version) is not None
+    ),
+    message=lambda c: (
+        f"vLLM {c.version} has no class `{c.checkpoint.architecture}` yet and ends at its start; "
+        f"{comes_later(c.checkpoint.architecture, c.version)} has it."
+    ),
+    otherwise=other_engines,
+    source=sources.vllm("model_executor/models/registry.py", checked="2026-11-30"),
+    bad=on_vllm(Example(config=_L4, checkpoint=facts(architectures=["Step5ForCausalLM"]))),
+    good=on_vllm(Example(config=_L4, checkpoint=facts(architectures=["Step3p5ForCausalLM"]))),
+)
+
 UNKNOWN_POSITIONS = Rule(
     code="EH668",
     name="positions-of-an-unknown-kind",
@@ -177,4 +199,6 @@ UNKNOWN_POSITIONS = Rule(
     ),
 )
 
-RULES = (NOT_NATIVE, NOT_QUANTIZED, NOT_IN_TRANSFORMERS, NO_CLASS, GIVEN_UP, UNKNOWN_POSITIONS)
+RULES = (
+    NOT_NATIVE, NOT_QUANTIZED, NOT_IN_TRANSFORMERS, NO_CLASS, GIVEN_UP, NOT_YET, UNKNOWN_POSITIONS,
+)  # fmt: skip
