@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Collection, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -119,7 +119,7 @@ def cost_while(serving: Serving, fault: Fault, harm: Callable[[], "Harmed | None
         true_after_seconds=round(true_after_seconds, 2),
         in_flight=len(in_flight),
         engines_replaced=len(serving.engines() - engines),
-        **_counted(serving, begin, in_flight),
+        **_counted(serving, begin, in_flight, harmed.engines),
         **_left(serving),
     )
 
@@ -140,13 +140,15 @@ def _true_after_seconds(serving: Serving, fault: Fault) -> float:
             time.sleep(_LOOK_SECONDS)
 
 
-def _counted(serving: Serving, begin: int, in_flight: Set[int]) -> dict[str, Any]:
+def _counted(
+    serving: Serving, begin: int, in_flight: Set[int], killed: Collection[int]
+) -> dict[str, Any]:
     lost = serving.traffic.lost(begin)
     return {
         "asked": serving.traffic.asked - begin,
         "lost": len(lost),
         "lost_beyond_in_flight": len(lost.keys() - in_flight),
-        "doubled": serving.begun_twice(since=begin, but=in_flight),
+        "doubled": serving.begun_twice(since=begin, but_by=killed),
         "usage_difference": _usage_difference(serving),
         "words": tuple(lost.values())[:3],
     }

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,15 +94,17 @@ class Serving:
         """Return the one number of a query."""
         return int(self._row(query)[0])
 
-    def begun_twice(self, since: int, *, but: Set[int]) -> int | None:
-        """Return how many questions but these engines began more than once; real ones do not tell.
+    def begun_twice(self, since: int, *, but_by: Collection[int]) -> int | None:
+        """Return how many questions engines began more than once; real ones do not tell.
 
-        What a killed engine had is asked of another.
+        Killed ones, which these were, do not count: what they had is asked of others.
         """
         if not self.traffic.is_echoed:
             return None
-        began = Counter(number for number, _ in self._begun() if number >= since)
-        return sum(times > 1 for number, times in began.items() if number not in but)
+        began = Counter(
+            number for number, pid in self._begun() if number >= since and pid not in but_by
+        )
+        return sum(times > 1 for times in began.values())
 
     def begun_beside(self, engines: Collection[int]) -> set[int]:
         """Return the questions that others than these engines began; none without an engine."""
