@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial, wraps
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -134,6 +135,8 @@ def solvers_on_call() -> Iterator[None]:
     package = ModuleType("scipy")
     spec = importlib.util.find_spec("scipy")
     package.__path__ = list((spec and spec.submodule_search_locations) or ())
+    # Who asks whether it is installed is refused an answer where it has none.
+    package.__spec__ = spec or ModuleSpec("scipy", None)
     sys.modules["scipy"] = package
     for name in _PARTS_OF_SOLVERS:
         sys.modules[name] = part = _OnCall(name)

@@ -75,6 +75,14 @@ def test_solvers_are_looked_up_when_they_are_called() -> None:
     assert said.split() == ["False", "0.0", "False"]
 
 
+def test_whoever_asks_whether_solvers_are_installed_is_answered_meanwhile() -> None:
+    said = _said(
+        "from workers.imports import solvers_on_call\nfrom importlib.util import find_spec\n"
+        "with solvers_on_call():\n    print(find_spec('scipy').name)"
+    )
+    assert said.split() == ["scipy"]
+
+
 @pytest.mark.long  # a price and no behaviour
 def test_a_model_is_quantized_and_exported_without_compiler_and_solvers(tmp_path: Path) -> None:
     said = _said(

@@ -28,7 +28,8 @@ def _at_less_cost() -> Iterator[None]:
     asked, in_python = os.environ.get(_NO_COMPILER), loaders.SafeLoader
     os.environ[_NO_COMPILER], loaders.SafeLoader = "1", loaders.CSafeLoader
     try:
-        with not_installed("peft"), without_compiler(), solvers_on_call():
+        # Transformers 5.17 looks for scikit-learn then, which stands on the whole of SciPy.
+        with not_installed("peft"), not_installed("sklearn"), without_compiler(), solvers_on_call():
             yield
     finally:
         loaders.SafeLoader = in_python
