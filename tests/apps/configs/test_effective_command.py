@@ -50,7 +50,7 @@ def test_a_text_that_does_not_parse_shows_no_command() -> None:
     ("device", "said"),
     [
         ("L4", "Not yet run by us on <code>L4</code>, so not seen there either: chat."),
-        ("H100:2", "Not yet seen to run by us on <code>H100</code>: tensor parallelism."),
+        ("H100:2", "Not yet seen to run by us on <code>H100</code>: pipeline parallelism."),
         ("H100", ""),
     ],
 )
@@ -59,7 +59,7 @@ def test_the_page_says_what_was_not_seen_to_run_on_such_a_device(device: str, sa
     make_device(node=make_node(runtimes=["native", "vllm"]), kind=device[:4], memory_bytes=24 * GIB)
     text = config_text().replace("resources:\n", f"resources:\n  accelerator: {device}\n")
     if device.endswith(":2"):
-        text = text.replace("  build:\n", "  build:\n    tensor_parallel_count: 2\n")
+        text = text.replace("  build:\n", "  build:\n    pipeline_parallel_count: 2\n")
     revision = make_revision(config=make_config(team=cast.team, name="tiny"), text=text)
     address = f"/configs/{revision.config_id}/revisions/{revision.number}/"
     shown = signed_in(cast.owner).get(address).content.decode()
