@@ -8,7 +8,7 @@ RULE = """POINTLESS = Rule(
     name="pointless",
     severity=Severity.HINT,
     fields=limit("max_seq_len"),
-    concerns=_generates,
+    concerns=generates,
     when=lambda c: _asked(c) == 4097,
     message=lambda c: f"`max_seq_len` is {_asked(c)}; set it to 4096.",
     fix=Fix(label="Use 4096", patch=lambda c: {_SEQUENCE: 4096}, safe=False),

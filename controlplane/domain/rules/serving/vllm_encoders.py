@@ -19,8 +19,8 @@ _DEBERTA = facts(
 def _has_none(c: Context) -> bool:
     if "architectures" in c.spec.settings.hf_overrides:
         return False
-    has_own_code = c.checkpoint.remote_code and grant_of(c) is not None
-    return not has_own_code and lacks_encoder_class(c.checkpoint.architecture)
+    has_granted_code = c.checkpoint.remote_code and grant_of(c) is not None
+    return not has_granted_code and lacks_encoder_class(c.checkpoint.architecture)
 
 
 NO_ENCODER_CLASS = Rule(
