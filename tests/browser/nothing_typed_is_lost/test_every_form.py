@@ -65,6 +65,10 @@ TYPE_EVERYWHERE = """() => {
   return window.formsTyped.map((form) => address(form).pathname);
 }"""
 SEND = "index => window.formsTyped[index].requestSubmit()"
+KEEP_COOKIES = """() => document.addEventListener("submit", () => {
+  // As the form goes: a later answer may bring another.
+  window.cookiesThen = document.cookie;
+}, true)"""
 IS_KEPT = """() => window.typedInto.every(
   ([each, value]) => each.isConnected && each.value === value
 )"""
@@ -137,13 +141,14 @@ def without_server(page: Page, index: int) -> None:
 def without_token(page: Page, index: int) -> None:
     """The server is back, and the cookie of the form's token gone: it is sent with another."""
     page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
+    page.evaluate(KEEP_COOKIES)
     page.route("**/*", take_post)
     with page.expect_response(lambda answer: answer.request.method == "POST") as answered:
         page.evaluate(SEND, index)
     page.unroute_all()
     sent = answered.value.request.post_data or ""
-    found = (each for each in page.context.cookies() if each["name"] == settings.CSRF_COOKIE_NAME)
-    assert next(found)["value"] in sent
+    cookies = dict(each.split("=", 1) for each in page.evaluate("window.cookiesThen").split("; "))
+    assert cookies[settings.CSRF_COOKIE_NAME] in sent
 
 
 def take_post(route: Route) -> None:
