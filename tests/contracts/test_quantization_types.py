@@ -24,6 +24,7 @@ BUILT = {kind for kind in QuantizationType if kind.precision.is_built}
 READS_OTHER_NAMES = {
     "controlplane/domain/facts/quantization.py": "the table, and the words of engines' caches",
     "controlplane/domain/facts/existing_quantization.py": "the words of other tools' files",
+    "controlplane/domain/facts/trtllm_formats.py": "the names of TensorRT-LLM's methods",
     "controlplane/domain/facts/vllm_quantization.py": "the names of vLLM's methods",
     "controlplane/domain/runtimes/vllm/precision.py": "the words of vLLM's flags",
 }

@@ -260,6 +260,10 @@ class Runtime(Protocol):
         """Return whether lookahead takes the most likely token, whatever a request asks."""
         return False
 
+    def lacks_prediction_layers(self, checkpoint: CheckpointFacts) -> bool:
+        """Return whether multi-token prediction finds no layers of the checkpoint to draft with."""
+        return not checkpoint.draft_layers
+
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the engine arguments that it has no counterpart for."""
         return ()

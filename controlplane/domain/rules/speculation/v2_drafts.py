@@ -127,15 +127,6 @@ NO_LENGTH = Rule(
     good=on_trtllm(_example(_NGRAM)),
 )
 
-_WITHOUT_PREDICTION = frozenset(
-    {
-        "cohere2", "gemma2", "gemma3", "gemma3_text", "gpt_oss", "granite", "llama", "mistral",
-        "mixtral", "olmo2", "phi3", "qwen2", "qwen2_5_vl", "qwen2_moe", "qwen3", "qwen3_moe",
-    }
-)  # fmt: skip
-"""Types of models that vLLM has no prediction layers of, whatever a config.json counts.
-Source: `hf_config_override` of `config/speculative.py`, 0.25.1 to 0.33.0, 2026-11-30."""
-
 NO_PREDICTION_LAYERS = Rule(
     code="EH454",
     name="prediction-layers-that-are-not-there",
@@ -144,10 +135,7 @@ NO_PREDICTION_LAYERS = Rule(
     needs=("checkpoint",),
     fields=at(_KIND),
     concerns=lambda c: kind(c) == "MTP" and argument(c, "model_path") is None,
-    when=lambda c: (
-        not c.checkpoint.draft_layers
-        and (c.runtime in TRTLLM or c.checkpoint.model_type in _WITHOUT_PREDICTION)
-    ),
+    when=lambda c: c.engine.lacks_prediction_layers(c.checkpoint),
     message=lambda c: (
         f"`MTP` drafts with prediction layers of the checkpoint, and the config.json of "
         f"`{c.checkpoint.architecture}` counts none (`num_nextn_predict_layers`)."

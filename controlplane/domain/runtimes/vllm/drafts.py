@@ -43,3 +43,12 @@ def _content(given: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
         method = _WITH_A_MODEL[kind]
         return {"method": method, "model": model, "num_speculative_tokens": length}
     return None
+
+WITHOUT_PREDICTION = frozenset(
+    {
+        "cohere2", "gemma2", "gemma3", "gemma3_text", "gpt_oss", "granite", "llama", "mistral",
+        "mixtral", "olmo2", "phi3", "qwen2", "qwen2_5_vl", "qwen2_moe", "qwen3", "qwen3_moe",
+    }
+)  # fmt: skip
+"""Types of models that vLLM has no prediction layers of, whatever a config.json counts.
+Source: `hf_config_override` of `config/speculative.py`, 0.25.1 to 0.33.0, 2026-11-30."""

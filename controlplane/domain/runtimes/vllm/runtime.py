@@ -19,6 +19,7 @@ from controlplane.domain.runtimes.launch import Launch, Start
 from controlplane.domain.runtimes.runtime import HostSetting, PlannedDevice, Runtime, Task
 from controlplane.domain.runtimes.vllm import (
     capabilities,
+    drafts,
     encoder_routes,
     export,
     failures,
@@ -134,6 +135,11 @@ class Vllm(Runtime):
     def memory_in(self, version: str) -> RuntimeMemory:
         """Return its memory, with FP8 weights expanded where this version does."""
         return MEMORY_OF_NEWER if capabilities.expands_fp8(version) else MEMORY
+
+    def lacks_prediction_layers(self, checkpoint: CheckpointFacts) -> bool:
+        """Return as any does, but of types alone that it never has such layers of."""
+        lacks = super().lacks_prediction_layers(checkpoint)
+        return lacks and checkpoint.model_type in drafts.WITHOUT_PREDICTION
 
     def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         return untranslated(arguments)
