@@ -44,6 +44,7 @@ def _content(given: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
         return {"method": method, "model": model, "num_speculative_tokens": length}
     return None
 
+
 WITHOUT_PREDICTION = frozenset(
     {
         "cohere2", "gemma2", "gemma3", "gemma3_text", "gpt_oss", "granite", "llama", "mistral",
