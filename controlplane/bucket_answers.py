@@ -69,8 +69,8 @@ class Answer:
 
     @property
     def region(self) -> str | None:
-        found = _REGION.search(self.text)
-        return (found[1] or found[2]) if found else None
+        match = _REGION.search(self.text)
+        return (match[1] or match[2]) if match else None
 
     @property
     def is_about_region(self) -> bool:

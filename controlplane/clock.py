@@ -47,8 +47,8 @@ class SystemClock:
 
     @staticmethod
     def now() -> datetime:
-        told = _database.moment
-        return datetime.now(UTC) if told is None else datetime.fromtimestamp(told, UTC)
+        moment = _database.moment
+        return datetime.now(UTC) if moment is None else datetime.fromtimestamp(moment, UTC)
 
     @staticmethod
     def wait(event: threading.Event, seconds: float) -> bool:

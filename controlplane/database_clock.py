@@ -31,30 +31,30 @@ class DatabaseClock:
 
     def __init__(self, *, clock: Clock = SYSTEM) -> None:
         self._clock = clock
-        self._asked_at: float | None = None
-        self._said = ""
+        self._queried_at: float | None = None
+        self._last_warning = ""
 
     def ask(self, connection: BaseDatabaseWrapper) -> None:
         """Ask where a minute has passed; a connection that fails here fails its user at once."""
         began = self._clock.monotonic()
-        if self._asked_at is not None and began - self._asked_at < ASKED_AGAIN_SECONDS:
+        if self._queried_at is not None and began - self._queried_at < ASKED_AGAIN_SECONDS:
             return
         with suppress(DatabaseError), connection.cursor() as cursor:
             cursor.execute(_ASK)
-            (told,) = cursor.fetchone()
-            self._take(float(told), took=self._clock.monotonic() - began)
+            (database_seconds,) = cursor.fetchone()
+            self._take(float(database_seconds), took=self._clock.monotonic() - began)
 
-    def _take(self, told: float, *, took: float) -> None:
-        if self._asked_at is not None and took > SLOW_SECONDS:
+    def _take(self, database_seconds: float, *, took: float) -> None:
+        if self._queried_at is not None and took > SLOW_SECONDS:
             return
-        tell_database_time(told + took / 2)
-        self._asked_at = self._clock.monotonic()
-        self._say(skew_words(noticed(self._clock.time() - told)))
+        tell_database_time(database_seconds + took / 2)
+        self._queried_at = self._clock.monotonic()
+        self._say(skew_words(noticed(self._clock.time() - database_seconds)))
 
     def _say(self, words: str) -> None:
-        if words == self._said:
+        if words == self._last_warning:
             return
-        self._said = words
+        self._last_warning = words
         if words:
             _log.warning(_APART, words, " of" if words.endswith("ahead") else "")
         else:

@@ -48,7 +48,7 @@ def _connect_again(pool: ConnectionPool) -> None:
 def _database_address(url: str) -> dict[str, object]:
     # conninfo keeps percent-escapes, socket folders and options as libpq reads them.
     info = conninfo_to_dict(url)
-    said = {name: value for name, value in info.items() if name not in _ADDRESS}
+    parameters = {name: value for name, value in info.items() if name not in _ADDRESS}
     return {
         "NAME": info.get("dbname") or "postgres",
         "USER": info.get("user") or "",
@@ -63,6 +63,6 @@ def _database_address(url: str) -> dict[str, object]:
                 "reconnect_failed": _connect_again,
             },
             **_ENDS_WHEN_SILENT,
-            **said,
+            **parameters,
         },
     }

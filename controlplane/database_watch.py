@@ -30,7 +30,7 @@ class DatabaseWatch:
         self.is_away = False
         self._ask_database = ask_database
         self._clock = clock
-        self._asked = threading.Event()
+        self._work_waits = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -43,7 +43,7 @@ class DatabaseWatch:
                     target=self._watch, name="database-watch", daemon=True
                 )
                 self._thread.start()
-        self._asked.set()
+        self._work_waits.set()
         return answers
 
     def give_up(self) -> None:
@@ -56,8 +56,8 @@ class DatabaseWatch:
 
     def _watch(self) -> None:
         while True:
-            self._asked.wait()
-            self._asked.clear()
+            self._work_waits.wait()
+            self._work_waits.clear()
             while not self._has_answered():
                 self._clock.sleep(_PAUSE_SECONDS)
             self._clock.sleep(_PAUSE_SECONDS)
@@ -106,12 +106,12 @@ def watched_connection(watch: DatabaseWatch) -> type[psycopg.Connection[Any]]:
 def _watched(gen: Steps[Result], watch: DatabaseWatch, connection: Any) -> Steps[Result]:
     patience = _Patience(watch)
     try:
-        wanted = next(gen)
+        request = next(gen)
         while True:
-            came = yield wanted
+            came = yield request
             if came == _NOTHING_CAME and patience.is_over():
                 raise connection.given_up()
-            wanted = gen.send(came)
+            request = gen.send(came)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
 

@@ -16,8 +16,10 @@ class FullDatabase:
 
     def is_said_by(self, error: BaseException | None) -> bool:
         """Return whether the error, as Django or psycopg raised it, says so; it is remembered."""
-        said = {getattr(each, "sqlstate", None) for each in (error, getattr(error, "__cause__", 0))}
-        if _DISK_FULL not in said:
+        codes = {
+            getattr(each, "sqlstate", None) for each in (error, getattr(error, "__cause__", 0))
+        }
+        if _DISK_FULL not in codes:
             return False
         self._met_at = self._clock.monotonic()
         return True

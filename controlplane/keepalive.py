@@ -66,8 +66,8 @@ def bytes_acknowledged(connection: Socket) -> int:
 
     Whether the peer's program has read them is not known. Also of a connection that was reset.
     """
-    found = _BYTES_ACKNOWLEDGED.unpack_from(_info(connection), _BYTES_ACKNOWLEDGED_AT)
-    return max(0, int(found[0]) - 1)
+    count = _BYTES_ACKNOWLEDGED.unpack_from(_info(connection), _BYTES_ACKNOWLEDGED_AT)
+    return max(0, int(count[0]) - 1)
 
 
 def _info(connection: Socket) -> bytes:

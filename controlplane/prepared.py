@@ -9,7 +9,7 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.postgresql.base import ServerBindingCursor
 
-_ASKED_BEFORE_PREPARED = 2
+_RUNS_BEFORE_PREPARED = 2
 _CURSOR: Any = ServerBindingCursor
 
 
@@ -19,6 +19,6 @@ def prepared_cursor() -> Any:
     connection: Any = connections[DEFAULT_DB_ALIAS]
     connection.close_if_health_check_failed()
     connection.ensure_connection()
-    connection.connection.prepare_threshold = _ASKED_BEFORE_PREPARED  # a usual cursor has none
+    connection.connection.prepare_threshold = _RUNS_BEFORE_PREPARED  # a usual cursor has none
     with connection.wrap_database_errors:
         return connection._prepare_cursor(_CURSOR(connection.connection))

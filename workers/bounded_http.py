@@ -59,7 +59,7 @@ class Answering:
             if response.length:
                 raise NoAnswer(f"it broke off {response.length} bytes before its end")
         except _FAULTS as error:
-            raise _told(error) from error
+            raise _no_answer(error) from error
 
 
 def ask(
@@ -91,7 +91,7 @@ def opened(
         body, sent["Content-Type"] = json.dumps(json_body).encode(), "application/json"
     with (
         closing(_connection(urlsplit(url), limits)) as connection,
-        closing(_asked(connection, method, url, body, sent)) as answering,
+        closing(_answered(connection, method, url, body, sent)) as answering,
     ):
         yield answering
 
@@ -108,7 +108,7 @@ def _connection(url: SplitResult, limits: Limits) -> http.client.HTTPConnection:
             else http.client.HTTPConnection(host, port, timeout=seconds)
         )
     except _FAULTS as error:
-        raise _told(error) from error
+        raise _no_answer(error) from error
     ends_at = limits.clock.monotonic() + seconds
     connection.response_class = partial(  # type: ignore[assignment]  # a class is all it expects
         _BoundedResponse, limits=limits, ends_at=ends_at
@@ -116,7 +116,7 @@ def _connection(url: SplitResult, limits: Limits) -> http.client.HTTPConnection:
     return connection
 
 
-def _asked(
+def _answered(
     connection: http.client.HTTPConnection,
     method: str,
     url: str,
@@ -129,7 +129,7 @@ def _asked(
         connection.request(method, target, body, headers)
         return Answering(connection.getresponse())
     except _FAULTS as error:
-        raise _told(error) from error
+        raise _no_answer(error) from error
 
 
 class _BoundedResponse(http.client.HTTPResponse):
@@ -169,7 +169,7 @@ class _Bounded(io.RawIOBase):
         self._raw.close()
 
 
-def _told(error: Exception) -> NoAnswer:
+def _no_answer(error: Exception) -> NoAnswer:
     """Return the error in words, once: one that is told already stays as it is."""
     if isinstance(error, NoAnswer):
         return error

@@ -35,5 +35,5 @@ def read_pipe(descriptor: int | None) -> dict[str, str]:
 
 
 def store_descriptor(argv: Sequence[str]) -> int | None:
-    found = [int(argv[at + 1]) for at, word in enumerate(argv) if word == "--store-fd"]
-    return found[0] if found else None
+    descriptors = [int(argv[at + 1]) for at, word in enumerate(argv) if word == "--store-fd"]
+    return descriptors[0] if descriptors else None

@@ -168,23 +168,23 @@ def without_compiler() -> Iterator[None]:
 @contextmanager
 def _without_advice() -> Iterator[None]:
     """Keep Transformers from saying that torch was not found."""
-    asked, os.environ[_NO_ADVICE] = os.environ.get(_NO_ADVICE), "1"
+    before, os.environ[_NO_ADVICE] = os.environ.get(_NO_ADVICE), "1"
     try:
         yield
     finally:
         del os.environ[_NO_ADVICE]
-        if asked is not None:
-            os.environ[_NO_ADVICE] = asked
+        if before is not None:
+            os.environ[_NO_ADVICE] = before
 
 
 @contextmanager
 def _without_spread_tensors() -> Iterator[None]:
     distributed: Any = importlib.import_module("torch.distributed")
-    asked, distributed.is_available = distributed.is_available, lambda: False
+    original, distributed.is_available = distributed.is_available, lambda: False
     try:
         yield
     finally:
-        distributed.is_available = asked
+        distributed.is_available = original
 
 
 class _OnCall(ModuleType):

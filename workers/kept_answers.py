@@ -12,16 +12,16 @@ from controlplane.artifacts.durable import write_atomically
 def kept_answer(place: Path | None) -> dict[str, Any] | None:
     """Return the answer that is kept there, which stays for being in use; None where none is."""
     try:
-        told: dict[str, Any] | None = json.loads(place.read_bytes()) if place else None
+        answer: dict[str, Any] | None = json.loads(place.read_bytes()) if place else None
     except (OSError, ValueError):
         return None
-    if place and told is not None:
+    if place and answer is not None:
         os.utime(place)  # what is in use is not pruned
-    return told
+    return answer
 
 
-def keep_answer(place: Path | None, told: Mapping[str, Any]) -> None:
+def keep_answer(place: Path | None, answer: Mapping[str, Any]) -> None:
     """Keep an answer there, whole or not at all."""
     if place is not None:
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(place, json.dumps(told).encode())
+        write_atomically(place, json.dumps(answer).encode())

@@ -30,11 +30,11 @@ def _is_list(module: nn.Module) -> bool:
 
 
 def _is_beyond(tensor: str, lengths: Mapping[str, int], prefix: str, drafts: int) -> bool:
-    for found in _NUMBERED.finditer(tensor):
-        place = tensor[: found.start()]
+    for match in _NUMBERED.finditer(tensor):
+        place = tensor[: match.start()]
         # Files of a body may lack its name, and those of a whole model have it for its body.
         for name in (place, prefix + place, place.removeprefix(prefix)):
-            if name in lengths and _number(found[1]) >= lengths[name] + drafts:
+            if name in lengths and _number(match[1]) >= lengths[name] + drafts:
                 return True
     return False
 

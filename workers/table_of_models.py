@@ -38,11 +38,11 @@ def kept_table(read: Read, folder: Path) -> Any:
         if kept.startswith(digest):
             # Who may write there may write the bytecode that Python runs.
             return marshal.loads(kept[len(digest) :])  # nosec B302 (as trusted as bytecode)
-    found = read(str(folder))
+    table = read(str(folder))
     if not sys.dont_write_bytecode:
         with suppress(OSError):
-            _write(place, digest + marshal.dumps(found))
-    return found
+            _write(place, digest + marshal.dumps(table))
+    return table
 
 
 def _write(place: Path, data: bytes) -> None:

@@ -60,7 +60,7 @@ def _guarded(view: PageView[P], action: Action | None) -> PageView[P]:
 def _sign_in_first(request: HttpRequest) -> HttpResponse:
     """Return the way to the form; a script is told, and keeps what its page holds."""
     if asks_for_part(request) or request.headers.get("Accept") in _OF_SCRIPTS:
-        return _said(Unauthenticated("Your session has ended.", hint="Sign in again."))
+        return _error_page(Unauthenticated("Your session has ended.", hint="Sign in again."))
     # An address that takes POST alone is none to come back to.
     return redirect_to_login(request.get_full_path() if _is_read(request) else came_from(request))
 
@@ -68,7 +68,7 @@ def _sign_in_first(request: HttpRequest) -> HttpResponse:
 def _refused(request: HttpRequest, error: ApiError) -> HttpResponse:
     """Return the refusal as words for the page that asked, else as a page or on the next one."""
     if asks_for_part(request):
-        return _said(error)
+        return _error_page(error)
     if isinstance(error, NotFound):
         if _is_read(request) and (team := team_elsewhere(request)) is not None:
             return render(request, "404.html", {"elsewhere": team}, status=404)
@@ -81,7 +81,7 @@ def _refused(request: HttpRequest, error: ApiError) -> HttpResponse:
     return redirect(came_from(request))
 
 
-def _said(error: ApiError) -> HttpResponse:
+def _error_page(error: ApiError) -> HttpResponse:
     return HttpResponse(words_of(error), status=error.status, content_type=_WORDS)
 
 

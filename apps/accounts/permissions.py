@@ -135,11 +135,11 @@ class Actor:
         return Role.ORGANISATION_ADMIN if self.user.is_admin else self._role_in_team()
 
     def _role_in_team(self) -> Role:
-        asked: Any = self.api_key or self.user
-        if asked.team_id != self.team.id or not hasattr(asked, "role_in_team"):
+        subject: Any = self.api_key or self.user
+        if subject.team_id != self.team.id or not hasattr(subject, "role_in_team"):
             membership = Membership.objects.filter(team=self.team, user=self.user).first()
             return Role(membership.role) if membership else Role.ORGANISATION_MEMBER
-        return Role(asked.role_in_team or Role.ORGANISATION_MEMBER)
+        return Role(subject.role_in_team or Role.ORGANISATION_MEMBER)
 
 
 def allowed(actor: Actor, action: Action, *, environment: str | None = None) -> bool:
@@ -211,8 +211,8 @@ def _refusal(actor: Actor, action: Action) -> NotAllowed:
             f"The key `{key.prefix}` of type `{key.type}` may not {_WORDS[action]}.",
             hint=_other_key(action),
         )
-    asked = "your team" if action in _TEAM_ADMIN else "the organisation"
-    return NotAllowed(f"You may not {_WORDS[action]}.", hint=f"Ask an admin of {asked}.")
+    admin_of = "your team" if action in _TEAM_ADMIN else "the organisation"
+    return NotAllowed(f"You may not {_WORDS[action]}.", hint=f"Ask an admin of {admin_of}.")
 
 
 def _other_key(action: Action) -> str:

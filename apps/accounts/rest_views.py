@@ -21,12 +21,12 @@ class TeamView(ApiView):
     def actor(self) -> Actor:
         """Who is calling, in the team that the path names. Raises NotFound."""
         actor = actor_of(self.request)
-        wanted = self.kwargs.get("team_id", actor.team.id)
-        if wanted == actor.team.id:
+        team_id = self.kwargs.get("team_id", actor.team.id)
+        if team_id == actor.team.id:
             return actor
-        team = team_list(actor).filter(id=wanted).first()
+        team = team_list(actor).filter(id=team_id).first()
         if team is None:
-            raise NotFound(f"There is no team `{wanted}`.")
+            raise NotFound(f"There is no team `{team_id}`.")
         if self.request.method == "GET":
             audit_foreign_read(actor.user, team)
         return Actor(team=team, user=actor.user, api_key=actor.api_key)

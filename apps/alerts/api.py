@@ -20,10 +20,10 @@ class AlertListView(TeamView):
     @extend_schema(parameters=[AlertQuery], responses=AlertPage)
     def get(self, request: Request) -> Response:
         """Return the team's alerts and those of what all teams share, newest first."""
-        wanted = validated(AlertQuery, request.query_params)
-        state, kind = wanted.pop("state", ""), wanted.pop("kind", "")
+        query = validated(AlertQuery, request.query_params)
+        state, kind = query.pop("state", ""), query.pop("kind", "")
         alerts = alert_list(team=self.team, state=state, kind=kind)
-        return Response(page_of(alerts, by="-fired_at", **wanted).to_json(AlertObject))
+        return Response(page_of(alerts, by="-fired_at", **query).to_json(AlertObject))
 
 
 class AlertDetailView(TeamView):
@@ -42,5 +42,5 @@ class AlertLimitsView(TeamView):
     @extend_schema(request=AlertLimitsBody, responses=AlertLimitsObject)
     def patch(self, request: Request) -> Response:
         """Change from where on the team's traffic is an alert."""
-        wanted = validated(AlertLimitsBody, request.data)
-        return Response(AlertLimitsObject(limits_set(team=self.team, **wanted)).data)
+        body = validated(AlertLimitsBody, request.data)
+        return Response(AlertLimitsObject(limits_set(team=self.team, **body)).data)

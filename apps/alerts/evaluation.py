@@ -34,18 +34,18 @@ class Evaluated:
 def alerts_evaluate(*, clock: Clock = SYSTEM) -> Evaluated:
     """Return what changed; nothing where another process is at it."""
     # Outside the transaction: disks are looked at too, and one of a server that is gone is slow.
-    found, now = conditions_now(clock), clock.now()
-    return _store(found, now)
+    conditions, now = conditions_now(clock), clock.now()
+    return _store(conditions, now)
 
 
 @transaction.atomic
-def _store(found: Mapping[str, Condition], now: datetime) -> Evaluated:
+def _store(conditions: Mapping[str, Condition], now: datetime) -> Evaluated:
     if not _is_alone():
         return Evaluated()
     AlertSweep.objects.update_or_create(id=1, defaults={"looked_at": now})
     firing = {each.key: each for each in Alert.objects.filter(resolved_at=None)}
-    fired = _fire([found[key] for key in found.keys() - firing.keys()], now)
-    _follow(firing, found, now)
+    fired = _fire([conditions[key] for key in conditions.keys() - firing.keys()], now)
+    _follow(firing, conditions, now)
     everything = [*firing.values(), *fired]
     return Evaluated(
         fired=len(fired), announced=_announce(everything, now), resolved=_resolve(everything, now)
@@ -58,39 +58,41 @@ def _is_alone() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def _fire(found: Sequence[Condition], now: datetime) -> Sequence[Alert]:
-    return Alert.objects.bulk_create([_alert(each, now) for each in found])
+def _fire(conditions: Sequence[Condition], now: datetime) -> Sequence[Alert]:
+    return Alert.objects.bulk_create([_alert(each, now) for each in conditions])
 
 
-def _alert(found: Condition, now: datetime) -> Alert:
+def _alert(condition: Condition, now: datetime) -> Alert:
     return Alert(
-        team_id=found.team_id,
-        kind=found.kind,
-        subject=found.subject,
-        severity=found.severity,
-        sentence=found.sentence,
-        hint=found.hint,
-        path=found.path,
-        caused_by=found.caused_by,
-        began_at=found.began_at or now,
+        team_id=condition.team_id,
+        kind=condition.kind,
+        subject=condition.subject,
+        severity=condition.severity,
+        sentence=condition.sentence,
+        hint=condition.hint,
+        path=condition.path,
+        caused_by=condition.caused_by,
+        began_at=condition.began_at or now,
         fired_at=now,
     )
 
 
-def _follow(firing: Mapping[str, Alert], found: Mapping[str, Condition], now: datetime) -> None:
+def _follow(
+    firing: Mapping[str, Alert], conditions: Mapping[str, Condition], now: datetime
+) -> None:
     """Store what has changed in the words of those that fire, and which have gone."""
-    changed = [alert for key, alert in firing.items() if _update(alert, found.get(key), now)]
+    changed = [alert for key, alert in firing.items() if _update(alert, conditions.get(key), now)]
     Alert.objects.bulk_update(changed, _MUTABLE, batch_size=500)
 
 
-def _update(alert: Alert, found: Condition | None, now: datetime) -> bool:
+def _update(alert: Alert, condition: Condition | None, now: datetime) -> bool:
     before = [getattr(alert, each) for each in _MUTABLE]
-    if found is None:
+    if condition is None:
         alert.absent_since = alert.absent_since or now
     else:
         alert.absent_since = None
-        alert.sentence, alert.hint = found.sentence, found.hint
-        alert.severity, alert.caused_by = found.severity, found.caused_by
+        alert.sentence, alert.hint = condition.sentence, condition.hint
+        alert.severity, alert.caused_by = condition.severity, condition.caused_by
     return before != [getattr(alert, each) for each in _MUTABLE]
 
 

@@ -94,15 +94,15 @@ def _stored(team: Team) -> QuerySet[Alert]:
 
 
 def _beside_the_stored(known: Collection[str], now: datetime) -> Iterator[Incident]:
-    for found in map(condition_of, troubles_here()):
-        if found.key not in known:
+    for condition in map(condition_of, troubles_here()):
+        if condition.key not in known:
             yield Incident(
-                kind=found.kind,
-                label=LABELS[found.kind],
-                sentence=found.sentence,
-                severity=found.severity,
+                kind=condition.kind,
+                label=LABELS[condition.kind],
+                sentence=condition.sentence,
+                severity=condition.severity,
                 since=now,
-                path=found.path,
+                path=condition.path,
             )
     swept = AlertSweep.objects.filter(id=1, looked_at__lt=now - UNSWEPT).first()
     if swept is not None:

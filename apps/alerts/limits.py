@@ -35,11 +35,11 @@ def limits_set(*, team: Team, **changes: float | Decimal | None) -> Limits:
     before = limits_of(team=team)
     row, _ = AlertLimits.objects.update_or_create(team=team, defaults=changes)
     after = _limits(row)
-    audit("alert_limits.set", team, team=team, before=_told(before), after=_told(after))
+    audit("alert_limits.set", team, team=team, before=_audited(before), after=_audited(after))
     return after
 
 
-def _told(limits: Limits) -> dict[str, float | str | None]:
+def _audited(limits: Limits) -> dict[str, float | str | None]:
     """Return them as the audit log keeps them."""
     budget = limits.monthly_budget
     return {**vars(limits), "monthly_budget": None if budget is None else str(budget)}

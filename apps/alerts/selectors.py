@@ -25,10 +25,10 @@ def alerts_firing(*, team: Team) -> QuerySet[Alert]:
 
 def alert_get(*, team: Team, alert_id: str) -> Alert:
     """Return the alert of that id. Raises NotFound."""
-    found = alert_list(team=team).filter(id=alert_id).first()
-    if found is None:
+    alert = alert_list(team=team).filter(id=alert_id).first()
+    if alert is None:
         raise NotFound(f"There is no alert `{alert_id}`.")
-    return found
+    return alert
 
 
 def channel_list(*, team: Team) -> QuerySet[AlertChannel]:
@@ -39,10 +39,10 @@ def channel_list(*, team: Team) -> QuerySet[AlertChannel]:
 
 def channel_get(*, team: Team, channel_id: str) -> AlertChannel:
     """Return the channel of that id. Raises NotFound."""
-    found = channel_list(team=team).filter(id=channel_id).first()
-    if found is None:
+    channel = channel_list(team=team).filter(id=channel_id).first()
+    if channel is None:
         raise NotFound(f"There is no channel `{channel_id}`.")
-    return found
+    return channel
 
 
 def delivery_list(*, channel: AlertChannel) -> QuerySet[AlertDelivery]:

@@ -25,12 +25,12 @@ class AsyncRequestListView(TeamView):
     @extend_schema(parameters=[AsyncRequestQuery], responses=AsyncRequestPage)
     def get(self, request: Request, model_id: str, deployment_id: str) -> Response:
         """Return a deployment's asynchronous requests, newest first."""
-        wanted = validated(AsyncRequestQuery, request.query_params)
-        found = deployment_get(team=self.team, model_id=model_id, deployment_id=deployment_id)
+        query = validated(AsyncRequestQuery, request.query_params)
+        deployment = deployment_get(team=self.team, model_id=model_id, deployment_id=deployment_id)
         rows = async_request_list(
-            team=self.team, deployment_id=found.id, status=wanted.pop("status", "")
+            team=self.team, deployment_id=deployment.id, status=query.pop("status", "")
         )
-        return Response(page_of(rows, **wanted).to_json(Listed))
+        return Response(page_of(rows, **query).to_json(Listed))
 
 
 class AsyncRequestView(TeamView):
@@ -50,9 +50,9 @@ class AsyncRequestCancelView(AsyncRequestView):
     @extend_schema(request=None, responses={200: AsyncCanceledObject, 404: _UNKNOWN})
     def post(self, request: Request, request_id: str) -> Response:
         """Call a request off: at once while it waits, within seconds while it runs."""
-        found = self.asked()
-        canceled, message = async_request_cancel(request=found)
+        async_request = self.asked()
+        canceled, message = async_request_cancel(request=async_request)
         if canceled:
-            audit("async_request.cancel", found, team=self.team)
-        told = {"request_id": found.id, "canceled": canceled, "message": message}
-        return Response(AsyncCanceledObject(told).data)
+            audit("async_request.cancel", async_request, team=self.team)
+        body = {"request_id": async_request.id, "canceled": canceled, "message": message}
+        return Response(AsyncCanceledObject(body).data)

@@ -56,37 +56,37 @@ def async_requests(request: HttpRequest) -> HttpResponseBase:
 @internal_view("GET")
 @_refusing
 def async_request(request: HttpRequest, request_id: str) -> HttpResponseBase:
-    return JsonResponse(AsyncStatusObject(_asked(request, request_id)).data)
+    return JsonResponse(AsyncStatusObject(_requested(request, request_id)).data)
 
 
 @internal_view("GET")
 @_refusing
 def async_request_output(request: HttpRequest, request_id: str) -> HttpResponseBase:
-    found = _asked(request, request_id)
-    if found.output is None:
-        words = f"The request stands at {found.status} and has no output."
+    async_request = _requested(request, request_id)
+    if async_request.output is None:
+        words = f"The request stands at {async_request.status} and has no output."
         raise InternalRefusal(404, "no_output", words)
-    return HttpResponse(found.output, content_type="application/json")
+    return HttpResponse(async_request.output, content_type="application/json")
 
 
 @internal_view("POST")
 @_refusing
 def async_request_canceled(request: HttpRequest, request_id: str) -> HttpResponseBase:
-    canceled, message = async_request_cancel(request=_asked(request, request_id))
-    told = {"request_id": request_id, "canceled": canceled, "message": message}
-    return JsonResponse(told)
+    canceled, message = async_request_cancel(request=_requested(request, request_id))
+    body = {"request_id": request_id, "canceled": canceled, "message": message}
+    return JsonResponse(body)
 
 
 @internal_view("GET")
 def async_queue(request: HttpRequest, deployment_id: str) -> HttpResponseBase:
     calling_gateway(request)
-    found = queue_status(deployment_id=deployment_id)
+    status = queue_status(deployment_id=deployment_id)
     return JsonResponse(
-        {"num_queued_requests": found.queued, "num_in_progress_requests": found.in_progress}
+        {"num_queued_requests": status.queued, "num_in_progress_requests": status.in_progress}
     )
 
 
-def _asked(request: HttpRequest, request_id: str) -> AsyncRequest:
+def _requested(request: HttpRequest, request_id: str) -> AsyncRequest:
     calling_gateway(request)
     key_id, model_id = request.GET.get("key_id", ""), request.GET.get("model_id", "")
     return async_request_of_key(key_id=key_id[:16], request_id=request_id, model_id=model_id[:16])

@@ -21,9 +21,9 @@ NAME = "asynchronous requests"
 @transaction.atomic
 def own_key_ensure(*, team: Team) -> str:
     """Return the text of the team's key, which is made where it has none that still holds."""
-    found = _own_keys(team).first()
-    if found is not None and _holds(found):
-        return _text(found.prefix)
+    api_key = _own_keys(team).first()
+    if api_key is not None and _holds(api_key):
+        return _text(api_key.prefix)
     Team.objects.select_for_update(no_key=True).get(id=team.id)
     for key in _own_keys(team):
         if _holds(key):
@@ -51,5 +51,5 @@ def _holds(key: ApiKey) -> bool:
 
 
 def _text(prefix: str) -> str:
-    said = f"key of the asynchronous queue {prefix}".encode()
-    return f"{prefix}.{hmac.new(settings.SECRET_KEY.encode(), said, hashlib.sha256).hexdigest()}"
+    message = f"key of the asynchronous queue {prefix}".encode()
+    return f"{prefix}.{hmac.new(settings.SECRET_KEY.encode(), message, hashlib.sha256).hexdigest()}"

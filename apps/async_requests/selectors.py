@@ -33,10 +33,10 @@ def async_request_get(*, team: Team, request_id: str, model_id: str = "") -> Asy
     rows = AsyncRequest.objects.filter(team=team, id=request_id)
     if model_id:
         rows = rows.filter(model_id=model_id)
-    found = rows.select_related("webhook", "api_key").defer("model_input").first()
-    if found is None:
+    async_request = rows.select_related("webhook", "api_key").defer("model_input").first()
+    if async_request is None:
         raise NotFound(f"There is no asynchronous request `{request_id[:64]}`.")
-    return found
+    return async_request
 
 
 def async_request_of_key(*, key_id: str, request_id: str, model_id: str) -> AsyncRequest:

@@ -22,20 +22,22 @@ _LONGEST_OUTPUT = 20_000
 def async_requests(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     """Show what was asked of a deployment for later, newest first."""
     team = person(request).team
-    found = deployment_get(team=team, model_id=model_id, deployment_id=deployment_id)
-    asked = asked_in(request, states=_STATES)
-    rows = async_request_list(team=team, deployment_id=found.id, status=asked.state.upper())
+    deployment = deployment_get(team=team, model_id=model_id, deployment_id=deployment_id)
+    list_query = asked_in(request, states=_STATES)
+    rows = async_request_list(
+        team=team, deployment_id=deployment.id, status=list_query.state.upper()
+    )
     shown = page_in(request, rows)
     return live_answer(
         request,
         page="async_requests/list.html",
         part="async_requests/_list.html",
         context={
-            "deployment": found,
+            "deployment": deployment,
             "requests": shown,
             "page": shown,
-            "asked": asked,
-            "queue": queue_status(deployment_id=found.id),
+            "asked": list_query,
+            "queue": queue_status(deployment_id=deployment.id),
         },
     )
 
@@ -43,16 +45,16 @@ def async_requests(request: HttpRequest, model_id: str, deployment_id: str) -> H
 @page
 @require_safe
 def async_request(request: HttpRequest, request_id: str) -> HttpResponse:
-    found = async_request_get(team=person(request).team, request_id=request_id)
-    output = found.output or ""
+    async_request = async_request_get(team=person(request).team, request_id=request_id)
+    output = async_request.output or ""
     return live_answer(
         request,
         page="async_requests/request.html",
         part="async_requests/_request.html",
         context={
-            "asked": found,
-            "is_open": found.status in OPEN,
-            "webhook": getattr(found, "webhook", None),
+            "asked": async_request,
+            "is_open": async_request.status in OPEN,
+            "webhook": getattr(async_request, "webhook", None),
             "output": output[:_LONGEST_OUTPUT],
             "is_cut": len(output) > _LONGEST_OUTPUT,
         },
@@ -63,8 +65,8 @@ def async_request(request: HttpRequest, request_id: str) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, request_id: str) -> HttpResponse:
     team = person(request).team
-    found = async_request_get(team=team, request_id=request_id)
-    canceled, _ = async_request_cancel(request=found)
+    async_request = async_request_get(team=team, request_id=request_id)
+    canceled, _ = async_request_cancel(request=async_request)
     if canceled:
-        audit("async_request.cancel", found, team=team)
-    return redirect("async_requests:request", found.id)
+        audit("async_request.cancel", async_request, team=team)
+    return redirect("async_requests:request", async_request.id)

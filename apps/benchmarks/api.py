@@ -32,15 +32,15 @@ class BenchmarkListView(TeamView):
     @extend_schema(parameters=[BenchmarkQuery], responses=BenchmarkPage)
     def get(self, request: Request) -> Response:
         """Return the team's benchmarks, newest first."""
-        wanted = validated(BenchmarkQuery, request.query_params)
-        rows = benchmark_list(team=self.team, deployment_id=wanted.pop("deployment_id", ""))
-        return Response(page_of(rows, **wanted).to_json(BenchmarkObject))
+        query = validated(BenchmarkQuery, request.query_params)
+        rows = benchmark_list(team=self.team, deployment_id=query.pop("deployment_id", ""))
+        return Response(page_of(rows, **query).to_json(BenchmarkObject))
 
     @extend_schema(request=BenchmarkBody, responses={201: BenchmarkObject, 409: _RESTS})
     def post(self, request: Request) -> Response:
         """Measure a deployment, or two side by side; a control worker carries it out."""
-        wanted = validated(BenchmarkBody, request.data)
-        benchmark = benchmark_request(team=self.team, user=self.user, **wanted)
+        body = validated(BenchmarkBody, request.data)
+        benchmark = benchmark_request(team=self.team, user=self.user, **body)
         return Response(BenchmarkObject(benchmark).data, status=201)
 
 
@@ -82,8 +82,8 @@ class BenchmarkCompareView(TeamView):
     def get(self, request: Request) -> Response:
         """Return several benchmarks with what they measured."""
         ids = validated(CompareQuery, request.query_params)["ids"].split(",")
-        found = benchmarks_to_compare(team=self.team, ids=[each.strip() for each in ids])
-        return Response(ComparedBenchmarksObject({"benchmarks": found}).data)
+        benchmarks = benchmarks_to_compare(team=self.team, ids=[each.strip() for each in ids])
+        return Response(ComparedBenchmarksObject({"benchmarks": benchmarks}).data)
 
 
 def exported(benchmarks: list[Benchmark], form: str) -> HttpResponseBase:

@@ -59,24 +59,24 @@ class Chart:
         return f"{self.title}. {'. '.join(lines)}."
 
 
-def charts(found: Sequence[tuple[str, Measured]]) -> list[Chart]:
+def charts(measured: Sequence[tuple[str, Measured]]) -> list[Chart]:
     """Return the drawings of what was measured, each under its label; none without two values."""
     drawn = (
-        _chart("Throughput against p90 first token", "first_token_seconds", found),
-        _chart("Throughput against p90 inter-token", "inter_token_seconds", found),
-        _chart("Throughput against p90 end to end", "end_to_end_seconds", found),
+        _chart("Throughput against p90 first token", "first_token_seconds", measured),
+        _chart("Throughput against p90 inter-token", "inter_token_seconds", measured),
+        _chart("Throughput against p90 end to end", "end_to_end_seconds", measured),
     )
     kept = [each for each in drawn if each is not None]
     return kept[:2]
 
 
-def _chart(title: str, name: str, found: Sequence[tuple[str, Measured]]) -> Chart | None:
-    lines = [(label, _points(each, name)) for label, each in found[:MOST_LINES]]
+def _chart(title: str, name: str, measured: Sequence[tuple[str, Measured]]) -> Chart | None:
+    lines = [(label, _points(each, name)) for label, each in measured[:MOST_LINES]]
     every = [point for _, points in lines for point in points]
     if not every:
         return None
     most_x, most_y = _round_up(x for x, _, _ in every), _round_up(y for _, y, _ in every)
-    unit = next((stage["unit"] for _, each in found for stage in each.stages), "")
+    unit = next((stage["unit"] for _, each in measured for stage in each.stages), "")
     return Chart(
         title=title,
         unit=unit,

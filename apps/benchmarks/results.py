@@ -40,11 +40,13 @@ class Measured:
     @property
     def made_words(self) -> str:
         """What it ran on, in a line."""
-        told = self.target.made_of
-        words = [told.get(name) for name in ("revision", "runtime", "engine_version")]
-        words += [told.get("quantization_type"), " + ".join(told.get("devices") or ())]
-        words += [f"driver {told['driver']}"] if told.get("driver") else []
-        words += [f"{told[name]} {name}" for name in ("replicas", "gateways") if told.get(name)]
+        made_of = self.target.made_of
+        words = [made_of.get(name) for name in ("revision", "runtime", "engine_version")]
+        words += [made_of.get("quantization_type"), " + ".join(made_of.get("devices") or ())]
+        words += [f"driver {made_of['driver']}"] if made_of.get("driver") else []
+        words += [
+            f"{made_of[name]} {name}" for name in ("replicas", "gateways") if made_of.get(name)
+        ]
         return " · ".join(str(each) for each in words if each)
 
     @property
@@ -65,14 +67,15 @@ def measured(benchmark: Benchmark) -> list[Measured]:
 
 
 def _measured(target: BenchmarkTarget, limits: Limits) -> Measured:
-    told = target.made_of
+    made_of = target.made_of
     return Measured(
         target=target,
-        stages=[_stage(each, told.get("cost_per_hour")) for each in target.stages],
+        stages=[_stage(each, made_of.get("cost_per_hour")) for each in target.stages],
         sentence=largest_load(target.label, limits, target.stages),
         planned=planned_against_measured(
-            told.get("plan"), target.stages,
-            replicas=told.get("replicas") or 1, reported_kv_tokens=told.get("reported_kv_tokens"),
+            made_of.get("plan"), target.stages,
+            replicas=made_of.get("replicas") or 1,
+            reported_kv_tokens=made_of.get("reported_kv_tokens"),
         ),
     )  # fmt: skip
 
@@ -116,8 +119,8 @@ def to_csv(benchmarks: Sequence[Benchmark]) -> str:
 
 def _lines(benchmark: Benchmark) -> Iterator[list[Any]]:
     for each in measured(benchmark):
-        told = each.target.made_of
-        made = [told.get(name) for name in MADE_OF] + [" + ".join(told.get("devices") or ())]
+        made_of = each.target.made_of
+        made = [made_of.get(name) for name in MADE_OF] + [" + ".join(made_of.get("devices") or ())]
         begin = [benchmark.id, benchmark.created_at.isoformat(), benchmark.shape,
                  benchmark.order.get("seed"), each.target.label, *made]  # fmt: skip
         for stage in each.stages:

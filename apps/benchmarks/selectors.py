@@ -26,10 +26,10 @@ def benchmark_list(*, team: Team, deployment_id: str = "") -> QuerySet[Benchmark
 
 def benchmark_get(*, team: Team, benchmark_id: str) -> Benchmark:
     """Return the benchmark of that id. Raises NotFound."""
-    found = benchmark_list(team=team).filter(id=benchmark_id).first()
-    if found is None:
+    benchmarks = benchmark_list(team=team).filter(id=benchmark_id).first()
+    if benchmarks is None:
         raise NotFound(f"There is no benchmark `{benchmark_id}`.")
-    return found
+    return benchmarks
 
 
 def benchmarks_to_compare(*, team: Team, ids: Sequence[str]) -> list[Benchmark]:

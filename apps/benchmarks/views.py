@@ -27,8 +27,8 @@ _SORTS = {"run": "name", "state": "state", "shape": "shape", "started": "created
 @page
 @require_safe
 def benchmarks(request: HttpRequest) -> HttpResponse:
-    wanted = request.GET.get("deployment", "")
-    form = BenchmarkForm(deployments=_offered(request), initial={"deployment": wanted})
+    deployment_id = request.GET.get("deployment", "")
+    form = BenchmarkForm(deployments=_offered(request), initial={"deployment": deployment_id})
     return _list(request, form)
 
 
@@ -49,14 +49,14 @@ def start(request: HttpRequest) -> HttpResponse:
 @page
 @require_safe
 def benchmark(request: HttpRequest, benchmark_id: str) -> HttpResponse:
-    found = benchmark_get(team=person(request).team, benchmark_id=benchmark_id)
-    results = measured(found)
+    benchmark = benchmark_get(team=person(request).team, benchmark_id=benchmark_id)
+    results = measured(benchmark)
     context = {
-        "benchmark": found,
+        "benchmark": benchmark,
         "results": results,
         "charts": charts([(each.target.label, each) for each in results]),
-        "is_over": found.state in BENCHMARK_TERMINAL,
-        "tab_title": tones.title(found.state, f"benchmark {found} · Enginehouse"),
+        "is_over": benchmark.state in BENCHMARK_TERMINAL,
+        "tab_title": tones.title(benchmark.state, f"benchmark {benchmark} · Enginehouse"),
     }
     return live_answer(
         request, page="benchmarks/benchmark.html", part="benchmarks/_benchmark.html",
@@ -68,32 +68,32 @@ def benchmark(request: HttpRequest, benchmark_id: str) -> HttpResponse:
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
     ids = request.GET.getlist("id")
-    found = benchmarks_to_compare(team=person(request).team, ids=ids)
-    rows = _labelled(found)
-    context = {"benchmarks": found, "rows": rows, "charts": charts(rows)}
+    benchmarks = benchmarks_to_compare(team=person(request).team, ids=ids)
+    rows = _labelled(benchmarks)
+    context = {"benchmarks": benchmarks, "rows": rows, "charts": charts(rows)}
     return render(request, "benchmarks/compare.html", context)
 
 
 @page
 @require_POST
 def cancel(request: HttpRequest, benchmark_id: str) -> HttpResponse:
-    found = benchmark_get(team=person(request).team, benchmark_id=benchmark_id)
-    benchmark_cancel(benchmark=found)
-    return redirect("benchmarks:benchmark", found.id)
+    benchmark = benchmark_get(team=person(request).team, benchmark_id=benchmark_id)
+    benchmark_cancel(benchmark=benchmark)
+    return redirect("benchmarks:benchmark", benchmark.id)
 
 
 @page
 @require_safe
 def export(request: HttpRequest, benchmark_id: str) -> HttpResponseBase:
-    found = benchmark_get(team=person(request).team, benchmark_id=benchmark_id)
-    return exported([found], "json" if request.GET.get("format") == "json" else "csv")
+    benchmark = benchmark_get(team=person(request).team, benchmark_id=benchmark_id)
+    return exported([benchmark], "json" if request.GET.get("format") == "json" else "csv")
 
 
 def _list(request: HttpRequest, form: BenchmarkForm, *, status: int = 200) -> HttpResponse:
-    asked = asked_in(request, sorts=_SORTS)
-    found = benchmark_list(team=person(request).team)
-    shown = page_in(request, sorted_rows(found, asked.sort, _SORTS))
-    context = {"form": form, "benchmarks": shown, "page": shown, "asked": asked}
+    list_query = asked_in(request, sorts=_SORTS)
+    benchmarks = benchmark_list(team=person(request).team)
+    shown = page_in(request, sorted_rows(benchmarks, list_query.sort, _SORTS))
+    context = {"form": form, "benchmarks": shown, "page": shown, "asked": list_query}
     return render(request, "benchmarks/list.html", context, status=status)
 
 
@@ -103,10 +103,10 @@ def _offered(request: HttpRequest) -> list[Deployment]:
     return list(rows.defer("checkpoint", "spec").order_by("model__name", "name")[:_MOST_OFFERED])
 
 
-def _labelled(found: Sequence[Benchmark]) -> list[tuple[str, Measured]]:
+def _labelled(benchmarks: Sequence[Benchmark]) -> list[tuple[str, Measured]]:
     """Return what was measured under names that tell it apart."""
     return [
         (f"{each.target.label} · {run.name or run.id} · {run.created_at:%Y-%m-%d}", each)
-        for run in found
+        for run in benchmarks
         for each in measured(run)
     ]

@@ -46,20 +46,20 @@ class BuildListView(TeamView):
     @extend_schema(parameters=[BuildQuery], responses=BuildPage)
     def get(self, request: Request) -> Response:
         """Return the team's builds, newest first."""
-        wanted = validated(BuildQuery, request.query_params)
+        query = validated(BuildQuery, request.query_params)
         builds = build_list(
             team=self.team,
-            state=wanted.pop("state", None),
-            config_id=wanted.pop("config_id", None),
+            state=query.pop("state", None),
+            config_id=query.pop("config_id", None),
         )
-        return Response(page_of(build_rows(builds), **wanted).to_json(BuildObject))
+        return Response(page_of(build_rows(builds), **query).to_json(BuildObject))
 
     @extend_schema(request=BuildCreateBody, responses={201: BuildDetailObject, 409: _BLOCKED})
     def post(self, request: Request) -> Response:
         """Start a build of a config's last revision, or of another one by number."""
-        wanted = validated(BuildCreateBody, request.data)
-        config = config_get(team=self.team, config_id=wanted["config_id"])
-        number = wanted.get("revision")
+        body = validated(BuildCreateBody, request.data)
+        config = config_get(team=self.team, config_id=body["config_id"])
+        number = body.get("revision")
         revision = (
             revision_last(config=config)
             if number is None
@@ -68,8 +68,8 @@ class BuildListView(TeamView):
         if revision is None:
             raise InvalidInput(f"The config `{config.id}` has no revision.", fields=["config_id"])
         build = build_create(revision=revision, user=self.user)
-        found = build_detail(team=self.team, build_id=build.id)
-        return Response(BuildDetailObject(found).data, status=201)
+        built = build_detail(team=self.team, build_id=build.id)
+        return Response(BuildDetailObject(built).data, status=201)
 
 
 class BuildView(TeamView):
@@ -106,8 +106,8 @@ class BuildPromoteView(BuildView):
     def post(self, request: Request, build_id: str) -> Response:
         """Go on with a build that the quality gate stopped; the reason is kept with it."""
         build = self.build()
-        wanted = validated(BuildPromoteBody, request.data)
-        build_promote(build=build, user=self.user, reason=wanted["reason"])
+        body = validated(BuildPromoteBody, request.data)
+        build_promote(build=build, user=self.user, reason=body["reason"])
         return Response(BuildDetailObject(self.build()).data)
 
 
@@ -123,15 +123,15 @@ class BuildLogsView(BuildView):
     def get(self, request: Request, build_id: str) -> Response:
         """Return lines of a build's log, of one step or of all."""
         build = self.build()
-        wanted = validated(BuildLogQuery, request.query_params)
-        owners = build_log_owners(build=build, step=wanted.get("step"))
+        query = validated(BuildLogQuery, request.query_params)
+        owners = build_log_owners(build=build, step=query.get("step"))
         if not owners:
             raise InvalidInput(
-                f"`step`: build `{build.id}` has no step `{wanted['step']}`.",
+                f"`step`: build `{build.id}` has no step `{query['step']}`.",
                 fields=["step"],
                 hint="Its steps are " + ", ".join(f"`{s.name}`" for s in build.steps.all()) + ".",
             )
-        lines = lines_of(owners, wanted, attempt=wanted.get("attempt", build.attempt))
+        lines = lines_of(owners, query, attempt=query.get("attempt", build.attempt))
         return Response(
             {"logs": [line_json(line) | {"step": line.owner.split(":")[-1]} for line in lines]}
         )
@@ -149,13 +149,13 @@ class ArtifactDetailView(TeamView):
     @extend_schema(responses=ArtifactDetailObject)
     def get(self, request: Request, artifact_id: str) -> Response:
         """Return an artifact with its files and passport."""
-        found = artifact_detail(team=self.team, artifact_id=artifact_id)
-        return Response(ArtifactDetailObject(found).data)
+        artifact = artifact_detail(team=self.team, artifact_id=artifact_id)
+        return Response(ArtifactDetailObject(artifact).data)
 
     @extend_schema(responses={200: ArtifactTombstone, 409: _USED})
     def delete(self, request: Request, artifact_id: str) -> Response:
         """Delete an artifact; its files go within a day, the builds that made it stay."""
-        found = artifact_detail(team=self.team, artifact_id=artifact_id)
-        told = {"id": found.id, "deleted": True}
-        artifact_delete(artifact=found)
-        return Response(told)
+        artifact = artifact_detail(team=self.team, artifact_id=artifact_id)
+        body = {"id": artifact.id, "deleted": True}
+        artifact_delete(artifact=artifact)
+        return Response(body)

@@ -21,16 +21,16 @@ def build_log(request: HttpRequest, number: int) -> HttpResponseBase:
     build_numbered(team, number)
     if wants_events(request):
         return log_events(request, lambda after: _look(team, number, after))
-    found = _look(team, number, cursor_in(request))
-    return JsonResponse(found.to_json(), headers={"Cache-Control": "no-store"})
+    look = _look(team, number, cursor_in(request))
+    return JsonResponse(look.to_json(), headers={"Cache-Control": "no-store"})
 
 
 def _look(team: Team, number: int, after: int | None) -> LogLook:
     # Read before its lines: what it wrote until it ended is among them then.
-    found = build_numbered(team, number)
+    build = build_numbered(team, number)
     lines = log_lines(
-        owners=build_log_owners(build=found),
-        attempt=found.attempt,
+        owners=build_log_owners(build=build),
+        attempt=build.attempt,
         after=after,
         limit=LINES_PER_LOOK,
     )
@@ -40,8 +40,8 @@ def _look(team: Team, number: int, after: int | None) -> LogLook:
             for line in lines
         ],
         cursor=lines[-1].cursor if lines else None,
-        is_over=found.state in BUILD_TERMINAL,
-        attempt=found.attempt,
+        is_over=build.state in BUILD_TERMINAL,
+        attempt=build.attempt,
     )
 
 

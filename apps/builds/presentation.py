@@ -132,10 +132,10 @@ def runtime_words(build: Build) -> str:
         return ""
     spec = Spec.model_validate(build.revision.spec)
     named = " ".join(filter(None, (f"`{build.runtime}`", _version_of_engine(build))))
-    said = f"Served by {named} on {hardware_words(str(spec.accelerator or ''))}."
+    sentence = f"Served by {named} on {hardware_words(str(spec.accelerator or ''))}."
     if spec.settings.runtime is not RuntimeChoice.AUTO:
-        return said
-    return f"{said} The config leaves the runtime open; it was chosen when the build was made."
+        return sentence
+    return f"{sentence} The config leaves the runtime open; it was chosen when the build was made."
 
 
 def _version_of_engine(build: Build) -> str:

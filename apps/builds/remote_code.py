@@ -9,13 +9,15 @@ from apps.configs.remote_code.selectors import commit_is_granted
 
 def remote_code_of(artifact: Artifact | None) -> Mapping[str, Any] | None:
     """Return the code that the artifact's engine runs and its grant; None where it runs none."""
-    found: Mapping[str, Any] | None = artifact.passport.get("remote_code") if artifact else None
-    return found
+    remote_code: Mapping[str, Any] | None = (
+        artifact.passport.get("remote_code") if artifact else None
+    )
+    return remote_code
 
 
 def is_granted(artifact: Artifact) -> bool:
     """Return whether what the artifact runs of its own is granted now, by any grant."""
-    found, checkpoint = remote_code_of(artifact), artifact.passport.get("checkpoint") or {}
-    return found is None or commit_is_granted(
-        source=checkpoint["source"], repo=checkpoint["repo"], commit=found["commit"]
+    remote_code, checkpoint = remote_code_of(artifact), artifact.passport.get("checkpoint") or {}
+    return remote_code is None or commit_is_granted(
+        source=checkpoint["source"], repo=checkpoint["repo"], commit=remote_code["commit"]
     )

@@ -17,20 +17,20 @@ def build_secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, U
     builds = Build.objects.filter(
         team=team, revision__secret_names__has_any_keys=list(names)
     ).order_by("-number")
-    told = builds.values_list("id", "number", "revision__config__name", "revision__secret_names")
+    rows = builds.values_list("id", "number", "revision__config__name", "revision__secret_names")
     return _first_of_each(
         (name, _of_build(build_id, number, config))
-        for build_id, number, config, listed in told[:_MOST_READ]
+        for build_id, number, config, listed in rows[:_MOST_READ]
         for name in sorted(set(listed) & set(names))
     )
 
 
 def push_secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
     pushes = ArtifactPush.objects.filter(team=team, secret_name__in=list(names))
-    told = pushes.order_by("-created_at").values_list(
+    rows = pushes.order_by("-created_at").values_list(
         "secret_name", "id", "artifact_id", "destination"
     )
-    return _first_of_each((name, _of_push(*push)) for name, *push in told[:_MOST_READ])
+    return _first_of_each((name, _of_push(*push)) for name, *push in rows[:_MOST_READ])
 
 
 def _first_of_each(uses: Iterable[tuple[str, Use]]) -> Iterator[tuple[str, Use]]:

@@ -41,10 +41,10 @@ def build_list(
 
 def build_numbered(team: Team, number: int) -> Build:
     """Return the team's build of that number. Raises NotFound."""
-    found = build_list(team=team).filter(number=number).first()
-    if found is None:
+    build = build_list(team=team).filter(number=number).first()
+    if build is None:
         raise NotFound(f"There is no build {number}.")
-    return found
+    return build
 
 
 def build_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Build]:

@@ -20,23 +20,23 @@ from controlplane.domain.lifecycle import BuildState
 @require_GET
 def builds(request: HttpRequest) -> HttpResponse:
     """Show the team's builds, newest first."""
-    asked = asked_in(request, states=[each.value for each in BuildState], sorts=BUILD_SORTS)
-    found = build_search(team=person(request).team, words=asked.words, state=asked.state)
-    shown = page_in(request, sorted_rows(found, asked.sort, BUILD_SORTS))
+    list_query = asked_in(request, states=[each.value for each in BuildState], sorts=BUILD_SORTS)
+    builds = build_search(team=person(request).team, words=list_query.words, state=list_query.state)
+    shown = page_in(request, sorted_rows(builds, list_query.sort, BUILD_SORTS))
     rows = [BuildRow(build=build) for build in shown]
     return live_answer(
         request,
         page="builds/list.html",
         part="builds/_list.html",
-        context={"rows": rows, "page": shown, "asked": asked},
+        context={"rows": rows, "page": shown, "asked": list_query},
     )
 
 
 @page
 @require_GET
 def build(request: HttpRequest, number: int) -> HttpResponse:
-    found = build_numbered(person(request).team, number)
-    context = build_context(found) | {"log_url": reverse("builds:log", args=[number])}
+    build = build_numbered(person(request).team, number)
+    context = build_context(build) | {"log_url": reverse("builds:log", args=[number])}
     return live_answer(
         request, page="builds/build.html", part="builds/_build.html", context=context
     )

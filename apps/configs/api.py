@@ -64,9 +64,9 @@ class ConfigListView(TeamView):
     )
     def post(self, request: Request) -> Response:
         """Make a config with its first revision."""
-        wanted = validated(ConfigCreateBody, request.data)
+        body = validated(ConfigCreateBody, request.data)
         config = config_create(
-            team=self.team, name=wanted["name"], text=text_of(wanted), user=self.user
+            team=self.team, name=body["name"], text=text_of(body), user=self.user
         )
         return Response(self._detail(config.id), status=201)
 
@@ -90,8 +90,8 @@ class ConfigDetailView(ConfigListView):
     @extend_schema(request=ConfigRenameBody, responses={200: ConfigDetailObject, 409: _CONFLICT})
     def patch(self, request: Request, config_id: str) -> Response:
         """Rename a config; its id, revisions and builds stay as they are."""
-        wanted = validated(ConfigRenameBody, request.data)
-        config_rename(config=config_get(team=self.team, config_id=config_id), name=wanted["name"])
+        body = validated(ConfigRenameBody, request.data)
+        config_rename(config=config_get(team=self.team, config_id=config_id), name=body["name"])
         return Response(self._detail(config_id))
 
 
@@ -110,12 +110,12 @@ class RevisionListView(TeamView):
     def post(self, request: Request, config_id: str) -> Response:
         """Save a text as the next revision, unless somebody else did so first."""
         config = config_get(team=self.team, config_id=config_id)
-        wanted = validated(RevisionCreateBody, request.data)
+        body = validated(RevisionCreateBody, request.data)
         revision = revision_create(
             config=config,
-            text=text_of(wanted),
+            text=text_of(body),
             user=self.user,
-            expected_revision=wanted["expected_revision"],
+            expected_revision=body["expected_revision"],
         )
         return Response(revision_json(revision), status=201)
 
@@ -153,16 +153,16 @@ class ExportView(TeamView):
     @extend_schema(parameters=[ExportQuery], responses=ConfigExportObject)
     def get(self, request: Request, config_id: str) -> Response:
         """Return a revision as a command or a file of another program, and what that leaves out."""
-        wanted = validated(ExportQuery, request.query_params)
+        query = validated(ExportQuery, request.query_params)
         config = config_get(team=self.team, config_id=config_id)
-        number = wanted.get("revision")
+        number = query.get("revision")
         revision = (
             revision_get(config=config, number=number) if number else revision_last(config=config)
         )
         if revision is None:
             raise NotFound(f"The config `{config.id}` has no revision.")
         try:
-            return Response(export_config(revision.text, ExportFormat(wanted["format"])).to_json())
+            return Response(export_config(revision.text, ExportFormat(query["format"])).to_json())
         except NotAConfigError as error:
             raise InvalidInput(
                 f"Revision {revision.number} is no config any more: {error}",
@@ -172,11 +172,11 @@ class ExportView(TeamView):
             ) from None
 
 
-def text_of(wanted: Mapping[str, Any]) -> str:
+def text_of(body: Mapping[str, Any]) -> str:
     """Return the text as it was sent, or the object written as YAML in its own order."""
-    if "text" in wanted:
-        return str(wanted["text"])
-    return str(yaml.safe_dump(wanted["config"], sort_keys=False, allow_unicode=True))
+    if "text" in body:
+        return str(body["text"])
+    return str(yaml.safe_dump(body["config"], sort_keys=False, allow_unicode=True))
 
 
 def revision_json(revision: Revision) -> dict[str, Any]:

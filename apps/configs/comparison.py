@@ -51,7 +51,7 @@ class Comparison:
 
 
 def compared(before: Revision, after: Revision) -> Comparison:
-    old, new = _said(before), _said(after)
+    old, new = _findings_by_place(before), _findings_by_place(after)
     return Comparison(
         before=before,
         after=after,
@@ -82,7 +82,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
         yield path, str(value)
 
 
-def _said(revision: Revision) -> dict[tuple[str, str], Mapping[str, Any]]:
+def _findings_by_place(revision: Revision) -> dict[tuple[str, str], Mapping[str, Any]]:
     return {(each["code"], each["message"]): each for each in revision.findings}
 
 

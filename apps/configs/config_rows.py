@@ -25,16 +25,16 @@ class ConfigRow:
 
     @property
     def checkpoint(self) -> str:
-        return str(self._said("trt_llm.build.checkpoint_repository.repo") or "–")
+        return str(self._summary_value("trt_llm.build.checkpoint_repository.repo") or "–")
 
     @property
     def hardware(self) -> str:
-        kind, _, count = str(self._said("resources.accelerator") or "CPU").partition(":")
+        kind, _, count = str(self._summary_value("resources.accelerator") or "CPU").partition(":")
         return f"{kind}\u00a0×\u00a0{count}" if count else kind
 
     @property
     def quantization(self) -> str:
-        return str(self._said("trt_llm.build.quantization_type") or NO_QUANT)
+        return str(self._summary_value("trt_llm.build.quantization_type") or NO_QUANT)
 
     @property
     def errors(self) -> int:
@@ -44,7 +44,7 @@ class ConfigRow:
     def warnings(self) -> int:
         return self._count("warning")
 
-    def _said(self, path: str) -> Any:
+    def _summary_value(self, path: str) -> Any:
         return value_at(self.revision.spec, path) if self.revision else None
 
     def _count(self, severity: str) -> int:
@@ -54,21 +54,21 @@ class ConfigRow:
 
 def config_rows(configs: Sequence[Config]) -> Sequence[ConfigRow]:
     """Return one line for each config, in three queries for any number of them."""
-    found = {config.id: ConfigRow(config=config) for config in configs}
-    revisions = Revision.objects.filter(config__in=found)
+    row_of = {config.id: ConfigRow(config=config) for config in configs}
+    revisions = Revision.objects.filter(config__in=row_of)
     newer = Revision.objects.filter(config=OuterRef("config"), number__gt=OuterRef("number"))
     for revision in revisions.filter(~Exists(newer)):
-        found[revision.config_id].revision = revision
+        row_of[revision.config_id].revision = revision
     built = revisions.filter(builds__isnull=False).order_by("builds__number")
     for config_id, number, state in built.values_list(
         "config_id", "builds__number", "builds__state"
     ):
-        found[config_id].build_number, found[config_id].build_state = number, state
+        row_of[config_id].build_number, row_of[config_id].build_state = number, state
     served = revisions.filter(builds__deployments__current_of__isnull=False).values_list(
         "config_id",
         "builds__deployments__model__name",
         "builds__deployments__current_of__name",
     )
     for config_id, model, place in served.distinct():
-        found[config_id].serves.append(f"{model} {place}")
-    return list(found.values())
+        row_of[config_id].serves.append(f"{model} {place}")
+    return list(row_of.values())

@@ -188,7 +188,7 @@ def opened_draft(request: HttpRequest, config: Config | None) -> PostedDraft:
     """Return the draft that a visit begins with."""
     user = person(request)
     last = revision_last(config=config) if config else None
-    begun = None if config else started_text(team=user.team, asked=request.GET.dict())
+    begun = None if config else started_text(team=user.team, parameters=request.GET.dict())
     return PostedDraft(
         user=user,
         config=config,
@@ -220,5 +220,5 @@ def posted_draft(request: HttpRequest, config: Config | None) -> PostedDraft:
     )
 
 
-def _view(asked: str | None) -> str:
-    return "yaml" if asked == "yaml" else "form"
+def _view(view: str | None) -> str:
+    return "yaml" if view == "yaml" else "form"

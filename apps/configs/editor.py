@@ -66,8 +66,8 @@ class Draft:
 
     @property
     def findings(self) -> Sequence[Mapping[str, Any]]:
-        found: Sequence[Mapping[str, Any]] = self.checked["findings"]
-        return found
+        findings: Sequence[Mapping[str, Any]] = self.checked["findings"]
+        return findings
 
     @cached_property
     def finding_views(self) -> Sequence[FindingView]:
@@ -106,8 +106,8 @@ class Draft:
     @property
     def runtime_query(self) -> str:
         """The address of the table that the checks read, within the page of runtimes."""
-        told = {"runtime": self.runtime, "version": self.checked.get("runtime_version")}
-        return urlencode({name: value for name, value in told.items() if value} | _EVERY_GPU)
+        parameters = {"runtime": self.runtime, "version": self.checked.get("runtime_version")}
+        return urlencode({name: value for name, value in parameters.items() if value} | _EVERY_GPU)
 
     @property
     def is_on_cpu(self) -> bool:
@@ -156,19 +156,19 @@ class Draft:
         """The GPUs that the text asks for and no host has, empty where one has them."""
         kind = str(value_at(self.data or {}, "resources.accelerator") or "").partition(":")[0]
         count = accelerator_count(self.data or {})
-        wanted = int(count) if count.isdecimal() else 1
-        if kind not in GPUS or any(o.kind == kind and o.count >= wanted for o in self.owned):
+        devices = int(count) if count.isdecimal() else 1
+        if kind not in GPUS or any(o.kind == kind and o.count >= devices for o in self.owned):
             return ""
-        return f"{wanted} × {kind}" if wanted > 1 else f"a GPU of the kind `{kind}`"
+        return f"{devices} × {kind}" if devices > 1 else f"a GPU of the kind `{kind}`"
 
     @property
     def waits(self) -> Sequence[WaitView]:
         """The checks that wait, by what they wait for."""
-        found: dict[str, list[Mapping[str, Any]]] = {}
+        by_reason: dict[str, list[Mapping[str, Any]]] = {}
         for waiting in self.checked["waiting"]:
             words = " and ".join(_FACT_WORDS.get(fact, fact) for fact in waiting["facts"])
-            found.setdefault(words, []).append(waiting)
-        return [WaitView(facts=facts, checks=checks) for facts, checks in found.items()]
+            by_reason.setdefault(words, []).append(waiting)
+        return [WaitView(facts=facts, checks=checks) for facts, checks in by_reason.items()]
 
     @property
     def waited_for(self) -> Sequence[str]:

@@ -63,10 +63,10 @@ class Choice:
     @property
     def speed(self) -> str:
         """The range of its throughput; empty where the GPU's data sheet is not known."""
-        found, plan = self.row.throughput, self.row.plan
-        if found is None or plan is None:
+        throughput, plan = self.row.throughput, self.row.plan
+        if throughput is None or plan is None:
             return ""
-        return f"{_between(found)} {'texts' if plan.is_encoder else 'tokens'}/s"
+        return f"{_between(throughput)} {'texts' if plan.is_encoder else 'tokens'}/s"
 
     @property
     def price(self) -> str:
@@ -78,8 +78,8 @@ class Choice:
         """All of it in one line, with what speaks against it."""
         row = self.row
         price = f"{self.price} a million" if self.price else ""
-        told = (self.requests, self.speed, price, *row.reasons)
-        return f"{row.devices} × {row.offer.kind}: {'; '.join(filter(None, told))}"
+        parts = (self.requests, self.speed, price, *row.reasons)
+        return f"{row.devices} × {row.offer.kind}: {'; '.join(filter(None, parts))}"
 
     @property
     def rank(self) -> tuple[Any, ...]:
@@ -87,8 +87,8 @@ class Choice:
         return not self.is_present, self.cost is None, self.cost or self.row.relative_cost
 
 
-def _between(found: Range) -> str:
-    return f"{_rounded(found.low)}\u2013{_rounded(found.high)}"
+def _between(speed: Range) -> str:
+    return f"{_rounded(speed.low)}\u2013{_rounded(speed.high)}"
 
 
 def _rounded(amount: float) -> str:

@@ -120,14 +120,14 @@ def _refused(
     team: Team, data: Mapping[str, Any], spec: Spec, rows: Sequence[FitRow], might_get: bool
 ) -> Mapping[str, str]:
     """Return name of a cell -> what the checks would say against it."""
-    held = [row for row in rows if row.fits]
-    patches = [cell_patch(data, cell_name(row)) for row in held]
+    fitting = [row for row in rows if row.fits]
+    patches = [cell_patch(data, cell_name(row)) for row in fitting]
     known = known_for(team=team, spec=spec, might_get=might_get)
     errors = choice_errors(data, patches, known)
     return {
-        cell_name(row): " ".join(f"{code}: {said}" for code, said in found.items())
-        for row, found in zip(held, errors, strict=True)
-        if found
+        cell_name(row): " ".join(f"{code}: {sentence}" for code, sentence in sentences.items())
+        for row, sentences in zip(fitting, errors, strict=True)
+        if sentences
     }
 
 

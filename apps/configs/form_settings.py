@@ -51,17 +51,17 @@ _OPAQUE = frozenset({"Accelerator"})
 def form_groups() -> tuple[Group, ...]:
     """Return the groups of the form: the worded settings of each first, then all others."""
     known = {path for group in GROUPS for field in group.fields for path in (field.path, field.v2)}
-    found: dict[str, list[Field]] = {group.label: [] for group in GROUPS}
+    fields_of: dict[str, list[Field]] = {group.label: [] for group in GROUPS}
     for field in _settings():
         if not {field.path, field.v2} & known - {None, ""}:
-            found.setdefault(_section(field.path or field.v2 or ""), []).append(field)
-    carried = found.pop(CARRIED, [])
+            fields_of.setdefault(_section(field.path or field.v2 or ""), []).append(field)
+    carried = fields_of.pop(CARRIED, [])
     worded = {group.label: group.fields for group in GROUPS}
     labels = dict.fromkeys([*worded, *(label for _, label in _SECTIONS)])
     groups = (
-        Group(label=label, fields=worded.get(label, ()), more=tuple(found.get(label, ())))
+        Group(label=label, fields=worded.get(label, ()), more=tuple(fields_of.get(label, ())))
         for label in labels
-        if label in found
+        if label in fields_of
     )
     return (*groups, Group(label=CARRIED, fields=(), more=tuple(carried)))
 

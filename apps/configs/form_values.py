@@ -116,7 +116,7 @@ def _typed(field: Field, typed: str, given: Mapping[str, str]) -> Any:
 
 def _json_value(typed: str, kind: Kind) -> Any:
     try:
-        found = read_json(typed)
+        value = read_json(typed)
     except ValueError:
         return typed
-    return found if isinstance(found, dict) or kind is Kind.JSON else typed
+    return value if isinstance(value, dict) or kind is Kind.JSON else typed

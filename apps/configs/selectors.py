@@ -192,12 +192,12 @@ def _offer(host: tuple[Any, ...], count: int) -> DeviceOffer:
 def _started(row: Mapping[str, Any]) -> HostRuntimes:
     started = _BUILT_IN | (RUNTIMES.keys() & row["node__runtimes"])
     # An older agent does not say; the built-in engine is there with any.
-    told = row["node__runtime_versions"]
+    versions = row["node__runtime_versions"]
     return HostRuntimes(
         node_id=row["node_id"],
         node=row["node__name"],
         kind=row["kind"],
         pool=row["place"],
         runtimes=frozenset(started),
-        versions=frozenset((name, told[name]) for name in started & told.keys()),
+        versions=frozenset((name, versions[name]) for name in started & versions.keys()),
     )

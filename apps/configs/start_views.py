@@ -40,7 +40,7 @@ def start(request: HttpRequest) -> HttpResponse:
 def read(request: HttpRequest) -> HttpResponse:
     """Show what a checkpoint's own files say, and the config that follows from it."""
     try:
-        reading = reading_of(team=person(request).team, asked=request.GET.dict())
+        reading = reading_of(team=person(request).team, parameters=request.GET.dict())
     except InvalidInput as error:
         return _start(request, error=error.message)
     facts, proposal = reading.facts, reading.proposal({})
@@ -72,10 +72,10 @@ def paste(request: HttpRequest) -> HttpResponse:
 
 def _editor(reading: Reading, row: FitRow | None = None) -> str:
     """Return the address of the editor on the proposal, or on that row."""
-    asked = {"repo": reading.named.repo, "secret": reading.named.secret_name}
+    parameters = {"repo": reading.named.repo, "secret": reading.named.secret_name}
     if row is not None:
-        asked |= dict(zip(("gpu", "precision", "devices"), row_name(row), strict=True))
-    return f"{reverse('configs:new')}?{urlencode(asked)}"
+        parameters |= dict(zip(("gpu", "precision", "devices"), row_name(row), strict=True))
+    return f"{reverse('configs:new')}?{urlencode(parameters)}"
 
 
 def _start(request: HttpRequest, error: str = "") -> HttpResponse:
@@ -95,6 +95,6 @@ def _start(request: HttpRequest, error: str = "") -> HttpResponse:
 def _copies(request: HttpRequest) -> dict[str, Any]:
     """Return the team's configs that the words find, the last changed first."""
     words = request.GET.get("q", "").replace("\0", "").strip()
-    found = config_search(team=person(request).team, words=words).order_by("-updated_at", "-id")
-    configs = list(found.values("id", "name")[: MOST_COPIES + 1])
+    matching = config_search(team=person(request).team, words=words).order_by("-updated_at", "-id")
+    configs = list(matching.values("id", "name")[: MOST_COPIES + 1])
     return {"words": words, "configs": configs[:MOST_COPIES], "more": configs[MOST_COPIES:]}

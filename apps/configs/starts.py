@@ -64,13 +64,13 @@ class Reading:
                 first.setdefault(row.offer.kind, row)
         return tuple(first.values())
 
-    def proposal(self, asked: Mapping[str, str]) -> Proposal | None:
+    def proposal(self, parameters: Mapping[str, str]) -> Proposal | None:
         """Return the config for it, on the GPUs that were asked for where a row has them."""
         if self.facts is None:
             return None
-        wanted = (asked.get("gpu"), asked.get("precision"), asked.get("devices"))
-        rows = self.rows if all(wanted) else ()
-        named = (row for row in rows if row_name(row) == wanted)
+        choice = (parameters.get("gpu"), parameters.get("precision"), parameters.get("devices"))
+        rows = self.rows if all(choice) else ()
+        named = (row for row in rows if row_name(row) == choice)
         return propose(self.facts, self.named, self.owned, next(named, None))
 
 
@@ -79,14 +79,14 @@ def row_name(row: FitRow) -> tuple[str, str, str]:
     return row.offer.kind, row.quantization_type, str(row.devices)
 
 
-def reading_of(*, team: Team, asked: Mapping[str, str]) -> Reading:
+def reading_of(*, team: Team, parameters: Mapping[str, str]) -> Reading:
     """Return what is known of the named checkpoint, having asked for it. Raises InvalidInput."""
-    repo = asked.get("repo", "").strip()
+    repo = parameters.get("repo", "").strip()
     if not repo or len(repo) > _LONGEST_REPO or not repo.isprintable():
         raise InvalidInput(
             "Name the checkpoint as its source does, such as `Qwen/Qwen3-8B`.", fields=["repo"]
         )
-    secret = normal_name(asked.get("secret", ""))
+    secret = normal_name(parameters.get("secret", ""))
     secret = secret if secret in secret_names(team=team) else ""
     source = "LOCAL" if repo.startswith("/") else "HF"
     if source == "HF" and not is_hub_id(repo):
@@ -112,19 +112,19 @@ def owned_gpus() -> tuple[GpuOffer, ...]:
     )
 
 
-def started_text(*, team: Team, asked: Mapping[str, str]) -> str | None:
+def started_text(*, team: Team, parameters: Mapping[str, str]) -> str | None:
     """Return the text that an address asks to begin with, None where it asks for none.
 
     Raises NotFound for what is not there, or cannot be.
     """
-    if name := asked.get("example"):
+    if name := parameters.get("example"):
         if name not in EXAMPLES:
             raise NotFound(f"There is no example `{name}`.")
         return EXAMPLES[name].text
-    if config_id := asked.get("copy"):
+    if config_id := parameters.get("copy"):
         return _copied(team, config_id)
-    if asked.get("repo"):
-        return _proposed(team, asked)
+    if parameters.get("repo"):
+        return _proposed(team, parameters)
     return None
 
 
@@ -145,9 +145,9 @@ def pasted_text(pasted: str) -> tuple[str, Mapping[str, Any] | None]:
     return str(imported["text"]), imported
 
 
-def _proposed(team: Team, asked: Mapping[str, str]) -> str | None:
+def _proposed(team: Team, parameters: Mapping[str, str]) -> str | None:
     try:
-        proposal = reading_of(team=team, asked=asked).proposal(asked)
+        proposal = reading_of(team=team, parameters=parameters).proposal(parameters)
     except InvalidInput as error:
         raise NotFound(error.message) from error
     return proposal.text if proposal else None

@@ -39,14 +39,16 @@ REFUSED_STATUS = 400
 @require_GET
 def configs(request: HttpRequest) -> HttpResponse:
     """Show the team's configs, the last changed first."""
-    asked = asked_in(request, states=CONFIG_STATES, sorts=_SORTS)
-    found = config_search(team=person(request).team, words=asked.words, state=asked.state)
-    shown = page_in(request, sorted_rows(found, asked.sort, _SORTS, otherwise="-changed"))
+    list_query = asked_in(request, states=CONFIG_STATES, sorts=_SORTS)
+    configs = config_search(
+        team=person(request).team, words=list_query.words, state=list_query.state
+    )
+    shown = page_in(request, sorted_rows(configs, list_query.sort, _SORTS, otherwise="-changed"))
     return live_answer(
         request,
         page="configs/list.html",
         part="configs/_list.html",
-        context={"rows": config_rows(list(shown)), "page": shown, "asked": asked},
+        context={"rows": config_rows(list(shown)), "page": shown, "asked": list_query},
     )
 
 
@@ -97,21 +99,21 @@ def fit(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
 def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
     """Show one revision: its text, what the checks said when it was saved, and its builds."""
     config = config_get(team=person(request).team, config_id=config_id)
-    found = revision_get(config=config, number=number)
+    revision = revision_get(config=config, number=number)
     checked = {
-        "findings": found.findings,
-        "waiting": found.waiting,
-        "effective": found.effective,
-        "plan": found.plan,
+        "findings": revision.findings,
+        "waiting": revision.waiting,
+        "effective": revision.effective,
+        "plan": revision.plan,
     }
     context = {
         "config": config,
-        "revision": found,
-        "draft": Draft(text=found.text, data=text_data(found.text), checked=checked),
-        "difference": revision_difference(found),
-        "started": effective_command(found),
-        "builds": found.builds.order_by("-number"),
-        "previews": found.calibration_previews.order_by("-created_at")[:SHOWN_PREVIEWS],
+        "revision": revision,
+        "draft": Draft(text=revision.text, data=text_data(revision.text), checked=checked),
+        "difference": revision_difference(revision),
+        "started": effective_command(revision),
+        "builds": revision.builds.order_by("-number"),
+        "previews": revision.calibration_previews.order_by("-created_at")[:SHOWN_PREVIEWS],
         "measurements": latest_measurements(config),
         "is_last": number == config.last_number,  # type: ignore[attr-defined]
     }

@@ -21,12 +21,12 @@ _CACHED_SECONDS = 3600
 @require_safe
 def config_reference(request: HttpRequest) -> HttpResponse:
     """Show the fields that match, by block."""
-    asked = request.GET.get("q", "").strip()[:200]
-    found = _matching(asked.lower().replace("`", "").split())
+    words = request.GET.get("q", "").strip()[:200]
+    matching = _matching(words.lower().replace("`", "").split())
     context = {
-        "asked": asked,
-        "blocks": found,
-        "count": _count(found),
+        "asked": words,
+        "blocks": matching,
+        "count": _count(matching),
         "total": _count(config_blocks()),
         "modeline": f"# yaml-language-server: $schema={settings.PUBLIC_URL}"
         f"{reverse('dashboard:config_schema')}",

@@ -44,11 +44,11 @@ class DevicesOfKind:
 
 def incidents_context(team: Team) -> dict[str, Any]:
     """Return what is wrong for a team, as the overview and its tab tell it."""
-    found = incidents(team=team, most=INCIDENTS_SHOWN)
+    shown = incidents(team=team, most=INCIDENTS_SHOWN)
     return {
-        "incidents": found.worst,
-        "incident_count": found.count,
-        "tab_title": _tab_title(found),
+        "incidents": shown.worst,
+        "incident_count": shown.count,
+        "tab_title": _tab_title(shown),
     }
 
 
@@ -84,17 +84,19 @@ def _steps(user: User, *, has_devices: bool, has_deployments: bool) -> Sequence[
     )
 
 
-def _tab_title(found: Incidents) -> str:
+def _tab_title(shown: Incidents) -> str:
     rest = "Overview · Enginehouse"
-    if not found.worst:
+    if not shown.worst:
         return rest
-    severity, count = found.worst[0].severity, found.count
+    severity, count = shown.worst[0].severity, shown.count
     return tones.title(severity, f"{count} incident{'s' * (count != 1)} · {rest}")
 
 
 def devices_by_kind() -> Sequence[DevicesOfKind]:
-    held = Sum("leases__memory_bytes", filter=Q(leases__released_at=None), default=0)
-    present = Device.objects.filter(is_present=True, node__in=nodes_alive()).annotate(held=held)
+    leased_bytes = Sum("leases__memory_bytes", filter=Q(leases__released_at=None), default=0)
+    present = Device.objects.filter(is_present=True, node__in=nodes_alive()).annotate(
+        held=leased_bytes
+    )
     by_kind: dict[str, list[tuple[int, int]]] = {}
     for kind, memory, claimed in present.order_by("kind").values_list(
         "kind", "memory_bytes", "held"

@@ -34,24 +34,24 @@ class RuleLine:
 @page
 @require_GET
 def rules(request: HttpRequest) -> HttpResponse:
-    asked = request.GET.get("q", "").strip()[:200]
+    query = request.GET.get("q", "").strip()[:200]
     severity = request.GET.get("severity", "")
-    words = asked.lower().replace("`", "").split()
-    found = [
+    words = query.lower().replace("`", "").split()
+    matching = [
         line
         for line in every_line()
         if line.matches(words) and severity in ("", line.rule.severity.value)
     ]
     families = [
-        (code, name, [line for line in found if line.rule.code.startswith(code)])
+        (code, name, [line for line in matching if line.rule.code.startswith(code)])
         for code, name in FAMILIES.items()
     ]
     context = {
-        "asked": asked,
+        "asked": query,
         "severity": severity,
         "severities": SEVERITIES,
         "families": [family for family in families if family[2]],
-        "count": len(found),
+        "count": len(matching),
         "total": len(every_line()),
     }
     return render(request, "dashboard/rules.html", context)

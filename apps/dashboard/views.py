@@ -67,8 +67,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
         answer["Retry-After"] = "2"
         return answer
     # Not refused: people read as before, and what is written may still find its place.
-    found = [each.sentence for each in troubles_here()]
-    return JsonResponse({"status": "ready", **({"troubles": found} if found else {})})
+    sentences = [each.sentence for each in troubles_here()]
+    return JsonResponse({"status": "ready", **({"troubles": sentences} if sentences else {})})
 
 
 @never_cache

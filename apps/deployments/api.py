@@ -73,25 +73,29 @@ class DeploymentListView(TeamView):
     def get(self, request: Request, model_id: str) -> Response:
         """Return the model's deployments, newest first."""
         model = model_get(team=self.team, model_id=model_id)
-        wanted = validated(NameQuery, request.query_params)
-        found = deployment_list(team=self.team, model_id=model.id, name=wanted.pop("name", None))
-        return Response(page_of(found, **wanted).to_json(DeploymentObject, under="deployments"))
+        query = validated(NameQuery, request.query_params)
+        deployments = deployment_list(
+            team=self.team, model_id=model.id, name=query.pop("name", None)
+        )
+        return Response(
+            page_of(deployments, **query).to_json(DeploymentObject, under="deployments")
+        )
 
     @extend_schema(request=DeploymentCreateBody, responses={201: DeploymentObject})
     def post(self, request: Request, model_id: str) -> Response:
         """Deploy a build; `environment` promotes it there once it is ready."""
-        wanted = validated(DeploymentCreateBody, request.data)
+        body = validated(DeploymentCreateBody, request.data)
         model = model_get(team=self.team, model_id=model_id)
-        require_first_place(self.actor, model, wanted.get("environment"))
+        require_first_place(self.actor, model, body.get("environment"))
         made = deployment_create(
             model=model,
-            build=build_get(team=self.team, build_id=wanted["source"]["build_id"]),
-            environment=wanted.get("environment"),
-            name=wanted.get("name"),
+            build=build_get(team=self.team, build_id=body["source"]["build_id"]),
+            environment=body.get("environment"),
+            name=body.get("name"),
             user=self.user,
         )
-        found = deployment_get(team=self.team, model_id=model_id, deployment_id=made.id)
-        return Response(DeploymentObject(found).data, status=201)
+        deployment = deployment_get(team=self.team, model_id=model_id, deployment_id=made.id)
+        return Response(DeploymentObject(deployment).data, status=201)
 
 
 class DeploymentView(TeamView):
@@ -117,16 +121,16 @@ class DeploymentDetailView(DeploymentView):
     @extend_schema(request=DeploymentRenameBody, responses=DeploymentObject)
     def patch(self, request: Request, **path: str) -> Response:
         """Rename a deployment."""
-        wanted = validated(DeploymentRenameBody, request.data)
-        deployment_rename(deployment=self.changeable(), name=wanted["name"])
+        body = validated(DeploymentRenameBody, request.data)
+        deployment_rename(deployment=self.changeable(), name=body["name"])
         return Response(DeploymentObject(self.deployment()).data)
 
     @extend_schema(responses={200: DeploymentTombstone})
     def delete(self, request: Request, **path: str) -> Response:
         """Delete a deployment; 409 while it runs or an environment points at it."""
-        found = self.changeable()
-        body = {"id": found.id, "deleted": True, "model_id": found.model_id}
-        deployment_delete(deployment=found)
+        deployment = self.changeable()
+        body = {"id": deployment.id, "deleted": True, "model_id": deployment.model_id}
+        deployment_delete(deployment=deployment)
         return Response(body)
 
 
@@ -134,8 +138,8 @@ class AutoscalingView(DeploymentView):
     @extend_schema(request=AutoscalingBody, responses=AutoscalingAnswerObject)
     def patch(self, request: Request, **path: str) -> Response:
         """Change how many replicas run."""
-        wanted = validated(AutoscalingBody, request.data)
-        answer = autoscaling_update(deployment=self.changeable(), changes=wanted)
+        body = validated(AutoscalingBody, request.data)
+        answer = autoscaling_update(deployment=self.changeable(), changes=body)
         return Response({"status": answer.status, "message": answer.message})
 
 
@@ -143,9 +147,11 @@ class BackpressureView(DeploymentView):
     @extend_schema(request=BackpressureBody, responses=BackpressureObject)
     def patch(self, request: Request, **path: str) -> Response:
         """Change what becomes of requests beyond what replicas carry."""
-        wanted = validated(BackpressureBody, request.data)
-        found = backpressure_update(deployment=self.changeable(), policy=wanted["policy"])
-        return Response(BackpressureObject(backpressure_settings(found.backpressure_policy)).data)
+        body = validated(BackpressureBody, request.data)
+        deployment = backpressure_update(deployment=self.changeable(), policy=body["policy"])
+        return Response(
+            BackpressureObject(backpressure_settings(deployment.backpressure_policy)).data
+        )
 
 
 class ActivateView(DeploymentView):
@@ -177,30 +183,30 @@ class PromoteView(DeploymentView):
     @extend_schema(request=PromoteToProductionBody, responses=DeploymentObject)
     def post(self, request: Request, **path: str) -> Response:
         """Promote the deployment to production."""
-        wanted = validated(PromoteToProductionBody, request.data)
+        body = validated(PromoteToProductionBody, request.data)
         model_id = self.kwargs["model_id"]
         require_environment(self.actor, PRODUCTION)
         candidate = environment_promote(
             environment=environment_get(team=self.team, model_id=model_id, name=PRODUCTION),
             deployment=self.deployment(),
-            scale_down_previous=wanted["scale_down_previous_production"],
+            scale_down_previous=body["scale_down_previous_production"],
             user=self.user,
         )
-        found = deployment_get(team=self.team, model_id=model_id, deployment_id=candidate.id)
-        return Response(DeploymentObject(found).data)
+        deployment = deployment_get(team=self.team, model_id=model_id, deployment_id=candidate.id)
+        return Response(DeploymentObject(deployment).data)
 
 
 class ConfigView(DeploymentView):
     @extend_schema(parameters=[ConfigQuery], responses=DeploymentConfigObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return the config that the deployment was built from."""
-        wanted = validated(ConfigQuery, request.query_params)["output_format"]
-        found = self.deployment()
-        raw = found.build.revision.text if found.build else None
+        output_format = validated(ConfigQuery, request.query_params)["output_format"]
+        deployment = self.deployment()
+        raw = deployment.build.revision.text if deployment.build else None
         return Response(
             {
-                "raw_config": raw if wanted in {"raw", "both"} else None,
-                "config": found.spec if wanted in {"parsed", "both"} else None,
+                "raw_config": raw if output_format in {"raw", "both"} else None,
+                "config": deployment.spec if output_format in {"parsed", "both"} else None,
             }
         )
 
@@ -212,11 +218,11 @@ class LogsView(DeploymentView):
     )
     def get(self, request: Request, **path: str) -> Response:
         """Return lines of the deployment's replicas, of one or of all."""
-        wanted = validated(DeploymentLogQuery, request.query_params)
+        query = validated(DeploymentLogQuery, request.query_params)
         replicas = replica_list(deployment=self.deployment())
-        if "replica" in wanted:
-            replicas = replicas.filter(id=wanted["replica"])
-        lines = lines_of([replica.log_owner for replica in replicas], wanted)
+        if "replica" in query:
+            replicas = replicas.filter(id=query["replica"])
+        lines = lines_of([replica.log_owner for replica in replicas], query)
         shown = [line_json(line) | {"replica": line.owner.split(":")[-1]} for line in lines]
         return Response({"logs": shown})
 
@@ -235,5 +241,5 @@ class FailedStartsView(DeploymentView):
     @extend_schema(responses=FailedStartsListObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return the nodes on which the deployment's artifact failed to start lately, by name."""
-        found = failed_starts_of(deployment=self.deployment())
-        return Response({"failed_starts": FailedStartsObject(found, many=True).data})
+        failed_starts = failed_starts_of(deployment=self.deployment())
+        return Response({"failed_starts": FailedStartsObject(failed_starts, many=True).data})

@@ -22,5 +22,5 @@ def conditions_of(deployment: Deployment) -> list[dict[str, Any]]:
 
 
 def ready_words(deployment: Deployment) -> str:
-    ready, wanted = getattr(deployment, "active_replica_count", 0), deployment.wanted_replicas
-    return f"{ready} of {wanted} replicas {'is' if ready == 1 else 'are'} ready."
+    ready, desired = getattr(deployment, "active_replica_count", 0), deployment.wanted_replicas
+    return f"{ready} of {desired} replicas {'is' if ready == 1 else 'are'} ready."

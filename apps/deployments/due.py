@@ -31,8 +31,8 @@ def room_now(now: datetime) -> str:
     if not Deployment.objects.filter(room_seen__isnull=False).exists():
         return ""
     waits = FailedStarts.objects.filter(retry_at__gt=now).order_by("id")
-    told = f"{room_stamp()} {list(waits.values_list('node_id', 'artifact_id'))}"
-    return md5(told.encode(), usedforsecurity=False).hexdigest()
+    stamp = f"{room_stamp()} {list(waits.values_list('node_id', 'artifact_id'))}"
+    return md5(stamp.encode(), usedforsecurity=False).hexdigest()
 
 
 def deployments_due(*, now: datetime, room: str) -> list[str]:
@@ -45,9 +45,9 @@ def deployments_due(*, now: datetime, room: str) -> list[str]:
         Deployment.objects.filter(reconcile_at__lte=now).order_by("reconcile_at", "id"),
         _that_may_have_room(room),
     )
-    found = [_first(kind.values_list("id", flat=True)) for kind in kinds]
-    found += [_first(_deployments_of(each)) for each in (_drained(), _on_draining_nodes())]
-    return list(dict.fromkeys(_in_turns(found)))
+    groups = [_first(kind.values_list("id", flat=True)) for kind in kinds]
+    groups += [_first(_deployments_of(each)) for each in (_drained(), _on_draining_nodes())]
+    return list(dict.fromkeys(_in_turns(groups)))
 
 
 def environments_due(*, now: datetime) -> list[int]:

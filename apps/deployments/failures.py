@@ -13,8 +13,8 @@ _NAMED = 4
 def no_room(refusals: Sequence[NoRoom], kind: str, pool: str, closed: Mapping[str, str]) -> Failure:
     """Return why no node takes the replica; `closed` has those that take nothing now, and why."""
     if not refusals:
-        told = ", ".join(f"`{name}` is {why}" for name, why in [*closed.items()][:_NAMED])
-        others = f" Of those that have one, {told}." if told else ""
+        reasons = ", ".join(f"`{name}` is {why}" for name, why in [*closed.items()][:_NAMED])
+        others = f" Of those that have one, {reasons}." if reasons else ""
         return serving.NO_NODE.failure(pool=pool, kind=kind, others=others)
     is_used_by_others = any(refused.is_used_by_others for refused in refusals)
     reason = serving.GPU_IN_USE if is_used_by_others else serving.NO_ROOM

@@ -142,8 +142,8 @@ def nodes_observe(request: HttpRequest) -> HttpResponseBase:
     replicas_observe(node=node, reports=[each.to_report() for each in body.replicas])
     # The version first: what changes in between is then told again, not missed.
     version = Node.objects.values_list("wanted_version", flat=True).get(id=node.id)
-    wanted = wanted_replicas_of(node=node)
-    return JsonResponse({"format": FORMAT, "version": version, "replicas": wanted})
+    desired = wanted_replicas_of(node=node)
+    return JsonResponse({"format": FORMAT, "version": version, "replicas": desired})
 
 
 @internal_view("POST")

@@ -71,20 +71,20 @@ def _look(state: str, deployment_id: str, which: LogFilter, after: int | None) -
 
 
 def _lines(which: LogFilter, owners: list[str], after: int | None) -> list[LogLine]:
-    found = {"owners": which.of(owners), **which.conditions()}
+    conditions = {"owners": which.of(owners), **which.conditions()}
     if after is None:
-        return log_lines(**found, newest_first=True, limit=FIRST_LINES)[::-1]
-    return log_lines(**found, after=after, limit=LINES_PER_LOOK)
+        return log_lines(**conditions, newest_first=True, limit=FIRST_LINES)[::-1]
+    return log_lines(**conditions, after=after, limit=LINES_PER_LOOK)
 
 
 def _pieces(deployment_id: str, which: LogFilter) -> Iterator[bytes]:
     """Return the log in pieces, each a query of its own: a download may take hours."""
     replicas = Replica.objects.filter(deployment_id=deployment_id).only("id")
-    found = {"owners": which.of([each.log_owner for each in replicas]), **which.conditions()}
-    lines = log_lines(**found, limit=LINES_PER_LOOK)
+    conditions = {"owners": which.of([each.log_owner for each in replicas]), **which.conditions()}
+    lines = log_lines(**conditions, limit=LINES_PER_LOOK)
     while lines:
         yield "".join(map(_line, lines)).encode()
-        lines = log_lines(**found, after=lines[-1].cursor, limit=LINES_PER_LOOK)
+        lines = log_lines(**conditions, after=lines[-1].cursor, limit=LINES_PER_LOOK)
 
 
 def _line(line: LogLine) -> str:
@@ -94,8 +94,8 @@ def _line(line: LogLine) -> str:
 
 
 def _state(team: Team, model_id: str, deployment_id: str) -> str:
-    found = Deployment.objects.filter(id=deployment_id, model_id=model_id, model__team=team)
-    state = found.values_list("state", flat=True).first()
+    deployments = Deployment.objects.filter(id=deployment_id, model_id=model_id, model__team=team)
+    state = deployments.values_list("state", flat=True).first()
     if state is None:
         raise NotFound(f"There is no deployment `{deployment_id}`.")
     return state

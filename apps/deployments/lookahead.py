@@ -26,14 +26,14 @@ _COMPARED = (
 )  # fmt: skip
 _COUNTED = ("engine_completion_tokens", "draft_tokens", "accepted_draft_tokens", "drafts")
 _RIGHT_TO = tuple(map(series_of, POSITIONS))
-_Told = Mapping[str, float]
+_Sums = Mapping[str, float]
 
 
 def lookahead_panel(deployment: Deployment, now: datetime | None = None) -> dict[str, Any] | None:
     """Return what the page says of lookahead; None where too little was drafted to say."""
     present = now or clock.now()
-    told = _sums(deployment, present)
-    served = _served(deployment, told, present)
+    sums = _sums(deployment, present)
+    served = _served(deployment, sums, present)
     if served is None or deployment.build is None:
         return None
     revision = deployment.build.revision
@@ -45,8 +45,8 @@ def lookahead_panel(deployment: Deployment, now: datetime | None = None) -> dict
         "basis": times.basis if times else "",
         "measured_tokens_per_step": served.tokens_per_step,
         "measured_ratio": _ratio(served, times),
-        "compared": _compared(told),
-        "by_position": _by_position(told),
+        "compared": _compared(sums),
+        "by_position": _by_position(sums),
         "predicted": _predicted(tuning_behind(revision), served.requests),
     }
 
@@ -55,47 +55,47 @@ def _ratio(served: Served, times: StepTimes | None) -> float | None:
     return None if times is None else served.tokens_per_step / served.cost_of_step(times)
 
 
-def _served(deployment: Deployment, told: _Told, now: datetime) -> Served | None:
-    if told["engine_completion_tokens"] < LEAST_TOKENS or not told["draft_tokens"]:
+def _served(deployment: Deployment, sums: _Sums, now: datetime) -> Served | None:
+    if sums["engine_completion_tokens"] < LEAST_TOKENS or not sums["draft_tokens"]:
         return None
     return Served(
-        completion_tokens=told["engine_completion_tokens"],
-        drafted_tokens=told["draft_tokens"],
-        accepted_tokens=min(told["accepted_draft_tokens"], told["engine_completion_tokens"]),
+        completion_tokens=sums["engine_completion_tokens"],
+        drafted_tokens=sums["draft_tokens"],
+        accepted_tokens=min(sums["accepted_draft_tokens"], sums["engine_completion_tokens"]),
         requests=_running(deployment, now),
     )
 
 
-def _compared(told: _Told) -> dict[str, float] | None:
+def _compared(sums: _Sums) -> dict[str, float] | None:
     """Return tokens a second of one answer with and without; None where too few went without."""
-    tokens, seconds, plain_tokens, plain_seconds = (told[each] for each in _COMPARED)
+    tokens, seconds, plain_tokens, plain_seconds = (sums[each] for each in _COMPARED)
     if min(tokens, plain_tokens) < LEAST_TOKENS or not (seconds and plain_seconds):
         return None
     drafted, undrafted = tokens / seconds, plain_tokens / plain_seconds
     return {"with": drafted, "without": undrafted, "ratio": drafted / undrafted}
 
 
-def _by_position(told: _Told) -> Sequence[tuple[int, float]]:
+def _by_position(sums: _Sums) -> Sequence[tuple[int, float]]:
     """Return of each position which part of the drafts was right up to there; none if not told."""
-    drafts = told["drafts"]
-    if not drafts or not told[_RIGHT_TO[0]]:
+    drafts = sums["drafts"]
+    if not drafts or not sums[_RIGHT_TO[0]]:
         return ()
-    shares = [(position, min(1.0, told[series_of(position)] / drafts)) for position in POSITIONS]
+    shares = [(position, min(1.0, sums[series_of(position)] / drafts)) for position in POSITIONS]
     return [(position, share) for position, share in shares if share]
 
 
-def _sums(deployment: Deployment, now: datetime) -> _Told:
-    asked = {**_asked(deployment, now), "now": now}
-    told = sums_of([*_COUNTED, *_COMPARED, *_RIGHT_TO], **asked)
-    return {name: total or 0.0 for name, total in told.items()}
+def _sums(deployment: Deployment, now: datetime) -> _Sums:
+    window = {**_window(deployment, now), "now": now}
+    sums = sums_of([*_COUNTED, *_COMPARED, *_RIGHT_TO], **window)
+    return {name: total or 0.0 for name, total in sums.items()}
 
 
 def _running(deployment: Deployment, now: datetime) -> float:
-    answer = query("requests_running", as_one=True, now=now, **_asked(deployment, now))
+    answer = query("requests_running", as_one=True, now=now, **_window(deployment, now))
     return answer.lines[0].values["mean"][0] or 0.0
 
 
-def _asked(deployment: Deployment, now: datetime) -> dict[str, Any]:
+def _window(deployment: Deployment, now: datetime) -> dict[str, Any]:
     return {
         "start": now - WINDOW,
         "end": now,

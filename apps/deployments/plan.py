@@ -61,20 +61,20 @@ def decide(
     Those on the nodes of `draining` are replaced elsewhere first, and leave as others are ready. So
     do lost ones, which may serve all the while.
     """
-    wanted = wanted_count(deployment)
+    count = wanted_count(deployment)
     serving = [replica for replica in replicas if _counts(replica)]
     newest = [each for each in serving if each.generation == deployment.generation]
     current = [each for each in newest if each.node_id not in draining]
     moving = [each for each in newest if each.node_id in draining]
     may_start = now >= next_start_at(deployment, replicas)
-    order = max(wanted - len(current), 0) if may_start else 0
-    leaving = _surplus(current, wanted) + _outdated(deployment, serving, current, wanted)
-    leaving += _replaced(moving, current, wanted)
+    order = max(count - len(current), 0) if may_start else 0
+    leaving = _surplus(current, count) + _outdated(deployment, serving, current, count)
+    leaving += _replaced(moving, current, count)
     ready = [each for each in leaving if each.state == ReplicaState.READY]
     return Decision(
         order=order,
         stop=tuple(each for each in leaving if each.state != ReplicaState.READY),
-        drain=(*ready, *_given_up(replicas, newest, wanted)),
+        drain=(*ready, *_given_up(replicas, newest, count)),
     )
 
 
@@ -143,14 +143,14 @@ def _counts(replica: Replica) -> bool:
     return replica.wanted == "running" and replica.state not in gone
 
 
-def _given_up(replicas: Sequence[Replica], newest: list[Replica], wanted: int) -> list[Replica]:
+def _given_up(replicas: Sequence[Replica], newest: list[Replica], count: int) -> list[Replica]:
     """Return the lost replicas that others have replaced: those that served are kept longest."""
     lost = [each for each in replicas if _is_lost(each)]
     ready = sum(each.state == ReplicaState.READY for each in newest)
-    if ready >= wanted:
+    if ready >= count:
         return lost
     # Which of them still serve is not known: no more may end than others are ready.
-    superfluous = min(ready, max(len(lost) + ready - wanted, 0))
+    superfluous = min(ready, max(len(lost) + ready - count, 0))
     by_worth = sorted(lost, key=lambda each: (each.ready_at is None, each.ordered_at, each.id))
     return by_worth[len(lost) - superfluous :]
 
@@ -160,25 +160,25 @@ def _is_lost(replica: Replica) -> bool:
     return is_kept and replica.state == ReplicaState.LOST
 
 
-def _replaced(moving: list[Replica], current: list[Replica], wanted: int) -> list[Replica]:
+def _replaced(moving: list[Replica], current: list[Replica], count: int) -> list[Replica]:
     """Return those that may leave a draining node: as many as others are ready in their place."""
     ready = sum(each.state == ReplicaState.READY for each in current)
-    return _surplus(moving, max(wanted - ready, 0))
+    return _surplus(moving, max(count - ready, 0))
 
 
-def _surplus(current: list[Replica], wanted: int) -> list[Replica]:
+def _surplus(current: list[Replica], count: int) -> list[Replica]:
     # The longest ready stay: they have served, and the newest have the least to lose.
     by_worth = sorted(
         current, key=lambda each: (each.state != ReplicaState.READY, each.ordered_at, each.id)
     )
-    return by_worth[wanted:]
+    return by_worth[count:]
 
 
 def _outdated(
-    deployment: Deployment, serving: list[Replica], current: list[Replica], wanted: int
+    deployment: Deployment, serving: list[Replica], current: list[Replica], count: int
 ) -> list[Replica]:
     older = [each for each in serving if each.generation != deployment.generation]
     ready = sum(each.state == ReplicaState.READY for each in current)
-    if ready >= wanted:
+    if ready >= count:
         return older
     return [each for each in older if each.state != ReplicaState.READY]

@@ -128,9 +128,9 @@ class PromotionNote:
 
 def replica_views(replicas: Sequence[Replica]) -> Sequence[ReplicaView]:
     """Return each with the GPUs that it holds, or held to its end."""
-    held = devices_held([each.device_holder for each in replicas])
+    leased = devices_held([each.device_holder for each in replicas])
     return [
-        ReplicaView(replica=each, devices=held.get(each.device_holder, ())) for each in replicas
+        ReplicaView(replica=each, devices=leased.get(each.device_holder, ())) for each in replicas
     ]
 
 
@@ -146,10 +146,10 @@ def endpoint_of(deployment: Deployment) -> str:
 def engine_of(deployment: Deployment, replicas: Sequence[Replica]) -> dict[str, str]:
     """Return the version that answers, and what it means where it has no list of routes."""
     ready = (each for each in replicas if each.state == ReplicaState.READY)
-    told = filter(None, map(told_version, sorted(ready, key=lambda each: each.id)))
-    version = next(told, "")  # as `routes_snapshot` has it
-    said = borrowed_routes(deployment.runtime, version) if version else ""
-    return {"engine_version": version, "borrowed_routes": said}
+    versions = filter(None, map(told_version, sorted(ready, key=lambda each: each.id)))
+    version = next(versions, "")  # as `routes_snapshot` has it
+    routes = borrowed_routes(deployment.runtime, version) if version else ""
+    return {"engine_version": version, "borrowed_routes": routes}
 
 
 def measures_of(deployment: Deployment, replicas: Iterable[Replica]) -> Measures:
@@ -203,9 +203,10 @@ def deactivation_words(deployment: Deployment, traffic: Traffic) -> str:
     places = ", ".join(places_of(deployment))
     if not places:
         return f"It serves in no environment. {ends} {refused}"
-    asked = traffic.requests_per_second
-    told = f", {formats.rate(asked)} requests/s in the last hour" if asked else ""
-    return f"It is what {places} serves{told}: all of that fails from now on. {ends} {refused}"
+    rate = traffic.requests_per_second
+    traffic_words = f", {formats.rate(rate)} requests/s in the last hour" if rate else ""
+    fails = f"It is what {places} serves{traffic_words}: all of that fails from now on."
+    return f"{fails} {ends} {refused}"
 
 
 def deletion_words(deployment: Deployment) -> str:

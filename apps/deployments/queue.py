@@ -14,9 +14,9 @@ _log = logging.getLogger(__name__)
 
 def nodes_nudge(*, node_ids: Collection[str]) -> None:
     """Tell the agents of these nodes to fetch what they should run, after the commit."""
-    wanted = set(node_ids)
-    if wanted:
-        transaction.on_commit(lambda: _send_all(wanted))
+    ids = set(node_ids)
+    if ids:
+        transaction.on_commit(lambda: _send_all(ids))
 
 
 def _send_all(node_ids: Collection[str]) -> None:

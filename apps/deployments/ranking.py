@@ -35,11 +35,11 @@ def ranked(
 
     `here` has the node's id of every replica of the deployment.
     """
-    found = [
+    nodes_ranked = [
         Candidate(node=each, replicas=here.count(each.id), failed=failed.get(each.id))
         for each in nodes
     ]
-    return sorted(found, key=lambda each: (each.failures, each.replicas, each.node.name))
+    return sorted(nodes_ranked, key=lambda each: (each.failures, each.replicas, each.node.name))
 
 
 def placement_words(
@@ -66,7 +66,7 @@ def waiting_words(waiting: Sequence[Candidate]) -> str:
     """Return which nodes are passed over, until when, and why."""
     return " ".join(
         f"`{each.node.name}` {_failed(each.failed)} and is tried again at "
-        f"{clock_time(each.failed.retry_at)}. It said: {_said(each.failed)}"
+        f"{clock_time(each.failed.retry_at)}. It said: {_failed_starts_words(each.failed)}"
         for each in waiting[:_NAMED]
         if each.failed
     ) + (f" So do {len(waiting) - _NAMED} more." if len(waiting) > _NAMED else "")
@@ -103,5 +103,5 @@ def _failed(failed: FailedStarts | None) -> str:
     return f"failed to start it {'once' if count == 1 else f'{count} times in a row'}"
 
 
-def _said(failed: FailedStarts) -> str:
+def _failed_starts_words(failed: FailedStarts) -> str:
     return str((failed.failure or {}).get("sentence") or "nothing.")

@@ -15,10 +15,10 @@ def secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
     deployments = Deployment.objects.filter(
         model__team=team, build__revision__secret_names__has_any_keys=list(names)
     ).order_by("model__name", "-created_at")
-    told = deployments.values_list(
+    rows = deployments.values_list(
         "id", "name", "model_id", "model__name", "build__revision__secret_names"
     )
-    for deployment_id, deployment, model_id, model, listed in told[:_MOST_READ]:
+    for deployment_id, deployment, model_id, model, listed in rows[:_MOST_READ]:
         use = Use(
             kind="deployment",
             id=deployment_id,

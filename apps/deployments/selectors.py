@@ -38,16 +38,16 @@ _RUNNING = (
     ReplicaState.READY,
     ReplicaState.DRAINING,
 )
-_HEARD_SINCE = Now() - timedelta(seconds=CONFIRMED_SECONDS)
+_CONFIRMED_SINCE = Now() - timedelta(seconds=CONFIRMED_SECONDS)
 
 
 def _count(**which: Any) -> Count:
-    found = {f"replicas__{field}": value for field, value in which.items()}
-    return Count("replicas", filter=Q(**found), distinct=True)
+    conditions = {f"replicas__{field}": value for field, value in which.items()}
+    return Count("replicas", filter=Q(**conditions), distinct=True)
 
 
-_IS_HEARD = Q(observed_at__gt=_HEARD_SINCE) | Q(node__replicas_heard_at__gt=_HEARD_SINCE)
-IS_CONFIRMED = Case(When(~Q(state__in=_RUNNING) | _IS_HEARD, then=True), default=False)
+_IS_RECENT = Q(observed_at__gt=_CONFIRMED_SINCE) | Q(node__replicas_heard_at__gt=_CONFIRMED_SINCE)
+IS_CONFIRMED = Case(When(~Q(state__in=_RUNNING) | _IS_RECENT, then=True), default=False)
 """Of a replica: whether its node has said lately what is known of it, where it runs at all."""
 _COUNTS = {
     "active_replica_count": _count(state=ReplicaState.READY),
@@ -56,8 +56,8 @@ _COUNTS = {
         "replicas",
         filter=Q(replicas__state__in=_RUNNING)
         & (
-            Q(replicas__observed_at__gt=_HEARD_SINCE)
-            | Q(replicas__node__replicas_heard_at__gt=_HEARD_SINCE)
+            Q(replicas__observed_at__gt=_CONFIRMED_SINCE)
+            | Q(replicas__node__replicas_heard_at__gt=_CONFIRMED_SINCE)
         ),
         distinct=True,
     ),
@@ -109,7 +109,7 @@ def deployment_states(*, team: Team) -> list[tuple[str, int, int]]:
 def unheard(deployment: str) -> Q:
     """Return whether replicas of the deployment in that column run that no node spoke of lately."""
     running = Replica.objects.filter(deployment=OuterRef(deployment), state__in=_RUNNING)
-    return Exists(running) & ~Exists(running.filter(_IS_HEARD))
+    return Exists(running) & ~Exists(running.filter(_IS_RECENT))
 
 
 def environment_list(*, team: Team, model_id: str) -> QuerySet[Environment]:
@@ -160,14 +160,14 @@ def _lately(rows: QuerySet[FailedStarts]) -> QuerySet[FailedStarts]:
 def replicas_measured() -> QuerySet[Replica]:
     """Return the replicas that have reported measurements and run now."""
     running = (ReplicaState.READY, ReplicaState.DRAINING)
-    found = Replica.objects.filter(state__in=running, metrics__isnull=False)
-    return found.select_related("node")
+    replicas = Replica.objects.filter(state__in=running, metrics__isnull=False)
+    return replicas.select_related("node")
 
 
 def told_version(replica: Replica) -> str:
     """Return the version that the replica's engine told; empty where it told none."""
-    told = replica.report.get("version") if isinstance(replica.report, dict) else None
-    return str(told) if told else ""
+    version = replica.report.get("version") if isinstance(replica.report, dict) else None
+    return str(version) if version else ""
 
 
 def served_model_name(deployment: Deployment) -> str:
@@ -227,10 +227,10 @@ def _runtime_section(deployment: Deployment) -> dict[str, Any]:
 
 def model_get(*, team: Team, model_id: str) -> ServedModel:
     """Raises NotFound."""
-    found = model_list(team=team).filter(id=model_id).first()
-    if found is None:
+    model = model_list(team=team).filter(id=model_id).first()
+    if model is None:
         raise NotFound(f"There is no model `{model_id}`.")
-    return found
+    return model
 
 
 def models_among(team: Team, ids: Collection[str]) -> Collection[str]:
@@ -249,40 +249,40 @@ def environments_among(
     team: Team, names: Collection[str], model_ids: Collection[str] | None
 ) -> Collection[str]:
     """Return those of the names that are environments of the models, or of any of the team's."""
-    found = Environment.objects.filter(model__in=model_list(team=team), name__in=names)
+    environments = Environment.objects.filter(model__in=model_list(team=team), name__in=names)
     if model_ids is not None:
-        found = found.filter(model_id__in=model_ids)
-    return found.values_list("name", flat=True)
+        environments = environments.filter(model_id__in=model_ids)
+    return environments.values_list("name", flat=True)
 
 
 def deployment_get(*, team: Team, model_id: str, deployment_id: str) -> Deployment:
     """Return the deployment of that id, or the current one for `production`. Raises NotFound."""
     if deployment_id == PRODUCTION:
         return _current(team, model_id)
-    found = deployment_list(team=team, model_id=model_id).filter(id=deployment_id).first()
-    if found is None:
+    deployment = deployment_list(team=team, model_id=model_id).filter(id=deployment_id).first()
+    if deployment is None:
         raise NotFound(f"Model `{model_id}` has no deployment `{deployment_id}`.")
-    return found
+    return deployment
 
 
 def environment_get(*, team: Team, model_id: str, name: str) -> Environment:
     """Raises NotFound."""
-    found = environment_list(team=team, model_id=model_id).filter(name=name).first()
-    if found is None:
+    environment = environment_list(team=team, model_id=model_id).filter(name=name).first()
+    if environment is None:
         raise NotFound(f"Model `{model_id}` has no environment `{name}`.")
-    return found
+    return environment
 
 
 def build_get(*, team: Team, build_id: str) -> Build:
     """Return the build that a deployment is to be made from. Raises InvalidInput."""
-    found = Build.objects.select_related("revision").filter(team=team, id=build_id).first()
-    if found is None:
+    build = Build.objects.select_related("revision").filter(team=team, id=build_id).first()
+    if build is None:
         raise InvalidInput(
             f"There is no build `{build_id}`.",
             fields=["source.build_id"],
             hint="`GET /v1/builds` lists the team's builds.",
         )
-    return found
+    return build
 
 
 def _current(team: Team, model_id: str) -> Deployment:

@@ -179,7 +179,7 @@ _IN_PYTHON = {"true": "True", "false": "False", "null": "None"}
 
 def _python(body: Mapping[str, Any]) -> str:
     text = json.dumps(body, ensure_ascii=False, indent=4)
-    return _OUTSIDE_TEXT.sub(lambda found: _IN_PYTHON.get(found[0], found[0]), text)
+    return _OUTSIDE_TEXT.sub(lambda match: _IN_PYTHON.get(match[0], match[0]), text)
 
 
 def _javascript(body: Mapping[str, Any]) -> str:

@@ -75,72 +75,77 @@ DECISIONS_SHOWN = 8
 def deployments(request: HttpRequest) -> HttpResponse:
     """Show the team's models with their deployments, those deployed last first."""
     team = person(request).team
-    asked = asked_in(request, states=[DEGRADED, *DeploymentState], sorts=SORTS)
-    found = model_search(team=team, words=asked.words, state=asked.state, sort=asked.sort)
-    shown = page_in(request, found)
-    rows = model_rows(team, list(shown), words=asked.words, state=asked.state)
+    list_query = asked_in(request, states=[DEGRADED, *DeploymentState], sorts=SORTS)
+    models = model_search(
+        team=team, words=list_query.words, state=list_query.state, sort=list_query.sort
+    )
+    shown = page_in(request, models)
+    rows = model_rows(team, list(shown), words=list_query.words, state=list_query.state)
     return live_answer(
         request,
         page="deployments/list.html",
         part="deployments/_models.html",
-        context={"models": rows, "page": shown, "asked": asked},
+        context={"models": rows, "page": shown, "asked": list_query},
     )
 
 
 @page
 @require_GET
 def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    found = _get(person(request).team, model_id, deployment_id)
+    deployment = _get(person(request).team, model_id, deployment_id)
     environments = list(environment_list(team=person(request).team, model_id=model_id))
-    every = list(replica_list(deployment=found))
+    every = list(replica_list(deployment=deployment))
     running = [replica for replica in every if not replica.finished_at]
     ended = [replica for replica in every if replica.finished_at]
     replicas = [*running, *ended[:ENDED_REPLICAS_SHOWN]]
-    failed = list(failed_starts_of(deployment=found))
-    waiting = waiting_of(found, every, failed)
-    measures = measures_of(found, every)
-    plan = found.build.revision.plan if found.build else None
+    failed = list(failed_starts_of(deployment=deployment))
+    waiting = waiting_of(deployment, every, failed)
+    measures = measures_of(deployment, every)
+    plan = deployment.build.revision.plan if deployment.build else None
     comparison_replica, comparison = comparison_of(plan, running)
-    asked = asked_in(request, sorts=REPLICA_SORTS, keeps=["call"], anchor="replicas-title")
+    list_query = asked_in(request, sorts=REPLICA_SORTS, keeps=["call"], anchor="replicas-title")
     context = {
-        "deployment": found,
-        "asked": asked,
+        "deployment": deployment,
+        "asked": list_query,
         "confirmed_seconds": CONFIRMED_SECONDS,
-        "places": places_of(found),
-        "endpoint": endpoint_of(found),
-        "address": addresses_of(found)[0].place,
-        "traffic": (traffic := traffic_by_deployment(deployment_ids=[found.id])[found.id]),
-        "deactivation": deactivation_words(found, traffic),
-        "deletion": deletion_words(found),
+        "places": places_of(deployment),
+        "endpoint": endpoint_of(deployment),
+        "address": addresses_of(deployment)[0].place,
+        "traffic": (
+            traffic := traffic_by_deployment(deployment_ids=[deployment.id])[deployment.id]
+        ),
+        "deactivation": deactivation_words(deployment, traffic),
+        "deletion": deletion_words(deployment),
         "replicas": sorted_items(
-            replica_views(with_ejections(replicas)), asked.sort, REPLICA_SORTS
+            replica_views(with_ejections(replicas)), list_query.sort, REPLICA_SORTS
         ),
         "ready": sum(replica.state == ReplicaState.READY for replica in running),
         "comparison": comparison,
         "comparison_replica": comparison_replica,
         "failed_starts": failed,
         "next_start": waiting["next_start"],
-        "promotions": promotions_of(found, environments),
-        **history_of(found, environments),
-        "rolls": roll_panels(environments, actor=actor_on(request), of=found.id),
-        "scaling": standing_of(found),
-        "size": SizeForm(initial=autoscaling_settings(found)),
-        "decisions": decision_list(deployment=found)[:DECISIONS_SHOWN],
-        **engine_of(found, running),
+        "promotions": promotions_of(deployment, environments),
+        **history_of(deployment, environments),
+        "rolls": roll_panels(environments, actor=actor_on(request), of=deployment.id),
+        "scaling": standing_of(deployment),
+        "size": SizeForm(initial=autoscaling_settings(deployment)),
+        "decisions": decision_list(deployment=deployment)[:DECISIONS_SHOWN],
+        **engine_of(deployment, running),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
         "ranges": RANGES,
         "default_range": DEFAULT_RANGE,
         "charts": chart_panels(measures),
         "missing_charts": missing_charts(measures),
-        "lookahead": lookahead_panel(found) if measures.has_drafts else None,
+        "lookahead": lookahead_panel(deployment) if measures.has_drafts else None,
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
         "log_parts": [each.id for each in every[:REPLICAS_FOLLOWED]],
-        **_code(request, found),
+        **_code(request, deployment),
         "tab_title": title(
-            DEGRADED if found.degraded_since else found.state, f"{found.model.name} {found.name}"
+            DEGRADED if deployment.degraded_since else deployment.state,
+            f"{deployment.model.name} {deployment.name}",
         ),
         **actions_of(
-            found,
+            deployment,
             environments,
             closed_environments(actor_on(request), environments),
             waits=waiting["waits"],
@@ -165,10 +170,10 @@ def activate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpRes
 @page
 @require_POST
 def deactivate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    found = _changeable(request, model_id, deployment_id)
-    if request.POST.get("name", "").strip() != found.name:
-        raise Conflict(f"Type `{found.name}` to deactivate the deployment.", fields=["name"])
-    deployment_deactivate(deployment=found)
+    deployment = _changeable(request, model_id, deployment_id)
+    if request.POST.get("name", "").strip() != deployment.name:
+        raise Conflict(f"Type `{deployment.name}` to deactivate the deployment.", fields=["name"])
+    deployment_deactivate(deployment=deployment)
     return redirect("deployments:deployment", model_id, deployment_id)
 
 
@@ -176,11 +181,11 @@ def deactivate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
 @require_POST
 def delete(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     """Delete the deployment whose name was typed."""
-    found = _changeable(request, model_id, deployment_id)
-    if request.POST.get("name", "").strip() != found.name:
-        raise Conflict(f"Type `{found.name}` to delete the deployment.", fields=["name"])
-    name = found.name
-    deployment_delete(deployment=found)
+    deployment = _changeable(request, model_id, deployment_id)
+    if request.POST.get("name", "").strip() != deployment.name:
+        raise Conflict(f"Type `{deployment.name}` to delete the deployment.", fields=["name"])
+    name = deployment.name
+    deployment_delete(deployment=deployment)
     messages.success(request, f"Deployment `{name}` is deleted; its build and artifact stay.")
     return redirect("deployments:model", model_id)
 
@@ -199,13 +204,15 @@ def retry(request: HttpRequest, model_id: str, deployment_id: str) -> HttpRespon
 @require_POST
 def promote(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     team = person(request).team
-    found = _get(team, model_id, deployment_id)
+    deployment = _get(team, model_id, deployment_id)
     name = request.POST.get("environment", "")
     environment = environment_list(team=team, model_id=model_id).filter(name=name).first()
     if environment is None:
         raise NotFound(f"There is no environment `{name}`.")
     require_environment(actor_on(request), name)
-    candidate = environment_promote(environment=environment, deployment=found, user=person(request))
+    candidate = environment_promote(
+        environment=environment, deployment=deployment, user=person(request)
+    )
     return redirect("deployments:deployment", model_id, candidate.id)
 
 
@@ -213,11 +220,14 @@ def promote(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResp
 @require_POST
 def set_backpressure(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     """Set what becomes of requests beyond what replicas carry."""
-    found, policy = _changeable(request, model_id, deployment_id), request.POST.get("policy", "")
-    before = found.backpressure_policy
-    backpressure_update(deployment=found, policy=policy or None)
+    deployment, policy = (
+        _changeable(request, model_id, deployment_id),
+        request.POST.get("policy", ""),
+    )
+    before = deployment.backpressure_policy
+    backpressure_update(deployment=deployment, policy=policy or None)
     if policy != before:
-        words = f"What is too much for `{found.name}` is handled anew."
+        words = f"What is too much for `{deployment.name}` is handled anew."
         say_undoable(request, words, path=request.path, fields={"policy": before})
     return redirect("deployments:deployment", model_id, deployment_id)
 
@@ -225,8 +235,8 @@ def set_backpressure(request: HttpRequest, model_id: str, deployment_id: str) ->
 def _code(request: HttpRequest, deployment: Deployment) -> dict[str, Any]:
     """Return the code that calls it where the page's address says, first in its environment."""
     addresses = addresses_of(deployment)
-    asked = request.GET.get("call")
-    called = next((each for each in addresses if each.place == asked), addresses[0])
+    call = request.GET.get("call")
+    called = next((each for each in addresses if each.place == call), addresses[0])
     return {"addresses": addresses, "called": called, "snippets": snippets_of(called)}
 
 
@@ -237,12 +247,12 @@ def _changeable(request: HttpRequest, model_id: str, deployment_id: str) -> Depl
 
 
 def _get(team: Team, model_id: str, deployment_id: str) -> Deployment:
-    found = (
+    deployment = (
         deployment_list(team=team, model_id=model_id)
         .select_related("build__revision__config", "model", "artifact")
         .filter(id=deployment_id)
         .first()
     )
-    if found is None:
+    if deployment is None:
         raise NotFound(f"There is no deployment `{deployment_id}`.")
-    return found
+    return deployment

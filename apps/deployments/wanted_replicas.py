@@ -50,10 +50,10 @@ def _wanted(replica: Replica, devices: list[str]) -> dict[str, Any]:
 
 
 def _devices_of(holders: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    devices: dict[str, list[str]] = {}
     leases = DeviceLease.objects.filter(holder__in=holders, released_at=None).select_related(
         "device"
     )
     for lease in leases.order_by("device__index"):
-        found.setdefault(lease.holder, []).append(lease.device.uuid)
-    return found
+        devices.setdefault(lease.holder, []).append(lease.device.uuid)
+    return devices

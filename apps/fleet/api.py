@@ -32,19 +32,19 @@ class NodeListView(TeamView):
     @extend_schema(parameters=[NodeQuery], responses=NodeListObject)
     def get(self, request: Request) -> Response:
         """Return every node with its GPUs, or those with a label."""
-        asked = validated(NodeQuery, request.query_params)
-        nodes = labelled(node_list(), asked.pop("label", ""))
-        page = page_of(nodes, by="name", **asked)
+        query = validated(NodeQuery, request.query_params)
+        nodes = labelled(node_list(), query.pop("label", ""))
+        page = page_of(nodes, by="name", **query)
         return Response(page.to_json(NodeObject, under="nodes"))
 
 
 class NodeView(TeamView):
     def node(self) -> Node:
         """Return the node that the path names. Raises NotFound."""
-        found = node_list().filter(id=self.kwargs["node_id"]).first()
-        if found is None:
+        node = node_list().filter(id=self.kwargs["node_id"]).first()
+        if node is None:
             raise NotFound(f"There is no node `{self.kwargs['node_id']}`.")
-        return found
+        return node
 
 
 class NodeDetailView(NodeView):
@@ -58,8 +58,8 @@ class NodeDetailView(NodeView):
     @extend_schema(request=NodeBody, responses=NodeObject)
     def patch(self, request: Request, node_id: str) -> Response:
         """Set labels of a node; one that is null goes, those left out stay."""
-        wanted = validated(NodeBody, request.data)
-        node_label(node=self.node(), changes=wanted["labels"])
+        body = validated(NodeBody, request.data)
+        node_label(node=self.node(), changes=body["labels"])
         return Response(NodeObject(self.node()).data)
 
 

@@ -5,9 +5,9 @@ from django.db.models import QuerySet
 from apps.fleet.models import Node
 
 
-def labelled(nodes: QuerySet[Node], asked: str) -> QuerySet[Node]:
+def labelled(nodes: QuerySet[Node], label: str) -> QuerySet[Node]:
     """Return those with the label, `name` of any value or `name=value`; all where it is empty."""
-    name, is_exact, value = asked.strip().partition("=")
+    name, is_exact, value = label.strip().partition("=")
     if not name:
         return nodes
     if is_exact:

@@ -67,16 +67,16 @@ class PoolDetailView(TeamView):
     @extend_schema(request=PoolBody, responses=PoolObject)
     def patch(self, request: Request, pool: str) -> Response:
         """Let a pool serve these teams and no other. What runs in it stays."""
-        wanted = validated(PoolBody, request.data)["team_ids"]
-        pool_assign(pool=pool, teams=self._teams(wanted))
+        team_ids = validated(PoolBody, request.data)["team_ids"]
+        pool_assign(pool=pool, teams=self._teams(team_ids))
         teams = [row.team for row in PoolTeam.objects.filter(pool=pool).select_related("team")]
         return Response(PoolObject(PoolView(name=pool, teams=teams, serves_all=not teams)).data)
 
     def _teams(self, ids: list[str]) -> list[Team]:
-        found = list(team_list(self.actor).filter(id__in=ids))
-        if missing := sorted({*ids} - {team.id for team in found}):
+        teams = list(team_list(self.actor).filter(id__in=ids))
+        if missing := sorted({*ids} - {team.id for team in teams}):
             raise InvalidInput(f"There is no team `{missing[0]}`.", fields=["team_ids"])
-        return found
+        return teams
 
 
 class DeviceDetailView(TeamView):

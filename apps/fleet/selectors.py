@@ -45,7 +45,7 @@ def silent_before() -> Coalesce:
     return Coalesce(Subquery(Listening.objects.values("silent_before")[:1]), _NEVER)
 
 
-def _heard(field: str) -> Q:
+def _is_recent(field: str) -> Q:
     return Q(**{f"{field}__gt": silent_before()})
 
 
@@ -72,17 +72,17 @@ def node_list() -> QuerySet[Node]:
         Node.objects.filter(removed_at=None)
         .order_by("name")
         .prefetch_related(Prefetch("devices", queryset=devices))
-        .annotate(is_alive=_heard("last_heartbeat_at"))
+        .annotate(is_alive=_is_recent("last_heartbeat_at"))
     )
 
 
 def nodes_alive() -> QuerySet[Node]:
-    return Node.objects.filter(_heard("last_heartbeat_at"), removed_at=None)
+    return Node.objects.filter(_is_recent("last_heartbeat_at"), removed_at=None)
 
 
 def node_counts() -> dict[str, int]:
     present = Node.objects.filter(removed_at=None)
-    is_alive = _heard("last_heartbeat_at")
+    is_alive = _is_recent("last_heartbeat_at")
     return present.aggregate(
         alive=Count("id", filter=is_alive), silent=Count("id", filter=~is_alive)
     )
@@ -111,8 +111,8 @@ def nodes_closed(*, kind: str, pool: str) -> dict[str, str]:
     """Return which nodes with such GPUs take nothing new now, by name, and why."""
     devices = Device.objects.filter(devices_of_pool(pool), kind=kind, is_present=True)
     here = Node.objects.filter(removed_at=None, id__in=devices.values("node_id"))
-    told = here.annotate(is_alive=_heard("last_heartbeat_at")).order_by("name")
-    rows = told.values_list("name", "is_alive", "cordoned")
+    nodes = here.annotate(is_alive=_is_recent("last_heartbeat_at")).order_by("name")
+    rows = nodes.values_list("name", "is_alive", "cordoned")
     return {
         name: "cordoned" if is_alive else "silent"
         for name, is_alive, is_cordoned in rows
@@ -122,8 +122,8 @@ def nodes_closed(*, kind: str, pool: str) -> dict[str, str]:
 
 def nodes_draining(*, node_ids: Collection[str]) -> frozenset[str]:
     """Return which of these nodes replicas are moved off."""
-    found = Node.objects.filter(id__in=node_ids, draining_since__isnull=False)
-    return frozenset(found.values_list("id", flat=True))
+    nodes = Node.objects.filter(id__in=node_ids, draining_since__isnull=False)
+    return frozenset(nodes.values_list("id", flat=True))
 
 
 def pool_is_cordoned(pool: str) -> bool:
@@ -162,37 +162,37 @@ def gateway_by_credential(credential: str) -> Gateway | None:
 
 
 def gateways_live() -> QuerySet[Gateway]:
-    return Gateway.objects.filter(_heard("last_seen_at"))
+    return Gateway.objects.filter(_is_recent("last_seen_at"))
 
 
 def worker_list() -> QuerySet[Worker]:
     """Return the workers and the scheduler by name, each with `is_alive`."""
-    return Worker.objects.annotate(is_alive=_heard("last_seen_at")).order_by("name")
+    return Worker.objects.annotate(is_alive=_is_recent("last_seen_at")).order_by("name")
 
 
 def gateway_list() -> QuerySet[Gateway]:
-    return Gateway.objects.annotate(is_alive=_heard("last_seen_at")).order_by("name")
+    return Gateway.objects.annotate(is_alive=_is_recent("last_seen_at")).order_by("name")
 
 
 def clocks_apart() -> list[tuple[str, str, int]]:
     """Return kind, name and seconds ahead of each live node and gateway whose clock is wrong."""
-    return _told_by_hosts(~Q(clock_ahead_seconds=0), "clock_ahead_seconds")
+    return _reported_by_hosts(~Q(clock_ahead_seconds=0), "clock_ahead_seconds")
 
 
 def disks_below(*, free_bytes: int) -> list[tuple[str, str, int]]:
     """Return kind, name and bytes left of each live node and gateway whose disk has less."""
-    return _told_by_hosts(Q(disk_free_bytes__lt=free_bytes), "disk_free_bytes")
+    return _reported_by_hosts(Q(disk_free_bytes__lt=free_bytes), "disk_free_bytes")
 
 
-def _told_by_hosts(condition: Q, field: str) -> list[tuple[str, str, int]]:
+def _reported_by_hosts(condition: Q, field: str) -> list[tuple[str, str, int]]:
     nodes = nodes_alive().filter(condition).annotate(kind=Value("node"))
     gateways = gateways_live().filter(condition).annotate(kind=Value("gateway"))
-    told = ("kind", "name", field)
-    return sorted(nodes.values_list(*told).union(gateways.values_list(*told), all=True))
+    fields = ("kind", "name", field)
+    return sorted(nodes.values_list(*fields).union(gateways.values_list(*fields), all=True))
 
 
 def builder_is_there() -> bool:
-    live = Worker.objects.filter(_heard("last_seen_at"))
+    live = Worker.objects.filter(_is_recent("last_seen_at"))
     return live.filter(name__startswith="build.").exists()
 
 
@@ -243,11 +243,11 @@ def leases_of_holder(holder: str) -> Sequence[DeviceLease]:
 
 def devices_held(holders: Collection[str]) -> Mapping[str, Sequence[str]]:
     """Return by holder the GPUs that it holds or held last, in words: `H100 3`."""
-    found: dict[str, dict[int, str]] = {}
+    holder_of: dict[str, dict[int, str]] = {}
     leases = DeviceLease.objects.filter(holder__in=holders).order_by("device__index", "id")
     for holder, index, kind in leases.values_list("holder", "device__index", "device__kind"):
-        found.setdefault(holder, {})[index] = f"{kind} {index}"
-    return {holder: list(each.values()) for holder, each in found.items()}
+        holder_of.setdefault(holder, {})[index] = f"{kind} {index}"
+    return {holder: list(each.values()) for holder, each in holder_of.items()}
 
 
 def prices_now() -> dict[str, DevicePrice]:

@@ -66,8 +66,8 @@ class DeviceObject(serializers.Serializer[Any]):
         # By hand: a page of nodes has hundreds of GPUs, and a field costs more than its value.
         leases = _live_leases(device)
         claimed = sum(lease.memory_bytes for lease in leases)
-        told = {name: getattr(device, name) for name in _OF_DEVICE}
-        return told | {"claimed_bytes": claimed, "free_bytes": free_of(device, leases)}
+        fields = {name: getattr(device, name) for name in _OF_DEVICE}
+        return fields | {"claimed_bytes": claimed, "free_bytes": free_of(device, leases)}
 
 
 _COMPUTED = ("claimed_bytes", "free_bytes")

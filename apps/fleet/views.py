@@ -66,11 +66,11 @@ class NodeView:
         """Its GPUs in one line: `8 × H100, 5 free; 412 GiB of 640 GiB used`."""
         kinds = Counter(device.kind for device in self.devices)
         free = Counter(device.kind for device in self.devices if _is_free(device))
-        told = [f"{many} × {kind}, {_free_words(free[kind])}" for kind, many in kinds.items()]
+        parts = [f"{many} × {kind}, {_free_words(free[kind])}" for kind, many in kinds.items()]
         known = [device.used_bytes for device in self.devices if device.used_bytes is not None]
         whole = formats.size(sum(device.memory_bytes for device in self.devices))
         used = [f"{formats.size(sum(known))} of {whole} used"] if known else []
-        return "; ".join([*told, *used]) or "no GPU is there"
+        return "; ".join([*parts, *used]) or "no GPU is there"
 
 
 def _has_strangers(device: Device) -> bool:
@@ -92,9 +92,9 @@ def _free_words(many: int) -> str:
 def nodes(request: HttpRequest) -> HttpResponse:
     """Show every node; machines belong to the installation, not to a team."""
     label = request.GET.get("label", "").replace("\0", "")[:200]
-    asked = asked_in(request, sorts=SORTS, keeps=["label"])
-    found = sorted_rows(labelled(node_list(), label), asked.sort, SORTS, otherwise="name")
-    shown = page_in(request, found, NODES_SHOWN)
+    list_query = asked_in(request, sorts=SORTS, keeps=["label"])
+    rows = sorted_rows(labelled(node_list(), label), list_query.sort, SORTS, otherwise="name")
+    shown = page_in(request, rows, NODES_SHOWN)
     actor = actor_on(request)
     may_assign = allowed(actor, Action.ASSIGN_DEVICES)
     context = {
@@ -102,7 +102,7 @@ def nodes(request: HttpRequest) -> HttpResponse:
         "are_few": len(shown) <= FEW_NODES,
         "page": shown,
         "label": label,
-        "asked": asked,
+        "asked": list_query,
         "sorts": _SORT_WORDS.items(),
         "pools": pool_views(actor),
         "teams": team_list(actor) if may_assign else (),
@@ -171,9 +171,9 @@ def assign_devices(request: HttpRequest, node_id: str) -> HttpResponse:
     """
     node = _node(node_id)
     for device in node.devices.order_by("index"):
-        wanted, was = request.POST.get(device.id), request.POST.get(f"was-{device.id}")
-        if wanted is not None and wanted.strip() != was:
-            device_assign(device=device, pool=wanted.strip(), expected=was)
+        pool, was = request.POST.get(device.id), request.POST.get(f"was-{device.id}")
+        if pool is not None and pool.strip() != was:
+            device_assign(device=device, pool=pool.strip(), expected=was)
     return redirect("node_page", node.id)
 
 
@@ -205,7 +205,7 @@ def _changed(
 
 
 def _node(node_id: str) -> Node:
-    found = Node.objects.filter(id=node_id, removed_at=None).first()
-    if found is None:
+    node = Node.objects.filter(id=node_id, removed_at=None).first()
+    if node is None:
         raise NotFound(f"There is no node `{node_id}`.")
-    return found
+    return node

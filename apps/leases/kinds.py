@@ -88,8 +88,8 @@ class LeaseKind:
 @cache
 def judged_while() -> Callable[[float], Q]:
     """Return what tells whether the database could be asked for so many seconds up to now."""
-    told: Callable[[float], Q] = import_string(settings.LEASES_JUDGED_WHILE)
-    return told
+    judge: Callable[[float], Q] = import_string(settings.LEASES_JUDGED_WHILE)
+    return judge
 
 
 @cache

@@ -52,9 +52,9 @@ def lease_claim(
     `only` narrows what may be taken; `columns` are written with the claim.
     """
     secret = new_secret()
-    wanted = leases_claimable(kind).filter(only or Q(), pk=id)
+    claimable = leases_claimable(kind).filter(only or Q(), pk=id)
     with transaction.atomic():
-        taken = wanted.update(
+        taken = claimable.update(
             lease_owner=owner,
             lease_token=_NEXT_TOKEN,
             lease_claims=F("lease_claims") + 1,
@@ -120,9 +120,9 @@ def lease_release(*, lease: Lease) -> None:
 
     Its claim does not count: a worker that is stopped in order is not one that the work has ended.
     """
-    held = _of(lease).filter(lease.kind.is_open)
-    row = held.first()
-    if row is not None and leases_requeue(held, lease.kind, lease_claims=_ONE_CLAIM_LESS):
+    leased = _of(lease).filter(lease.kind.is_open)
+    row = leased.first()
+    if row is not None and leases_requeue(leased, lease.kind, lease_claims=_ONE_CLAIM_LESS):
         work_send(lease.kind, row)
 
 
@@ -157,8 +157,8 @@ def lease_owners() -> list[str]:
     """Return the owners of all leases, live and expired."""
     owners: set[str] = set()
     for kind in lease_kinds().values():
-        held = kind.model._default_manager.exclude(lease_owner="")
-        owners.update(held.values_list("lease_owner", flat=True).distinct())
+        leased = kind.model._default_manager.exclude(lease_owner="")
+        owners.update(leased.values_list("lease_owner", flat=True).distinct())
     return sorted(owners)
 
 

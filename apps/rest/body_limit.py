@@ -49,11 +49,11 @@ class BodyLimit:
             return
         announced, limit = _announced(scope), self._usual
         if announced > limit.bytes and self._limit_of is not None:
-            told = await self._limit_of(scope)
-            if told is None:
+            limit_of_scope = await self._limit_of(scope)
+            if limit_of_scope is None:
                 await _answer(503, _UNAVAILABLE, send, (b"retry-after", b"2"))
                 return
-            limit = told
+            limit = limit_of_scope
         if announced > limit.bytes:
             await _refuse(limit, send)
         else:

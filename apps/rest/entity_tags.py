@@ -52,10 +52,10 @@ def held(method: str | None, path: str, if_match: str | None) -> Any:
 
 def require_unchanged(request: Request, current: Callable[[], Any] | None) -> None:
     """Return if `If-Match` is absent or names what is there. Raises ChangedSinceError."""
-    wanted = request.headers.get("If-Match")
-    if wanted is None or request.method in ("GET", "HEAD", "OPTIONS"):
+    if_match = request.headers.get("If-Match")
+    if if_match is None or request.method in ("GET", "HEAD", "OPTIONS"):
         return
-    names = [each.strip() for each in wanted.split(",")]
+    names = [each.strip() for each in if_match.split(",")]
     if current is None:
         if names == ["*"]:
             return

@@ -74,10 +74,10 @@ def page_of(
     order = Order.of(by)
     if cursor:
         rows = rows.filter(order.after(cursor, rows.model))
-    found = list(rows.order_by(*order.names)[: limit + 1])
-    if len(found) <= limit:
-        return Page(rows=found, cursor=None)
-    return Page(rows=found[:limit], cursor=order.place_of(found[limit - 1]))
+    page_rows = list(rows.order_by(*order.names)[: limit + 1])
+    if len(page_rows) <= limit:
+        return Page(rows=page_rows, cursor=None)
+    return Page(rows=page_rows[:limit], cursor=order.place_of(page_rows[limit - 1]))
 
 
 def page_schema(item: type[serializers.BaseSerializer[Any]]) -> type[serializers.Serializer[Any]]:

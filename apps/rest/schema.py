@@ -70,10 +70,12 @@ class RestSchema(AutoSchema):
         return {"description": words, **meta} if words else meta
 
     def _resolve_path_parameters(self, variables: Any) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = super()._resolve_path_parameters(  # type: ignore[no-untyped-call]
+        parameters: list[dict[str, Any]] = super()._resolve_path_parameters(  # type: ignore[no-untyped-call]
             variables
         )
-        return [{**each, "description": PATH_PARAMETERS.get(each["name"], "")} for each in found]
+        return [
+            {**each, "description": PATH_PARAMETERS.get(each["name"], "")} for each in parameters
+        ]
 
     def _get_request_body(self, direction: Direction = "request") -> dict[str, Any] | None:
         body: dict[str, Any] | None = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
@@ -83,8 +85,8 @@ class RestSchema(AutoSchema):
         return {**body, "required": True}
 
     def _takes_one_of_several(self) -> bool:
-        asked = self.get_request_serializer()
-        return isinstance(asked, PolymorphicProxySerializer)
+        serializer = self.get_request_serializer()
+        return isinstance(serializer, PolymorphicProxySerializer)
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         answers: dict[str, Any] = super()._get_response_bodies(direction)

@@ -56,10 +56,10 @@ class PatternField(serializers.RegexField):
             super().run_validators(value)
         except serializers.ValidationError as error:
             raise serializers.ValidationError(
-                [self._said(each, value) for each in error.detail]
+                [self._error_detail(each, value) for each in error.detail]
             ) from None
 
-    def _said(self, detail: Any, value: Any) -> serializers.ErrorDetail:
+    def _error_detail(self, detail: Any, value: Any) -> serializers.ErrorDetail:
         words = f"`{str(value)[:80]}` {self._says}" if detail.code == "invalid" else detail
         return serializers.ErrorDetail(words, code=detail.code)
 

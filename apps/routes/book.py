@@ -57,7 +57,7 @@ class RoutesBook:
             if version == self._version and self._is_known(after, digest):
                 return None
             if after == self._version and self._is_followed_at_once(after):
-                return self._told(after, digest, self._last[1])
+                return self._document(after, digest, self._last[1])
             with _at_one_moment():
                 return self._answer(after, digest)
 
@@ -82,17 +82,17 @@ class RoutesBook:
         if last_after != after:
             may_be = is_named and 0 < after < version
             changed = routes_changed(after).rows if may_be else None
-        return self._told(after, digest, changed)
+        return self._document(after, digest, changed)
 
-    def _told(
+    def _document(
         self, after: int, digest: str | None, changed: dict[str, Any] | None
     ) -> dict[str, Any] | None:
         if self._is_known(after, digest):
             return None
-        told = {"format": FORMAT, "version": self._version, "digest": self._digest.text}
+        head = {"format": FORMAT, "version": self._version, "digest": self._digest.text}
         if changed is None:
-            return {**told, "after": None, **self._all_rows()}
-        return {**told, "after": after, **changed}
+            return {**head, "after": None, **self._all_rows()}
+        return {**head, "after": after, **changed}
 
     def _all_rows(self) -> dict[str, Any]:
         # Copied, since another thread may follow while this answer is written.
@@ -177,10 +177,10 @@ def _digest_of(rows: Mapping[str, Any]) -> RoutesDigest:
 
 
 def _by_kind(places: Collection[Place]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    ids: dict[str, list[str]] = {}
     for kind, id in sorted(places):
-        found.setdefault(kind, []).append(id)
-    return found
+        ids.setdefault(kind, []).append(id)
+    return ids
 
 
 @contextmanager

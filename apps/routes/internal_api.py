@@ -77,11 +77,11 @@ def routes(request: HttpRequest) -> HttpResponseBase:
     )
     if version is None:
         raise unknown_credential()
-    told = _routes_for(request, version)
-    if told is None:
+    snapshot = _routes_for(request, version)
+    if snapshot is None:
         answer = HttpResponse(status=204)
     else:
-        answer = HttpResponse(json.dumps(told), content_type="application/json")
+        answer = HttpResponse(json.dumps(snapshot), content_type="application/json")
     if applied is not None:
         answer[APPLIED_HEADER] = str(applied)
     answer[TIME_HEADER] = f"{clock.now().timestamp():.3f}"
@@ -96,13 +96,13 @@ def _routes_for(request: HttpRequest, version: int) -> dict[str, Any] | None:
 
 
 def _number(request: HttpRequest, name: str) -> int | None:
-    said = request.GET.get(name, "")
-    return int(said) if _NUMBER.fullmatch(said) else None
+    text = request.GET.get(name, "")
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def _sent_at(request: HttpRequest) -> float | None:
-    said = request.GET.get("sent_at", "")
-    return float(said) if _MOMENT.fullmatch(said) else None
+    text = request.GET.get("sent_at", "")
+    return float(text) if _MOMENT.fullmatch(text) else None
 
 
 @internal_view("POST")

@@ -51,25 +51,25 @@ class RoutesChanged(NamedTuple):
 
 def routes_changed(after: int) -> RoutesChanged:
     """Return what changed after that version, read at one moment."""
-    found: dict[str, list[Any]] = {}
+    changed: dict[str, list[Any]] = {}
     with prepared_cursor() as cursor:
         cursor.execute(CHANGED, {"after": after, "now": clock.now()})
-        for kind, told in cursor.fetchall():
-            found.setdefault(kind, []).append(json.loads(told))
-    ((version, is_named),) = found.get("version", [(0, False)])
+        for kind, row in cursor.fetchall():
+            changed.setdefault(kind, []).append(json.loads(row))
+    ((version, is_named),) = changed.get("version", [(0, False)])
     named: dict[str, list[str]] = {}
-    for kind, name in found.get("named", ()):
+    for kind, name in changed.get("named", ()):
         named.setdefault(kind, []).append(name)
-    rows = None if EVERYTHING in named else with_gone(_told(found), named)
+    rows = None if EVERYTHING in named else with_gone(_tables(changed), named)
     return RoutesChanged(version, is_named, rows)
 
 
 def with_gone(rows: Mapping[str, Any], named: Named) -> dict[str, Any]:
     """Return the rows of what is named, with None for each that is not there."""
-    found: dict[str, Any] = {"route_tables": rows["route_tables"]}
+    with_absent: dict[str, Any] = {"route_tables": rows["route_tables"]}
     for kind in KINDS:
-        found[kind] = {**dict.fromkeys(named.get(kind, ())), **rows[kind]}
-    return found
+        with_absent[kind] = {**dict.fromkeys(named.get(kind, ())), **rows[kind]}
+    return with_absent
 
 
 def routes_rows(named: Named | None = None) -> dict[str, dict[str, Any]]:
@@ -77,18 +77,18 @@ def routes_rows(named: Named | None = None) -> dict[str, dict[str, Any]]:
 
     What is named and is not returned is not there any more.
     """
-    return _told(
-        {kind: _found(kind, None if named is None else named.get(kind, ())) for kind in ROWS}
+    return _tables(
+        {kind: _fetched(kind, None if named is None else named.get(kind, ())) for kind in ROWS}
     )
 
 
-def _told(found: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
+def _tables(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
     tables: dict[str, Any] = {}
     return {
-        "models": dict(_models(found.get("models", ()))),
-        "deployments": dict(_deployments(found.get("deployments", ()), tables)),
-        "replicas": dict(_replicas(found.get("replicas", ()))),
-        "keys": dict(_keys(found.get("keys", ()))),
+        "models": dict(_models(rows.get("models", ()))),
+        "deployments": dict(_deployments(rows.get("deployments", ()), tables)),
+        "replicas": dict(_replicas(rows.get("replicas", ()))),
+        "keys": dict(_keys(rows.get("keys", ()))),
         "route_tables": tables,
     }
 
@@ -107,34 +107,34 @@ def keys_that_expired(hashes: Collection[str]) -> set[str]:
 _Rows = Iterator[tuple[str, dict[str, Any]]]
 
 
-def _found(kind: str, ids: Collection[str] | None) -> Iterator[Any]:
+def _fetched(kind: str, ids: Collection[str] | None) -> Iterator[Any]:
     if ids is None or ids:
-        asked = {"ids": None if ids is None else list(ids), "now": clock.now()}
-        for (told,) in _rows(ROWS[kind], asked):
-            yield json.loads(told)
+        parameters = {"ids": None if ids is None else list(ids), "now": clock.now()}
+        for (row,) in _rows(ROWS[kind], parameters):
+            yield json.loads(row)
 
 
-def _rows(statement: Composed, asked: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def _rows(statement: Composed, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(statement, asked)
+        cursor.execute(statement, parameters)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
 
 
-def _models(found: Iterable[Mapping[str, Any]]) -> _Rows:
-    for row in found:
+def _models(rows: Iterable[Mapping[str, Any]]) -> _Rows:
+    for row in rows:
         places = dict(zip(row["environments"] or (), row["points_at"] or (), strict=True))
-        told = {"name": row["name"], "team_id": row["team_id"], "environments": places}
+        model = {"name": row["name"], "team_id": row["team_id"], "environments": places}
         if row["shares"]:
-            told["shares"] = row["shares"]
+            model["shares"] = row["shares"]
         if row["sampling"]:
-            told["sampling"] = row["sampling"]
-        yield row["id"], told
+            model["sampling"] = row["sampling"]
+        yield row["id"], model
 
 
-def _deployments(found: Iterable[Mapping[str, Any]], tables: dict[str, Any]) -> _Rows:
+def _deployments(rows: Iterable[Mapping[str, Any]], tables: dict[str, Any]) -> _Rows:
     """Yield what gateways know of each; the route tables that they name go into `tables`."""
-    for deployment in _with_checkpoints(found):
+    for deployment in _with_checkpoints(rows):
         yield (
             deployment.id,
             {
@@ -163,9 +163,9 @@ def _status(deployment: Deployment) -> str:
     return (DeploymentState.SCALED_TO_ZERO if is_leaving else deployment.state).upper()
 
 
-def _with_checkpoints(found: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
+def _with_checkpoints(rows: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
     """Yield deployments, with checkpoints only where a route depends on it: they are large."""
-    made = [_deployment(row) for row in found]
+    made = [_deployment(row) for row in rows]
     checkpoints = _checkpoints([each.id for each in made if is_encoder(each)])
     for each in made:
         each.checkpoint = checkpoints.get(each.id)
@@ -196,30 +196,30 @@ def _is(deployment: Deployment, trait: str) -> bool:
 
 def _route_table(runtime: str, version: str | None, tables: dict[str, Any]) -> str:
     """Return the table's name; tables are few and deployments many."""
-    found = open_routes(runtime, version)
-    name = f"{runtime} {found.of_version}" if found.of_version else "hosted"
+    table = open_routes(runtime, version)
+    name = f"{runtime} {table.of_version}" if table.of_version else "hosted"
     if name not in tables:
-        tables[name] = {path: sorted(methods) for path, methods in sorted(found.routes.items())}
+        tables[name] = {path: sorted(methods) for path, methods in sorted(table.routes.items())}
     return name
 
 
-def _replicas(found: Iterable[Mapping[str, Any]]) -> _Rows:
+def _replicas(rows: Iterable[Mapping[str, Any]]) -> _Rows:
     """Yield where replicas answer; of suspects where they may, and how each tells who it is."""
     proof = ("probe_port", "generation", "boot_id", "is_suspect")
-    for row in found:
+    for row in rows:
         yield row["id"], _without(row, "id", *(() if row["is_suspect"] else proof))
 
 
 _LIMITS = ("requests_per_minute", "tokens_per_minute", "parallel_requests", "spent_until")
 
 
-def _keys(found: Iterable[Mapping[str, Any]]) -> _Rows:
-    for row in found:
-        told = _without(row, "secret_sha256", "type", *_LIMITS, "spend")
-        told["scope"] = _SCOPES[ApiKeyType(row["type"])]
+def _keys(rows: Iterable[Mapping[str, Any]]) -> _Rows:
+    for row in rows:
+        key = _without(row, "secret_sha256", "type", *_LIMITS, "spend")
+        key["scope"] = _SCOPES[ApiKeyType(row["type"])]
         if not row["traffic_mark"]:
-            del told["traffic_mark"]
-        told["limits"] = {name: row[name] for name in _LIMITS}
+            del key["traffic_mark"]
+        key["limits"] = {name: row[name] for name in _LIMITS}
         if row["spend"] is not None:
-            told["limits"]["spend"] = row["spend"]
-        yield row["secret_sha256"], told
+            key["limits"]["spend"] = row["spend"]
+        yield row["secret_sha256"], key

@@ -60,7 +60,7 @@ def gateways_samples(request: HttpRequest) -> HttpResponseBase:
     """Keep how many samples a gateway holds and what it found in them; return what it is to do."""
     gateway = calling_gateway(request)
     body = read_body(request, SamplesBody)
-    held_tell(gateway_id=gateway.id, held=[Held(**each.model_dump()) for each in body.samples])
+    held_tell(gateway_id=gateway.id, samples=[Held(**each.model_dump()) for each in body.samples])
     for tuning_id, figures in body.figures.items():
         figures_tell(gateway_id=gateway.id, tuning_id=tuning_id, figures=figures.model_dump())
     return JsonResponse({"orders": orders_for(gateway.id)})

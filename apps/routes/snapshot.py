@@ -23,12 +23,12 @@ def routes_snapshot() -> dict[str, Any]:
     for id, row in rows["replicas"].items():
         # Apart: a gateway that knows no suspects must not take them for ready.
         kind = "suspects" if row.get("is_suspect") else "replicas"
-        told = {"id": id, **_without(row, "deployment_id", "is_suspect")}
-        replicas[row["deployment_id"]][kind].append(told)
+        fields = {"id": id, **_without(row, "deployment_id", "is_suspect")}
+        replicas[row["deployment_id"]][kind].append(fields)
     deployments: dict[str, dict[str, Any]] = defaultdict(dict)
     for id, row in rows["deployments"].items():
-        told = _without(row, "model_id") | {"replicas": [], **replicas.get(id, {})}
-        deployments[row["model_id"]][id] = told
+        fields = _without(row, "model_id") | {"replicas": [], **replicas.get(id, {})}
+        deployments[row["model_id"]][id] = fields
     models = {
         id: {**_without_shares(row), "deployments": deployments.get(id, {})}
         for id, row in rows["models"].items()

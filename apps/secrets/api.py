@@ -38,16 +38,16 @@ class SecretListView(TeamView):
     @extend_schema(parameters=[ListQuery], responses=SecretListObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return the team's secrets by name, and what uses them."""
-        wanted = validated(ListQuery, request.query_params)
-        page = page_of(secret_list(team=self.team), by="name", **wanted)
+        query = validated(ListQuery, request.query_params)
+        page = page_of(secret_list(team=self.team), by="name", **query)
         context = _context(self.team, page.rows)
         return Response(page.to_json(SecretObject, under="secrets", context=context))
 
     @extend_schema(request=SecretSetBody, responses=SecretObject)
     def post(self, request: Request, **path: str) -> Response:
         """Set a secret, made or replaced; builds that start from now on get the new value."""
-        wanted = validated(SecretSetBody, request.data)
-        secret = secret_set(team=self.team, user=self.user, **wanted)
+        body = validated(SecretSetBody, request.data)
+        secret = secret_set(team=self.team, user=self.user, **body)
         return Response(_shown(secret))
 
 
@@ -60,9 +60,9 @@ class SecretDetailView(TeamView):
     @extend_schema(request=SecretExpiryBody, responses=SecretObject)
     def patch(self, request: Request, name: str, **path: str) -> Response:
         """Say when a secret ends, or that it does not; its value stays."""
-        wanted = validated(SecretExpiryBody, request.data)
+        body = validated(SecretExpiryBody, request.data)
         secret = secret_named(team=self.team, name=name)
-        secret = secret_expire(secret=secret, expires_at=wanted["expires_at"])
+        secret = secret_expire(secret=secret, expires_at=body["expires_at"])
         return Response(_shown(secret))
 
 
@@ -70,9 +70,9 @@ class SecretTestStartView(TeamView):
     @extend_schema(request=SecretTestBody, responses={202: SecretTestObject})
     def post(self, request: Request, name: str, **path: str) -> Response:
         """Have a worker try the secret on a repository, bucket or address; ask for the answer."""
-        wanted = validated(SecretTestBody, request.data)
+        body = validated(SecretTestBody, request.data)
         secret = secret_named(team=self.team, name=name)
-        test = secret_test_request(secret=secret, target=wanted["target"], user=self.user)
+        test = secret_test_request(secret=secret, target=body["target"], user=self.user)
         return Response(SecretTestObject(test).data, status=202)
 
 

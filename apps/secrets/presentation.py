@@ -82,7 +82,7 @@ def secret_context(team: Team, secret: Secret) -> Mapping[str, Any]:
         "secret": secret,
         "is_readable": not unreadable_secrets([secret]),
         "expiry": expiry_state(secret),
-        "uses": [(title, found) for title, found in by_kind if found],
+        "uses": [(title, used_by) for title, used_by in by_kind if used_by],
         "suggestions": opened_by(team, secret.name),
         "tests": tests,
         "is_open": is_open,

@@ -80,7 +80,7 @@ def secret_test_list(*, secret: Secret) -> QuerySet[SecretTest]:
 
 def secret_test_get(*, secret: Secret, test_id: str) -> SecretTest:
     """Return that test of a secret. Raises NotFound."""
-    found = secret_test_list(secret=secret).filter(id=test_id).first()
-    if found is None:
+    test = secret_test_list(secret=secret).filter(id=test_id).first()
+    if test is None:
         raise NotFound(f"There is no test `{test_id}` of `{secret.name}`.")
-    return found
+    return test

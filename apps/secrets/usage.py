@@ -49,14 +49,16 @@ def opened_register(finder: FindOpened) -> None:
 
 
 def uses_of(team: Team, names: Sequence[str]) -> Mapping[str, list[Use]]:
-    found: dict[str, list[Use]] = {name: [] for name in names}
+    uses: dict[str, list[Use]] = {name: [] for name in names}
     for finder in _finders:
         for name, use in finder(team, names):
-            found[name].append(use)
-    return found
+            uses[name].append(use)
+    return uses
 
 
 def opened_by(team: Team, name: str) -> Sequence[Opened]:
     """Return what the team's configs have the secret open, each once."""
-    found = {(each.kind, each.target): each for finder in _openers for each in finder(team, name)}
-    return list(found.values())
+    openings = {
+        (each.kind, each.target): each for finder in _openers for each in finder(team, name)
+    }
+    return list(openings.values())

@@ -36,11 +36,11 @@ def secrets(request: HttpRequest) -> HttpResponse:
         stored = secret_set(team=team, user=person(request), **form.cleaned_data)
         messages.success(request, f"`{stored.name}` is {'stored' if is_new else 'replaced'}.")
         return redirect("secrets:list")
-    asked = asked_in(request, sorts=_SORTS)
-    found = secret_list(team=team).filter(name__icontains=normal_name(asked.words))
-    shown = page_in(request, sorted_rows(found, asked.sort, _SORTS))
+    list_query = asked_in(request, sorts=_SORTS)
+    secrets = secret_list(team=team).filter(name__icontains=normal_name(list_query.words))
+    shown = page_in(request, sorted_rows(secrets, list_query.sort, _SORTS))
     rows = secret_rows(team, list(shown))
-    context = {"form": form, "rows": rows, "page": shown, "asked": asked}
+    context = {"form": form, "rows": rows, "page": shown, "asked": list_query}
     return render(request, "secrets/page.html", context, status=400 if form.errors else 200)
 
 
@@ -49,39 +49,39 @@ def secrets(request: HttpRequest) -> HttpResponse:
 def secret(request: HttpRequest, secret_id: str) -> HttpResponse:
     """Show one secret: what uses it, when it ends, and whether it works."""
     team = person(request).team
-    found = secret_of_id(team=team, secret_id=secret_id)
+    secret = secret_of_id(team=team, secret_id=secret_id)
     return live_answer(
         request,
         page="secrets/secret.html",
         part="secrets/_secret.html",
-        context=secret_context(team, found),
+        context=secret_context(team, secret),
     )
 
 
 @page
 @require_POST
 def expire(request: HttpRequest, secret_id: str) -> HttpResponse:
-    found = secret_of_id(team=person(request).team, secret_id=secret_id)
+    secret = secret_of_id(team=person(request).team, secret_id=secret_id)
     form = ExpiryForm(request.POST)
     if not form.is_valid():
-        said = " ".join(str(each) for each in form.errors["expires_at"])
-        raise InvalidInput(said, fields=["expires_at"])
-    before = found.expires_at
-    found = secret_expire(secret=found, expires_at=form.cleaned_data["expires_at"])
-    end = f"expires on {found.expires_at:%Y-%m-%d}" if found.expires_at else "does not expire"
+        problems = " ".join(str(each) for each in form.errors["expires_at"])
+        raise InvalidInput(problems, fields=["expires_at"])
+    before = secret.expires_at
+    secret = secret_expire(secret=secret, expires_at=form.cleaned_data["expires_at"])
+    end = f"expires on {secret.expires_at:%Y-%m-%d}" if secret.expires_at else "does not expire"
     fields = {"expires_at": f"{before:%Y-%m-%d}" if before else ""}
-    say_undoable(request, f"`{found.name}` {end}.", path=request.path, fields=fields)
-    return redirect("secrets:secret", found.id)
+    say_undoable(request, f"`{secret.name}` {end}.", path=request.path, fields=fields)
+    return redirect("secrets:secret", secret.id)
 
 
 @page
 @require_POST
 def test(request: HttpRequest, secret_id: str) -> HttpResponse:
     """Have a worker try the secret; the page of the secret shows how it went."""
-    found = secret_of_id(team=person(request).team, secret_id=secret_id)
+    secret = secret_of_id(team=person(request).team, secret_id=secret_id)
     target = request.POST.get("target", "")
-    secret_test_request(secret=found, target=target, user=person(request))
-    return redirect("secrets:secret", found.id)
+    secret_test_request(secret=secret, target=target, user=person(request))
+    return redirect("secrets:secret", secret.id)
 
 
 @page

@@ -40,13 +40,13 @@ class LogFilter:
 
 def filter_in(request: HttpRequest) -> LogFilter:
     """Return the filter in the request's address; what it does not know is none."""
-    asked = request.GET
-    level = asked.get("level", "")
-    since = SINCE.get(asked.get("since", ""))
+    parameters = request.GET
+    level = parameters.get("level", "")
+    since = SINCE.get(parameters.get("since", ""))
     return LogFilter(
-        words=asked.get("q", "").replace("\0", "").strip()[:_LONGEST_WORDS],
+        words=parameters.get("q", "").replace("\0", "").strip()[:_LONGEST_WORDS],
         level=level if level in LEVELS else "",
-        part=asked.get("part", "")[:64],
+        part=parameters.get("part", "")[:64],
         start=clock.now() - since if since else None,
     )
 

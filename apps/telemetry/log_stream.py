@@ -64,8 +64,8 @@ def wants_events(request: HttpRequest) -> bool:
 
 def cursor_in(request: HttpRequest) -> int | None:
     """Return the last line that the caller has, None where it has none."""
-    said = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
-    return int(said) if said.isdecimal() and len(said) < 19 else None
+    cursor = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
+    return int(cursor) if cursor.isdecimal() and len(cursor) < 19 else None
 
 
 def log_events(request: HttpRequest, look: Look, *, clock: Clock = SYSTEM) -> HttpResponseBase:
@@ -98,17 +98,17 @@ class _Follower:
         was_over = False
         # In the request's own thread: its connection is the one that goes back to the pool.
         read = sync_to_async(self._read)
-        while self.clock.monotonic() < ends_at and (found := await read()) is not None:
-            if found.rows:
-                self.after = found.cursor
-                yield _lines(found)
-            if found.has_more:
+        while self.clock.monotonic() < ends_at and (look := await read()) is not None:
+            if look.rows:
+                self.after = look.cursor
+                yield _lines(look)
+            if look.has_more:
                 continue
             # The last lines of a log may be stored a moment after its owner has ended.
-            if found.is_over and was_over:
+            if look.is_over and was_over:
                 yield _END
                 return
-            was_over = found.is_over
+            was_over = look.is_over
             if self.clock.monotonic() >= self.beats_at:
                 self.beats_at = self.clock.monotonic() + BEAT_SECONDS
                 yield _BEAT
@@ -126,12 +126,12 @@ class _Follower:
 
 def _once(look: Look, after: int | None) -> Iterator[bytes]:
     yield _ASK_AGAIN
-    while (found := look(after)).rows:
-        after = found.cursor
-        yield _lines(found)
-    yield _END if found.is_over else _BEAT
+    while (lines := look(after)).rows:
+        after = lines.cursor
+        yield _lines(lines)
+    yield _END if lines.is_over else _BEAT
 
 
-def _lines(found: LogLook) -> bytes:
-    payload = {"attempt": found.attempt, "lines": list(found.rows)}
-    return encode_event(payload, event="lines", event_id=str(found.cursor))
+def _lines(look: LogLook) -> bytes:
+    payload = {"attempt": look.attempt, "lines": list(look.rows)}
+    return encode_event(payload, event="lines", event_id=str(look.cursor))

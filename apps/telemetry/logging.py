@@ -70,8 +70,8 @@ def _redacted(value: Any) -> Any:
 
 def _render(_logger: WrappedLogger, _name: str, event: EventDict) -> str:
     level = str(event.pop("level", "info")).upper()
-    name, said = event.pop("logger", ""), event.pop("event", "")
+    name, event_text = event.pop("logger", ""), event.pop("event", "")
     trace = event.pop("exception", None)
     values = "".join(f" {key}={value}" for key, value in event.items())
-    line = f"{level} {name} {said}{values}"
+    line = f"{level} {name} {event_text}{values}"
     return f"{line}\n{trace}" if trace else line

@@ -128,19 +128,19 @@ def _conditions(
     end: datetime | None,
     after: int | None,
 ) -> tuple[list[str], list[Any]]:
-    found: list[tuple[str, list[Any]]] = [("chunk.owner = ANY(%s)", [list(owners)])]
+    conditions: list[tuple[str, list[Any]]] = [("chunk.owner = ANY(%s)", [list(owners)])]
     if attempt is not None:
-        found.append(("chunk.attempt = %s", [attempt]))
+        conditions.append(("chunk.attempt = %s", [attempt]))
     if start is not None:
-        found.append(("chunk.created_at >= %s", [start]))
+        conditions.append(("chunk.created_at >= %s", [start]))
     if end is not None:
-        found.append(("chunk.created_at < %s", [end]))
+        conditions.append(("chunk.created_at < %s", [end]))
     if after is not None:
         chunk_id, number = divmod(after, _LINES_PER_CHUNK)
         # The first alone keeps older chunks from being cut into lines.
-        found.append(("chunk.id >= %s", [chunk_id]))
-        found.append(("(chunk.id, line.number) > (%s, %s)", [chunk_id, number]))
-    return [text for text, _ in found], [value for _, values in found for value in values]
+        conditions.append(("chunk.id >= %s", [chunk_id]))
+        conditions.append(("(chunk.id, line.number) > (%s, %s)", [chunk_id, number]))
+    return [text for text, _ in conditions], [value for _, values in conditions for value in values]
 
 
 def _at_least(level: str) -> str:

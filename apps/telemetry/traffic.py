@@ -61,8 +61,8 @@ class Traffic:
     def first_token_p90_seconds(self) -> float | None:
         """Of streamed requests; read from their sketches when it is asked for."""
         sketches = self.first_token_sketches
-        (told,) = merged_percentiles(sketches, [0] * len(sketches), many=1, shares=[0.9])
-        return told.percentiles[0]
+        (percentiles,) = merged_percentiles(sketches, [0] * len(sketches), many=1, shares=[0.9])
+        return percentiles.percentiles[0]
 
     @property
     def window_words(self) -> str:
@@ -74,8 +74,10 @@ def traffic_by_deployment(
     *, deployment_ids: Collection[str], now: datetime | None = None
 ) -> Mapping[str, Traffic]:
     """Return the last hour's traffic of each deployment."""
-    told = _traffic("deployment_id", "deployment_id = ANY(%(of)s)", list(deployment_ids), now=now)
-    return {each: told.get(each, Traffic()) for each in deployment_ids}
+    traffic = _traffic(
+        "deployment_id", "deployment_id = ANY(%(of)s)", list(deployment_ids), now=now
+    )
+    return {each: traffic.get(each, Traffic()) for each in deployment_ids}
 
 
 def traffic_within(window: timedelta, *, now: datetime) -> Mapping[str, Traffic]:
@@ -85,8 +87,8 @@ def traffic_within(window: timedelta, *, now: datetime) -> Mapping[str, Traffic]
 
 def traffic_of_model(*, model_id: str, now: datetime | None = None) -> Traffic:
     """Return the last hour's traffic of all deployments of a model together."""
-    told = _traffic("model_id", "model_id = %(of)s", model_id, now=now)
-    return told.get(model_id, Traffic())
+    traffic = _traffic("model_id", "model_id = %(of)s", model_id, now=now)
+    return traffic.get(model_id, Traffic())
 
 
 def _traffic(
@@ -98,7 +100,7 @@ def _traffic(
     window: timedelta = WINDOW,
 ) -> Mapping[str, Traffic]:
     until, slots = now or clock.now(), slots_of(Source.GATEWAY)
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "of": of,
         "cut": "deployment",
         "requests": slots["requests"].sums + 1,
@@ -109,11 +111,11 @@ def _traffic(
         "until": until,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_SUMS.format(key=key, which=which), asked)
-        return {row[0]: _told(row, window, until) for row in cursor.fetchall()}
+        cursor.execute(_SUMS.format(key=key, which=which), parameters)
+        return {row[0]: _of_row(row, window, until) for row in cursor.fetchall()}
 
 
-def _told(row: tuple[Any, ...], window: timedelta, until: datetime) -> Traffic:
+def _of_row(row: tuple[Any, ...], window: timedelta, until: datetime) -> Traffic:
     _, start, requests, errors, prompt, completion, sketches = row
     return Traffic(
         requests=int(requests or 0),

@@ -81,12 +81,12 @@ def sorted_rows(
     Without one by `otherwise`, a column the same way, or in the order that they have. Equals keep
     one order, page after page.
     """
-    wanted = sort if sort.removeprefix("-") in columns else otherwise
-    if not wanted:
+    sort_by = sort if sort.removeprefix("-") in columns else otherwise
+    if not sort_by:
         return rows
-    column = columns[wanted.removeprefix("-")]
+    column = columns[sort_by.removeprefix("-")]
     by: Any = F(column) if isinstance(column, str) else column
-    goes_down = wanted.startswith("-")
+    goes_down = sort_by.startswith("-")
     way = by.desc(nulls_last=True) if goes_down else by.asc(nulls_last=True)
     return rows.order_by(way, "-pk" if goes_down else "pk")
 
@@ -103,9 +103,9 @@ def sorted_items(
     return [*sorted(known, key=value_of, reverse=sort.startswith("-")), *unknown]
 
 
-def sorted_query(asked: Asked, column: str) -> str:
+def sorted_query(list_query: Asked, column: str) -> str:
     """Return the address that sorts by the column, the other way round where it does already."""
-    return replace(asked, sort=f"-{column}" if asked.sort == column else column).query
+    return replace(list_query, sort=f"-{column}" if list_query.sort == column else column).query
 
 
 def page_in(request: HttpRequest, rows: QuerySet[Row], size: int = PAGE_SIZE) -> "Page[Row]":

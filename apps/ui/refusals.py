@@ -17,8 +17,8 @@ _MARK = "refused "
 def say_refused(request: HttpRequest, words: str, *, fields: Iterable[str]) -> None:
     """Say on the next page why the form of this request was refused, and of which fields."""
     names = [each.rpartition(".")[2] for each in fields]
-    told = json.dumps({"path": request.path, "fields": names})
-    messages.error(request, words, extra_tags=f"{_MARK}{told}")
+    content = json.dumps({"path": request.path, "fields": names})
+    messages.error(request, words, extra_tags=f"{_MARK}{content}")
 
 
 def refusal_of(message: Message) -> Mapping[str, Any] | None:
@@ -26,5 +26,5 @@ def refusal_of(message: Message) -> Mapping[str, Any] | None:
     tags = message.extra_tags or ""
     if not tags.startswith(_MARK):
         return None
-    found: Mapping[str, Any] = json.loads(tags.removeprefix(_MARK))
-    return found
+    content: Mapping[str, Any] = json.loads(tags.removeprefix(_MARK))
+    return content

@@ -20,5 +20,5 @@ def say_undoable(
 def undo_of(message: Message) -> Mapping[str, Any] | None:
     """Return where and what the message's Undo posts; None where there is none."""
     tags = message.extra_tags or ""
-    found: Mapping[str, Any] | None = json.loads(tags) if tags.startswith("{") else None
-    return found
+    content: Mapping[str, Any] | None = json.loads(tags) if tags.startswith("{") else None
+    return content

@@ -37,7 +37,7 @@ def traffic_fill(deployments: Iterable[Deployment], *, minutes: int) -> None:
     last = int(now.timestamp()) // _MINUTE_SECONDS * _MINUTE_SECONDS - _MINUTE_SECONDS
     first = last - (minutes - 1) * _MINUTE_SECONDS
     of_minute = next(each for each in resolutions() if each.seconds == _MINUTE_SECONDS)
-    partitions_make(now=now.timestamp(), wanted={(of_minute, first), (of_minute, last)})
+    partitions_make(now=now.timestamp(), extra={(of_minute, first), (of_minute, last)})
     labels = [*map(_labels(now), deployments)]
     SeriesLabels.objects.bulk_create(labels, batch_size=2000)
     cell = _cell(now)

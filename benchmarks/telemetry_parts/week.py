@@ -73,7 +73,7 @@ def fill(deployments: int) -> int:
         (each, int((now - timedelta(days=day)).timestamp()))
         for each in resolutions() for day in range(9)
     }  # fmt: skip
-    partitions_make(now=now.timestamp(), wanted=wanted)
+    partitions_make(now=now.timestamp(), extra=wanted)
     rows = sum(
         _spread(source, seconds, length, now)
         for source in (Source.GATEWAY, Source.ENGINE, Source.CONTROL_PLANE)

@@ -39,19 +39,19 @@ def describe(
 
 def list_files(directory: Path) -> list[tuple[str, int]]:
     """Return the path and size of every file under `directory`; links and devices are refused."""
-    found = []
+    files = []
     for parent, folders, names in os.walk(directory):
         for name in [*names, *folders]:
             path = Path(parent) / name
             relative = path.relative_to(directory).as_posix()
             mode = path.lstat().st_mode
             if stat.S_ISREG(mode):
-                found.append((checked_path(relative), path.lstat().st_size))
+                files.append((checked_path(relative), path.lstat().st_size))
             elif not stat.S_ISDIR(mode):
                 raise ArtifactFailure.of(
                     artifacts.NAME, name=relative, reason="is a link or a device, not a plain file"
                 )
-    return sorted(found)
+    return sorted(files)
 
 
 def checked_path(name: str) -> str:
@@ -111,7 +111,7 @@ def input_document(
         "remote_code": remote_code or None,
         "tasks": tasks or None,
     }
-    return inputs | {name: told for name, told in data.items() if told is not None}
+    return inputs | {name: value for name, value in data.items() if value is not None}
 
 
 def input_digest(inputs: Mapping[str, Any]) -> str:

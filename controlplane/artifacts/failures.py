@@ -34,5 +34,5 @@ def silent(url: str, seconds: float) -> ArtifactFailure:
     return ArtifactFailure.of(artifacts.FOLDER_SILENT, url=url, seconds=seconds)
 
 
-def corrupt_blob(path: str, sha256: str, found: str) -> ArtifactFailure:
-    return ArtifactFailure.of(artifacts.CORRUPT_BLOB, path=path, sha256=sha256, found=found)
+def corrupt_blob(path: str, sha256: str, actual: str) -> ArtifactFailure:
+    return ArtifactFailure.of(artifacts.CORRUPT_BLOB, path=path, sha256=sha256, found=actual)

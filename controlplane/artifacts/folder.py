@@ -67,13 +67,13 @@ class FolderStore:
 
     def check(self, entry: FileEntry, on_bytes: Callable[[int], None] = ignore_bytes) -> None:
         try:
-            found = hash_file(self._path(entry.sha256), on_bytes)
+            actual = hash_file(self._path(entry.sha256), on_bytes)
         except FileNotFoundError:
             raise ArtifactFailure.of(
                 artifacts.MISSING_BLOB, path=entry.path, sha256=entry.sha256
             ) from None
-        if found != entry.sha256:
-            raise corrupt_blob(entry.path, entry.sha256, found)
+        if actual != entry.sha256:
+            raise corrupt_blob(entry.path, entry.sha256, actual)
 
     def take(
         self, entry: FileEntry, destination: Path, on_bytes: Callable[[int], None] = ignore_bytes
@@ -88,17 +88,17 @@ class FolderStore:
             raise ArtifactFailure.of(
                 artifacts.MISSING_BLOB, path=entry.path, sha256=entry.sha256
             ) from None
-        digest, held = hashlib.sha256(), b""
+        digest, buffer = hashlib.sha256(), b""
         with file:
             for chunk in read_chunks(file):
                 digest.update(chunk)
                 # One piece behind: a damaged file must never arrive whole.
-                if held:
-                    yield held
-                held = chunk
+                if buffer:
+                    yield buffer
+                buffer = chunk
         if digest.hexdigest() != entry.sha256:
             raise corrupt_blob(entry.path, entry.sha256, digest.hexdigest())
-        yield held
+        yield buffer
 
     def ages(self) -> Iterator[tuple[str, float]]:
         now = self._clock.time()
@@ -107,11 +107,11 @@ class FolderStore:
 
     def delete(self, sha256: str, *, older_than_seconds: float) -> int | None:
         path = self._path(sha256)
-        found = path.stat()
-        if self._clock.time() - found.st_mtime < older_than_seconds:
+        status = path.stat()
+        if self._clock.time() - status.st_mtime < older_than_seconds:
             return None
         path.unlink()
-        return found.st_size
+        return status.st_size
 
     def delete_leftovers(self, older_than_seconds: float) -> None:
         for path in self._temporary.glob("*"):

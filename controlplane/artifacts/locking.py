@@ -16,7 +16,7 @@ from pathlib import Path
 _FILE = "in-use.lock"
 _WHOLE_FILE = struct.Struct("hhqqi4x")
 """`struct flock`: type, whence, start, length (0: to the end), process (0 for such a lock)."""
-_HELD_BY_OTHERS = frozenset({errno.EAGAIN, errno.EACCES})
+_LOCKED_BY_OTHERS = frozenset({errno.EAGAIN, errno.EACCES})
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def exclusive(root: Path) -> Iterator[bool]:
         try:
             _lock(descriptor, fcntl.F_OFD_SETLK, fcntl.F_WRLCK)
         except OSError as error:
-            if error.errno not in _HELD_BY_OTHERS:
+            if error.errno not in _LOCKED_BY_OTHERS:
                 raise
             yield False
         else:

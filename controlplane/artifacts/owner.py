@@ -18,11 +18,13 @@ def require_own(blobs: BlobStore, installation: str) -> None:
     try:
         if blobs.read_document(OWNER) is None:
             blobs.create_document(OWNER, json.dumps({"id": installation}).encode())
-        found = _id_in(blobs.read_document(OWNER) or b"")
+        owner_id = _id_in(blobs.read_document(OWNER) or b"")
     except OSError as error:
         raise unwritable(error) from error
-    if found != installation:
-        raise ArtifactFailure.of(artifacts.OTHER_OWNER, owner=found, own=installation, file=OWNER)
+    if owner_id != installation:
+        raise ArtifactFailure.of(
+            artifacts.OTHER_OWNER, owner=owner_id, own=installation, file=OWNER
+        )
 
 
 def _id_in(content: bytes) -> str:

@@ -173,11 +173,11 @@ class ArtifactStore:
         path, content = f"{CHECKS}/{uuid.uuid4().hex}.json", b"{}"
         try:
             self._blobs.write_document(path, content)
-            found = self._blobs.read_document(path)
+            read_back = self._blobs.read_document(path)
             self._blobs.delete_document(path)
         except OSError as error:
             raise unwritable(error) from error
-        if found != content:
+        if read_back != content:
             raise ArtifactFailure.of(artifacts.FORGETFUL, path=path)
 
     def require_own(self, installation: str) -> None:

@@ -76,8 +76,8 @@ def _drop_passports(blobs: BlobStore, known: Mapping[str, float], grace_seconds:
 
 def _ages(blobs: BlobStore, folder: str) -> dict[str, float]:
     """Return the artifacts that have a document there; what has another name is left alone."""
-    found = ((digest_of(name), age) for name, age in blobs.documents(folder))
-    return {digest: age for digest, age in found if digest is not None}
+    ages = ((digest_of(name), age) for name, age in blobs.documents(folder))
+    return {digest: age for digest, age in ages if digest is not None}
 
 
 def _named_blobs(blobs: BlobStore, artifacts: Collection[str]) -> set[str]:

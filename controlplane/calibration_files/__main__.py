@@ -23,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (options.seconds, options.seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        found = inspect_rows(
+        inspection = inspect_rows(
             options.file,
             options.ending,
             rewritten=options.rewritten,
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         if means_disk_full(error):
             return DISK_FULL_STATUS
         raise
-    json.dump({"found": found.to_json()}, sys.stdout)
+    json.dump({"found": inspection.to_json()}, sys.stdout)
     return 0
 
 

@@ -31,24 +31,24 @@ def inspect_rows(path: Path, ending: str, *, rewritten: Path, limit_bytes: int) 
 
     Every row is looked at: a build must not stumble over the last one.
     """
-    found = Inspection(normalized=not is_kept_as_it_is(path, ending))
+    inspection = Inspection(normalized=not is_kept_as_it_is(path, ending))
     with ExitStack() as stack:
         copy: TextIO | None = None
-        if found.normalized:
+        if inspection.normalized:
             copy = stack.enter_context(rewritten.open("w", encoding="utf-8"))
         for row in read_rows(path, ending, limit_bytes=limit_bytes):
-            column = _column_of(row, found.column)
-            found.column = found.column or column
-            _count(found, _text_of(row, column))
+            column = _column_of(row, inspection.column)
+            inspection.column = inspection.column or column
+            _count(inspection, _text_of(row, column))
             if copy is not None:
                 copy.write(json.dumps(_kept(row, column), ensure_ascii=False) + "\n")
-    if not found.rows:
+    if not inspection.rows:
         raise problems.empty()
-    if found.usable_rows < FEWEST_ROWS:
-        raise problems.too_few(found.usable_rows, FEWEST_ROWS, found.empty_rows)
-    if found.column in CONVERSATIONS:
-        found.column = CONVERSATIONS[0]
-    return found
+    if inspection.usable_rows < FEWEST_ROWS:
+        raise problems.too_few(inspection.usable_rows, FEWEST_ROWS, inspection.empty_rows)
+    if inspection.column in CONVERSATIONS:
+        inspection.column = CONVERSATIONS[0]
+    return inspection
 
 
 def _kept(row: PlacedRow, column: str) -> Mapping[str, Any]:
@@ -64,14 +64,14 @@ def _column_of(row: PlacedRow, before: str) -> str:
     return before or names[0]
 
 
-def _count(found: Inspection, text: str) -> None:
-    found.rows += 1
+def _count(inspection: Inspection, text: str) -> None:
+    inspection.rows += 1
     if not text.strip():
-        found.empty_rows += 1
+        inspection.empty_rows += 1
         return
-    found.short_rows += len(text.strip()) < SHORTEST_CHARACTERS
-    if len(found.head) < _SHOWN_ROWS:
-        found.head.append(text[:_SHOWN_CHARACTERS].replace("\0", "\ufffd"))
+    inspection.short_rows += len(text.strip()) < SHORTEST_CHARACTERS
+    if len(inspection.head) < _SHOWN_ROWS:
+        inspection.head.append(text[:_SHOWN_CHARACTERS].replace("\0", "\ufffd"))
 
 
 def _text_of(row: PlacedRow, column: str) -> str:
@@ -105,12 +105,12 @@ def _turns(row: PlacedRow, column: str, turns: list[Any]) -> Iterator[str]:
     for number, turn in enumerate(turns, start=1):
         if not isinstance(turn, Mapping):
             raise _bad(row, column, f"has {_kind(turn)} as turn {number}, not an object")
-        speaker, said = turn.get("role", turn.get("from")), turn.get("content", turn.get("value"))
+        speaker, text = turn.get("role", turn.get("from")), turn.get("content", turn.get("value"))
         if not isinstance(speaker, str):
             raise _bad(row, column, f"has a turn {number} without a `role`")
-        if said is not None and not isinstance(said, str | list):
-            raise _bad(row, column, f"has {_kind(said)} as the content of turn {number}")
-        words = said if isinstance(said, str) else json.dumps(said or "", ensure_ascii=False)
+        if text is not None and not isinstance(text, str | list):
+            raise _bad(row, column, f"has {_kind(text)} as the content of turn {number}")
+        words = text if isinstance(text, str) else json.dumps(text or "", ensure_ascii=False)
         yield f"{speaker}: {words}"
 
 

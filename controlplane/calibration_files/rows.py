@@ -117,16 +117,18 @@ def _array_rows(path: Path) -> Iterator[PlacedRow]:
 
 def _paragraphs(path: Path) -> Iterator[PlacedRow]:
     """Yield the texts between blank lines."""
-    number, first, held = 0, 0, list[str]()
+    number, first, lines_so_far = 0, 0, list[str]()
     with path.open("rb") as file:
         for line, text in [*_lines(file), (0, "")]:
             if text.strip():
                 first = first or line
-                held.append(text.rstrip("\r\n"))
-            elif held:
+                lines_so_far.append(text.rstrip("\r\n"))
+            elif lines_so_far:
                 number += 1
-                yield PlacedRow(number=number, content={"text": "\n".join(held)}, line=first)
-                first, held = 0, []
+                yield PlacedRow(
+                    number=number, content={"text": "\n".join(lines_so_far)}, line=first
+                )
+                first, lines_so_far = 0, []
 
 
 def _parquet_rows(path: Path, most_bytes: int) -> Iterator[PlacedRow]:
@@ -134,11 +136,11 @@ def _parquet_rows(path: Path, most_bytes: int) -> Iterator[PlacedRow]:
     try:
         with parquet.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            wanted = [each for each in names if each in read_columns()]
-            if not any(each in KNOWN_BY for each in wanted):
+            columns = [each for each in names if each in read_columns()]
+            if not any(each in KNOWN_BY for each in columns):
                 raise problems.no_column("The file", names, None)
-            _check_size(file, wanted, most_bytes)
-            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=wanted):
+            _check_size(file, columns, most_bytes)
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
                 for row in batch.to_pylist():
                     number += 1
                     yield PlacedRow(number=number, content=row)
@@ -146,13 +148,13 @@ def _parquet_rows(path: Path, most_bytes: int) -> Iterator[PlacedRow]:
         raise problems.broken_parquet(str(error).partition("\n")[0] or "it is damaged") from None
 
 
-def _check_size(file: parquet.ParquetFile, wanted: list[str], most_bytes: int) -> None:
+def _check_size(file: parquet.ParquetFile, read_columns: list[str], most_bytes: int) -> None:
     groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
     columns = [group.column(number) for group in groups for number in range(group.num_columns)]
     size = sum(
         each.total_uncompressed_size
         for each in columns
-        if each.path_in_schema.partition(".")[0] in wanted
+        if each.path_in_schema.partition(".")[0] in read_columns
     )
     if size > most_bytes:
         raise problems.unpacks_too_large(size, most_bytes)

@@ -31,10 +31,10 @@ def inspect_file(path: Path, name: str, *, rewritten: Path, limit_bytes: int) ->
         raise ArtifactFailure.of(artifacts.DISK_FULL, folder=os.fspath(rewritten.parent))
     if answer.returncode != 0:
         raise problems.crashed(answer.returncode)
-    said = json.loads(answer.stdout)
-    if "problem" in said:
-        raise problems.BadFile(problems.Problem(**said["problem"]))
-    return Inspection(**said["found"])
+    report = json.loads(answer.stdout)
+    if "problem" in report:
+        raise problems.BadFile(problems.Problem(**report["problem"]))
+    return Inspection(**report["found"])
 
 
 def _ask(

@@ -91,13 +91,13 @@ def pair_of(row: Mapping[str, Any], column: str) -> Pair:
 
 
 def _with_context(row: Mapping[str, Any], form: PairForm) -> str | Sequence[Any]:
-    asked = _half(row, form.asked)
+    question = _half(row, form.asked)
     context = _half(row, form.context) if form.context and form.context in row else ""
     if not context:
-        return asked
-    if not (isinstance(asked, str) and isinstance(context, str)):
+        return question
+    if not (isinstance(question, str) and isinstance(context, str)):
         raise OddPair(f"has an `{form.context}` beside what is no text")
-    return f"{asked}\n\n{context}"
+    return f"{question}\n\n{context}"
 
 
 def _half(row: Mapping[str, Any], name: str) -> str | Sequence[Any]:

@@ -27,9 +27,9 @@ class LogLines:
         end = text.rfind("\n") + 1
         if not end and len(text) > _LONGEST_LINE + self._redactor.longest_known:
             return self._cut(text)
-        held = self._redactor.unfinished(text[:end])
-        if end - held <= _LONGEST_LINE:
-            end = text.rfind("\n", 0, held) + 1 if held < end else end
+        unfinished = self._redactor.unfinished(text[:end])
+        if end - unfinished <= _LONGEST_LINE:
+            end = text.rfind("\n", 0, unfinished) + 1 if unfinished < end else end
         self._rest = text[end:]
         return self._finished(text[:end])
 

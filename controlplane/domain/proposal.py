@@ -177,5 +177,5 @@ def _spec(content: dict[str, Any]) -> Spec:
 
 
 def _written(content: dict[str, Any]) -> str:
-    said = {key: value for key, value in content.items() if value != {}}
-    return str(yaml.safe_dump(said, sort_keys=False))
+    filled = {key: value for key, value in content.items() if value != {}}
+    return str(yaml.safe_dump(filled, sort_keys=False))

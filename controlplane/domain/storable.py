@@ -26,12 +26,12 @@ def unstorable_text(value: Any) -> str | None:
             parts = value
         case _:
             return None
-    return next((found for each in parts if (found := unstorable_text(each))), None)
+    return next((fault for each in parts if (fault := unstorable_text(each))), None)
 
 
 def spelled(text: str) -> str:
     """Return the text with what cannot be stored spelled out, such as `\\x00` and `\\xff`."""
-    return _UNSTORABLE.sub(lambda found: _spelled(found[0]), text)
+    return _UNSTORABLE.sub(lambda match: _spelled(match[0]), text)
 
 
 def _spelled(character: str) -> str:

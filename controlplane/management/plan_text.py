@@ -106,14 +106,16 @@ def _beside(planned: MemoryPlan) -> Iterator[str]:
 def _build(planned: MemoryPlan) -> str:
     seconds = build_forecast(planned).seconds
     minutes = Range(low=seconds.low / 60, high=seconds.high / 60) if seconds else None
-    told = f"takes {_range(minutes)} minutes by formula" if minutes else "takes a time not known"
+    duration = (
+        f"takes {_range(minutes)} minutes by formula" if minutes else "takes a time not known"
+    )
     if not planned.inputs.runtime.divides:
-        return f"The build {told}."
+        return f"The build {duration}."
     inputs = planned.inputs
     builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.device)
     devices = builder.need.devices if builder.need else builder.leased_devices
     short = f", {builder.leased_devices} leased" if builder.verdict != "fits" else ""
-    return f"The build {told}, on {counted(devices, 'GPU')}{short}."
+    return f"The build {duration}, on {counted(devices, 'GPU')}{short}."
 
 
 def build_forecast(planned: MemoryPlan) -> BuildForecast:
@@ -124,15 +126,17 @@ def build_forecast(planned: MemoryPlan) -> BuildForecast:
 
 def _advised(row: FitRow) -> str:
     planned = row.plan
-    held = counted(planned.full_length_requests if planned else 0, "request")
+    requests = counted(planned.full_length_requests if planned else 0, "request")
     length = f" of {planned.sequence_tokens:,} tokens" if planned else ""
     words = f"; {'; '.join(row.reasons)}" if row.reasons else ""
     speed = f", about {row.tokens_per_second:,.0f} tokens/s" if row.tokens_per_second else ""
-    return f"{row.offer.kind}:{row.devices} {row.quantization_type}: {held}{length}{speed}{words}"
+    return (
+        f"{row.offer.kind}:{row.devices} {row.quantization_type}: {requests}{length}{speed}{words}"
+    )
 
 
-def _range(found: Range) -> str:
-    return f"{found.low:,.0f} to {found.high:,.0f}"
+def _range(minutes: Range) -> str:
+    return f"{minutes.low:,.0f} to {minutes.high:,.0f}"
 
 
 def _gib(size: int | None) -> str:

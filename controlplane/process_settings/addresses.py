@@ -19,7 +19,7 @@ _DATABASE_FORM = "`postgresql://user:password@host:5432/name`"
 
 def _running(name: str, otherwise: str = "") -> Any:
     # `manage.py up` writes the addresses of the servers it started; other commands find them there.
-    return lambda told: getattr(running_services(told["data_dir"]), name) or otherwise
+    return lambda settings: getattr(running_services(settings["data_dir"]), name) or otherwise
 
 
 class AddressSettings(NodeSettings):
@@ -41,7 +41,7 @@ class AddressSettings(NodeSettings):
 
     artifact_url: str = variable(
         "ARTIFACT_URL",
-        default_factory=lambda told: (told["data_dir"] / "artifacts").as_uri(),
+        default_factory=lambda settings: (settings["data_dir"] / "artifacts").as_uri(),
         shown="`DATA_DIR/artifacts`",
         read_by="web, workers, agent",
     )
@@ -67,7 +67,7 @@ class AddressSettings(NodeSettings):
 
     gateway_internal_url: HttpUrl = variable(
         "GATEWAY_INTERNAL_URL",
-        default_factory=lambda told: told["gateway_url"],
+        default_factory=lambda settings: settings["gateway_url"],
         shown="`GATEWAY_URL`",
         read_by="web, workers",
     )
@@ -76,7 +76,7 @@ class AddressSettings(NodeSettings):
 
     control_plane_url: HttpUrl = variable(
         "CONTROL_PLANE_URL",
-        default_factory=lambda told: told["public_url"],
+        default_factory=lambda settings: settings["public_url"],
         shown="`PUBLIC_URL`",
         read_by="workers, agent, gateway",
     )

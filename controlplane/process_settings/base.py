@@ -70,8 +70,8 @@ class ProcessSettings(BaseSettings):
     def by_variable(self) -> dict[str, Any]:
         """Return what is set to something, by the variables' names."""
         fields = type(self).model_fields
-        told = {str(fields[name].validation_alias): value for name, value in self}
-        return {name: value for name, value in told.items() if value}
+        values = {str(fields[name].validation_alias): value for name, value in self}
+        return {name: value for name, value in values.items() if value}
 
     @classmethod
     def settings_customise_sources(

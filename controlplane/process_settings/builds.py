@@ -21,7 +21,7 @@ class BuildSettings(TracedSettings):
 
     local_checkpoint_roots: Annotated[list[str], BeforeValidator(split_by(os.pathsep))] = variable(
         "LOCAL_CHECKPOINT_ROOTS",
-        default_factory=lambda told: [str(told["data_dir"] / "checkpoints")],
+        default_factory=lambda settings: [str(settings["data_dir"] / "checkpoints")],
         shown="`DATA_DIR/checkpoints`",
     )
     """Folders that `LOCAL` checkpoints may lie in, separated by `:`."""

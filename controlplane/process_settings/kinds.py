@@ -45,15 +45,15 @@ def ports_of(text: str) -> tuple[str, range]:
     host, _, ports = text.rpartition(":")
     first, _, last = ports.partition("-")
     try:
-        found = range(int(first), int(last or first) + 1)
+        port_range = range(int(first), int(last or first) + 1)
     except ValueError:
-        found = range(0)
-    if not host or not found or not (found[0] > 0 and found[-1] < 65_536):
+        port_range = range(0)
+    if not host or not port_range or not (port_range[0] > 0 and port_range[-1] < 65_536):
         raise ValueError(
             f"`{text}` is not an address with a port, such as `127.0.0.1:9471`, or with some, such "
             "as `127.0.0.1:9471-9479`."
         )
-    return host.strip("[]"), found
+    return host.strip("[]"), port_range
 
 
 def listened_on(text: str) -> str:

@@ -82,9 +82,9 @@ class Group:
 @cache
 def settings_by_group() -> tuple[Group, ...]:
     """Return every variable once, below the heading of who first declares it."""
-    told = list(_told())
+    settings = list(_grouped_settings())
     return tuple(
-        Group(title=title, settings=tuple(each for group, each in told if group == title))
+        Group(title=title, settings=tuple(each for group, each in settings if group == title))
         for title in GROUPS
     )
 
@@ -93,7 +93,7 @@ def write_reference(groups: Iterable[Group]) -> str:
     return "\n".join([_HEAD, *map(_section, groups)])
 
 
-def _told() -> Iterator[tuple[str, Setting]]:
+def _grouped_settings() -> Iterator[tuple[str, Setting]]:
     for settings in DECLARING:
         # Who reads a variable with a default of its own says nothing of it again.
         for name, says in _described(settings):

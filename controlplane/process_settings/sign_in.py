@@ -26,7 +26,7 @@ class SignInSettings(CommonSettings):
 
     key_ring_file: Folder = variable(
         "KEY_RING_FILE",
-        default_factory=lambda told: told["data_dir"] / "keys" / "secrets.keyring",
+        default_factory=lambda settings: settings["data_dir"] / "keys" / "secrets.keyring",
         shown="`DATA_DIR/keys/secrets.keyring`",
     )
     """The keys that seal stored secrets. Several web hosts need the same file; back it up apart

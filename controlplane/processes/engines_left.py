@@ -35,17 +35,18 @@ class EngineLeft:
 def engines_left(data_dir: Path) -> Sequence[EngineLeft]:
     """Return the engines that run by the folders of this machine's agent."""
     folders = (data_dir / "agent" / "replicas").glob("*.*")
-    return [found for folder in sorted(folders) if (found := _engine_of(folder)) is not None]
+    return [engine for folder in sorted(folders) if (engine := _engine_of(folder)) is not None]
 
 
 def words_of(engines: Sequence[EngineLeft]) -> list[str]:
     """Return what a person is told of engines that were left; nothing where none was."""
     if not engines:
         return []
-    held = sum(each.held_bytes for each in engines) / 1e9
+    gigabytes = sum(each.held_bytes for each in engines) / 1e9
     many = "1 engine goes on" if len(engines) == 1 else f"{len(engines)} engines go on"
     return [
-        f"{many} serving and hold{'s' if len(engines) == 1 else ''} about {held:.1f} GB of memory:",
+        f"{many} serving and hold{'s' if len(engines) == 1 else ''} about {gigabytes:.1f} GB of "
+        "memory:",
         *(f"  {each.model}, replica {each.replica_id}, process {each.pid}" for each in engines),
         "the next start takes up what is left; to end it now: python manage.py stop_engines",
         "to end engines with all else: python manage.py up --stop-engines",
@@ -59,12 +60,12 @@ def _engine_of(folder: Path) -> EngineLeft | None:
         return None
     if (folder / "exit.json").exists():
         return None
-    wanted = _read(folder / "wanted.json")
+    desired = _read(folder / "wanted.json")
     return EngineLeft(
         replica_id=folder.name.rpartition(".")[0],
-        model=str(wanted.get("served_model_name") or wanted.get("runtime") or "an engine"),
+        model=str(desired.get("served_model_name") or desired.get("runtime") or "an engine"),
         pid=pid,
-        held_bytes=_held_bytes(pid),
+        held_bytes=_resident_bytes(pid),
     )
 
 
@@ -89,7 +90,7 @@ def _is_of_this_run(runner: Mapping[str, Any]) -> bool:
     return bool(runner.get("boot_id") == _BOOT_ID.read_text().strip())
 
 
-def _held_bytes(pid: int) -> int:
+def _resident_bytes(pid: int) -> int:
     total = 0
     with suppress(psutil.Error):
         for process in [root := psutil.Process(pid), *root.children(recursive=True)]:

@@ -91,14 +91,14 @@ class Machine:
         return services
 
     def _listen(self) -> None:
-        wanted = {"web": self.plan.web_port, "gateway": self.plan.gateway_port}
-        for name, port in wanted.items():
+        planned_ports = {"web": self.plan.web_port, "gateway": self.plan.gateway_port}
+        for name, port in planned_ports.items():
             try:
                 self.listeners[name] = ports.listen(self.plan.host, port)
             except (ports.NoFreePort, OSError) as error:
                 raise StartFailed(str(error)) from None
-            if (found := ports.port_of(self.listeners[name])) != port:
-                self.say("up", f"port {port} is taken, so the {name} listens on {found}")
+            if (actual := ports.port_of(self.listeners[name])) != port:
+                self.say("up", f"port {port} is taken, so the {name} listens on {actual}")
 
     def _url(self, name: str) -> str:
         return f"http://{self.plan.host}:{ports.port_of(self.listeners[name])}"

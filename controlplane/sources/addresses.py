@@ -55,7 +55,9 @@ def targets(url: str, *, allow_private: bool) -> list[Target]:
 
 def _look_up(url: str, name: str, port: int) -> list[_Address]:
     try:
-        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+        addresses = socket.getaddrinfo(
+            name, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+        )
     except OSError as error:
         raise archive_failure(
             archives.OFFLINE, url, detail=f"`{name}` cannot be resolved: {error.strerror}"
@@ -63,7 +65,7 @@ def _look_up(url: str, name: str, port: int) -> list[_Address]:
     except UnicodeError:
         raise archive_failure(archives.OFFLINE, url, detail=f"`{name}` is no host name") from None
     # A scope, as in `fe80::1%eth0`, is of this machine's network anyway.
-    return [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
+    return [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in addresses]
 
 
 def _meanings(address: _Address) -> list[_Address]:

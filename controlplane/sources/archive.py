@@ -63,11 +63,11 @@ def fetch(
         done += count
         on_progress(done, resolved.size_bytes)
 
-    wanted = {f"{resolved.archive_folder}{file.path}": file.path for file in resolved.files}
+    paths = {f"{resolved.archive_folder}{file.path}": file.path for file in resolved.files}
     url = resolved.checkpoint.repo
     try:
         return unpack(
-            resolved.archive, url, wanted, destination, options=options, on_bytes=add, look=look
+            resolved.archive, url, paths, destination, options=options, on_bytes=add, look=look
         )
     except OSError as error:
         if means_disk_full(error):

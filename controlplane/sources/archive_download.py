@@ -40,8 +40,8 @@ class Version:
         size = response.headers.get("content-length", "")
         whole = int(size) if size.isdecimal() else None
         if response.status_code == 206:
-            found = _RANGE.fullmatch(response.headers.get("content-range", ""))
-            whole = int(found[3]) if found and found[3] != "*" else None
+            match = _RANGE.fullmatch(response.headers.get("content-range", ""))
+            whole = int(match[3]) if match and match[3] != "*" else None
         return cls(
             etag=response.headers.get("etag"),
             modified=response.headers.get("last-modified"),
@@ -116,8 +116,8 @@ class ArchiveDownload:
         while True:
             had = self._had()
             try:
-                if found := self._receive(had):
-                    return found
+                if reason := self._receive(had):
+                    return reason
             except HTTP_ERRORS as error:
                 fruitless = 0 if self._had() > had else fruitless + 1
                 if not is_passing(error) or fruitless >= self._options.attempts:
@@ -139,8 +139,8 @@ class ArchiveDownload:
             if response.status_code == 416 or not _continues(response, had):
                 self._partial.unlink(missing_ok=True)  # the part here is of no archive there
                 return None
-            if response.status_code == 200 and (found := self._same(version)):
-                return found
+            if response.status_code == 200 and (same := self._same(version)):
+                return same
             self._store(response, had if response.status_code == 206 else 0, version)
         return self._finished(version)
 
@@ -184,16 +184,16 @@ class ArchiveDownload:
 def _has_no_more(response: httpx2.Response, had: int) -> bool:
     """Return whether the server says that the part which is here is the whole."""
     # Had its state changed, it would have sent the new one instead of refusing the range.
-    told = response.headers.get("content-range", "")
-    return response.status_code == 416 and told == f"bytes */{had}"
+    content_range = response.headers.get("content-range", "")
+    return response.status_code == 416 and content_range == f"bytes */{had}"
 
 
 def _continues(response: httpx2.Response, had: int) -> bool:
     """Return whether an answer begins where the part that is here ends, or at the front."""
     if response.status_code != 206:
         return True
-    found = _RANGE.fullmatch(response.headers.get("content-range", ""))
-    return found is not None and int(found[1]) == had
+    match = _RANGE.fullmatch(response.headers.get("content-range", ""))
+    return match is not None and int(match[1]) == had
 
 
 def _read_version(path: Path) -> Version | None:

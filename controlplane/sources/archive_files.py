@@ -69,20 +69,20 @@ def list_archive(path: Path, url: str, options: SourceOptions) -> dict[str, int]
 def unpack(
     path: Path,
     url: str,
-    wanted: Mapping[str, str],
+    paths: Mapping[str, str],
     destination: Path,
     *,
     options: SourceOptions,
     on_bytes: Callable[[int], None],
     look: Looks,
 ) -> tuple[FileEntry, ...]:
-    """Return the files now in `destination`; `wanted` maps names in the archive to paths there."""
+    """Return the files now in `destination`; `paths` maps names in the archive to paths there."""
     with in_words(url), _opened(path, url) as source:
         limits = limits_of(path.stat().st_size, options)
         written = [
-            _write(member, wanted[member.name], destination, on_bytes, look)
+            _write(member, paths[member.name], destination, on_bytes, look)
             for member in members(source, limits)
-            if member.name in wanted
+            if member.name in paths
         ]
     return tuple(sorted(written, key=lambda each: each.path))
 

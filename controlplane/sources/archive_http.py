@@ -23,12 +23,12 @@ def opened(
     url: str, *, headers: Mapping[str, str], options: SourceOptions
 ) -> Iterator[httpx2.Response]:
     """Give the answer to one try, its body unread. Raises SourceFailure or one of HTTP_ERRORS."""
-    asked = url
+    address = url
     for _ in range(_MOST_REDIRECTS + 1):
         with ExitStack() as stack:
-            response = _sent(stack, asked, headers, options)
+            response = _sent(stack, address, headers, options)
             if response.status_code in _REDIRECTS:
-                asked = _next(asked, response.headers.get("location", ""))
+                address = _next(address, response.headers.get("location", ""))
                 continue
             if response.status_code != 416:
                 response.raise_for_status()

@@ -52,12 +52,12 @@ def resolve(
     files = tuple(
         replace(_source_file(name, listed[name]), is_code=name in code) for name in (*names, *code)
     )
-    found = _digest(bucket.asked.place, files)
-    if commit is not None and commit != found:
+    digest = _digest(bucket.asked.place, files)
+    if commit is not None and commit != digest:
         raise bucket_failure(
-            buckets.CHANGED, bucket.asked, what=f"its files were `{commit}` and are `{found}`"
+            buckets.CHANGED, bucket.asked, what=f"its files were `{commit}` and are `{digest}`"
         )
-    return Resolved(checkpoint=checkpoint, commit=found, files=bucket.with_digests(files))
+    return Resolved(checkpoint=checkpoint, commit=digest, files=bucket.with_digests(files))
 
 
 def fetch(
@@ -142,8 +142,8 @@ class Bucket:
     @contextmanager
     def stream(self, file: SourceFile, start: int) -> Iterator[tuple[Iterator[bytes], int]]:
         options = {"range": {"offset": start}, **_only(file)} if start else _only(file)
-        found = self._store.get(self._folder + file.path, options=options)  # type: ignore[arg-type]
-        yield map(bytes, found.stream(min_chunk_size=1)), found.range[0]
+        stored = self._store.get(self._folder + file.path, options=options)  # type: ignore[arg-type]
+        yield map(bytes, stored.stream(min_chunk_size=1)), stored.range[0]
 
     def is_passing(self, error: Exception) -> bool:
         return is_passing(error)
@@ -158,9 +158,9 @@ class Bucket:
             else self.explained(error)
         )
 
-    def corrupt(self, path: str, expected: str, found: str) -> Exception:
+    def corrupt(self, path: str, expected: str, actual: str) -> Exception:
         return bucket_failure(
-            buckets.CORRUPT, self.asked, file=path, expected=expected, found=found
+            buckets.CORRUPT, self.asked, file=path, expected=expected, found=actual
         )
 
     def wait_seconds(self, attempt: int, error: Exception) -> float:
@@ -182,16 +182,16 @@ class Bucket:
         return [each["path"].removeprefix(self._folder) for each in chunk]
 
     def _list(self) -> "dict[str, ObjectMeta]":
-        found: dict[str, ObjectMeta] = {}
+        objects: dict[str, ObjectMeta] = {}
         for chunk in self._store.list(self._folder or None, chunk_size=LISTED_AT_ONCE):
             for each in chunk:
                 name = each["path"].removeprefix(self._folder)
                 # What consoles make so that an empty folder can be seen.
                 if name and not (each["size"] == 0 and name.endswith("/")):
-                    found[name] = each
-            if len(found) > _MOST_OBJECTS:
+                    objects[name] = each
+            if len(objects) > _MOST_OBJECTS:
                 raise failures.too_many(self.asked, _MOST_OBJECTS)
-        return found
+        return objects
 
 
 def _only(file: SourceFile) -> dict[str, str]:
@@ -203,8 +203,8 @@ def _source_file(name: str, listed: "ObjectMeta") -> SourceFile:
 
 
 def _as_md5(file: SourceFile) -> str | None:
-    found = _MD5_ETAG.fullmatch(file.etag or "")
-    return found[1] if found else None
+    match = _MD5_ETAG.fullmatch(file.etag or "")
+    return match[1] if match else None
 
 
 def _digest(place: str, files: Sequence[SourceFile]) -> str:

@@ -21,19 +21,19 @@ __all__ = ["STORE_ERRORS", "explain", "is_passing", "was_broken_off"]
 _ASLEEP = {"InvalidObjectState", "BlobArchived"}
 
 
-def explain(error: Exception, asked: Asked, *, of_listing: bool = False) -> SourceFailure:
+def explain(error: Exception, lookup: Asked, *, of_listing: bool = False) -> SourceFailure:
     answer = Answer.of(error)
     if answer.status == 404 and of_listing:
-        return bucket_failure(buckets.NO_BUCKET, asked)
+        return bucket_failure(buckets.NO_BUCKET, lookup)
     if answer.status is not None:
-        return _explain_status(answer.status, answer, asked)
+        return _explain_status(answer.status, answer, lookup)
     if answer.is_about_region:
-        return failures.wrong_region(asked, None)
+        return failures.wrong_region(lookup, None)
     if answer.kind == "Timeout":
-        return bucket_failure(buckets.TIMEOUT, asked)
+        return bucket_failure(buckets.TIMEOUT, lookup)
     if answer.kind in ("Connect", "Request"):
-        return bucket_failure(buckets.OFFLINE, asked, detail=answer.first_line)
-    return bucket_failure(buckets.NOT_A_STORE, asked)
+        return bucket_failure(buckets.OFFLINE, lookup, detail=answer.first_line)
+    return bucket_failure(buckets.NOT_A_STORE, lookup)
 
 
 def was_broken_off(error: Exception) -> bool:
@@ -41,35 +41,35 @@ def was_broken_off(error: Exception) -> bool:
     return Answer.of(error).kind == "Interrupted"
 
 
-def _explain_status(status: int, answer: Answer, asked: Asked) -> SourceFailure:
+def _explain_status(status: int, answer: Answer, lookup: Asked) -> SourceFailure:
     if answer.code in EXPIRED_CODES:
-        return bucket_failure(buckets.EXPIRED, asked)
+        return bucket_failure(buckets.EXPIRED, lookup)
     if answer.code in CLOCK_CODES:
-        return bucket_failure(buckets.CLOCK, asked)
+        return bucket_failure(buckets.CLOCK, lookup)
     if answer.is_about_region:
-        return failures.wrong_region(asked, answer.region)
+        return failures.wrong_region(lookup, answer.region)
     if answer.code in _ASLEEP:
-        return bucket_failure(buckets.ARCHIVED, asked)
-    if asked.has_secret and (status == 401 or answer.code in KEY_CODES):
-        return bucket_failure(buckets.KEY, asked, reason=answer.reason)
+        return bucket_failure(buckets.ARCHIVED, lookup)
+    if lookup.has_secret and (status == 401 or answer.code in KEY_CODES):
+        return bucket_failure(buckets.KEY, lookup, reason=answer.reason)
     if (
         status in {401, 403}
         or answer.code in KEY_CODES
         or answer.code == "PublicAccessNotPermitted"
     ):
-        return _denied(answer, asked)
+        return _denied(answer, lookup)
     if answer.code in NO_BUCKET_CODES:
-        return bucket_failure(buckets.NO_BUCKET, asked)
+        return bucket_failure(buckets.NO_BUCKET, lookup)
     if status == 404:
-        return bucket_failure(buckets.CHANGED, asked, what="a file that was listed is gone")
+        return bucket_failure(buckets.CHANGED, lookup, what="a file that was listed is gone")
     if status == 412:
         return bucket_failure(
-            buckets.CHANGED, asked, what="a file that was listed is another one now"
+            buckets.CHANGED, lookup, what="a file that was listed is another one now"
         )
     if status == 429 or answer.code in BUSY_CODES:
-        return bucket_failure(buckets.RATE_LIMIT, asked)
-    return bucket_failure(buckets.UNAVAILABLE, asked, status=status)
+        return bucket_failure(buckets.RATE_LIMIT, lookup)
+    return bucket_failure(buckets.UNAVAILABLE, lookup, status=status)
 
 
-def _denied(answer: Answer, asked: Asked) -> SourceFailure:
-    return failures.denied(asked, answer.reason)
+def _denied(answer: Answer, lookup: Asked) -> SourceFailure:
+    return failures.denied(lookup, answer.reason)

@@ -20,38 +20,38 @@ def wrong_secret(checkpoint: CheckpointRepository, reason: str) -> SourceFailure
     )
 
 
-def denied(asked: Asked, reason: str) -> SourceFailure:
-    kind = buckets.DENIED if asked.has_secret else buckets.DENIED_WITHOUT_SECRET
-    return bucket_failure(kind, asked, reason=reason)
+def denied(lookup: Asked, reason: str) -> SourceFailure:
+    kind = buckets.DENIED if lookup.has_secret else buckets.DENIED_WITHOUT_SECRET
+    return bucket_failure(kind, lookup, reason=reason)
 
 
-def wrong_region(asked: Asked, region: str | None) -> SourceFailure:
-    secret = asked.checkpoint.runtime_secret_name
+def wrong_region(lookup: Asked, region: str | None) -> SourceFailure:
+    secret = lookup.checkpoint.runtime_secret_name
     return bucket_failure(
         buckets.REGION,
-        asked,
+        lookup,
         region=f"region `{region}`" if region else "another region",
-        setting=f"`aws_region` in the secret `{secret}`" if asked.has_secret else "S3_REGION",
+        setting=f"`aws_region` in the secret `{secret}`" if lookup.has_secret else "S3_REGION",
         wanted=f"`{region}`" if region else "the region that its page in the console shows",
     )
 
 
-def too_many(asked: Asked, most: int) -> SourceFailure:
-    return bucket_failure(buckets.TOO_MANY, asked, most=most)
+def too_many(lookup: Asked, most: int) -> SourceFailure:
+    return bucket_failure(buckets.TOO_MANY, lookup, most=most)
 
 
-def bucket_failure(kind: FailureKind, asked: Asked, **values: Any) -> SourceFailure:
-    words = asked.words
+def bucket_failure(kind: FailureKind, lookup: Asked, **values: Any) -> SourceFailure:
+    words = lookup.words
     of_store = {
-        "place": asked.place,
-        "login": asked.login,
+        "place": lookup.place,
+        "login": lookup.login,
         "store": words.name,
         "bucket": words.bucket,
         "endpoint_setting": words.endpoint_setting,
         "read_access": words.read_access,
         "wanted": words.secret,
     }
-    return setup_failure(kind, asked.checkpoint, **{**of_store, **values})
+    return setup_failure(kind, lookup.checkpoint, **{**of_store, **values})
 
 
 def setup_failure(

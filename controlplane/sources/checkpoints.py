@@ -45,7 +45,7 @@ def resolve(
     resolved = _resolve(
         checkpoint,
         token,
-        _Asked(options=options, commit=commit, is_adapter=is_adapter),
+        _Lookup(options=options, commit=commit, is_adapter=is_adapter),
         on_progress,
     )
     return resolved if with_code(resolved.commit) else resolved.without_code()
@@ -96,7 +96,7 @@ def look(checkpoint: CheckpointRepository, *, token: str | None, options: Source
     return look_at(reader, files, commit=resolved.commit, name=checkpoint.repo)
 
 
-class _Asked(TypedDict):
+class _Lookup(TypedDict):
     """What every source is asked by."""
 
     options: SourceOptions
@@ -107,17 +107,17 @@ class _Asked(TypedDict):
 def _resolve(
     checkpoint: CheckpointRepository,
     token: str | None,
-    asked: "_Asked",
+    lookup: "_Lookup",
     on_progress: Callable[[int, int | None], None],
 ) -> Resolved:
     if checkpoint.source is CheckpointSource.LOCAL:
-        return local.resolve(checkpoint, **asked)
+        return local.resolve(checkpoint, **lookup)
     if checkpoint.source is CheckpointSource.HF:
-        return hugging_face.resolve(checkpoint, token=token, **asked)
+        return hugging_face.resolve(checkpoint, token=token, **lookup)
     if checkpoint.source in SCHEMES:
-        return bucket.resolve(checkpoint, secret=token, **asked)
+        return bucket.resolve(checkpoint, secret=token, **lookup)
     if checkpoint.source is CheckpointSource.REMOTE_URL:
-        return archive.resolve(checkpoint, on_progress=on_progress, **asked)
+        return archive.resolve(checkpoint, on_progress=on_progress, **lookup)
     raise hosted_training(checkpoint)
 
 

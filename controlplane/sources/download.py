@@ -38,7 +38,7 @@ class Remote(Protocol):
     def given_up(self, error: Exception, path: str) -> Exception:
         """Return the failure for a file whose tries all ended in such an error."""
 
-    def corrupt(self, path: str, expected: str, found: str) -> Exception:
+    def corrupt(self, path: str, expected: str, actual: str) -> Exception:
         """Return the failure for a file that arrived, twice, as something else."""
 
     def wait_seconds(self, attempt: int, error: Exception) -> float:
@@ -80,22 +80,22 @@ class Download:
                 if kept.mismatch is None:
                     self._on_bytes(self._file.size_bytes)
                     return kept.sha256
-            found = self._attempt()
-            if found.mismatch is not None:
-                found = self._attempt()  # once more from the start: the first part may be stale
-            if found.mismatch is not None:
-                raise self._remote.corrupt(self._file.path, *found.mismatch)
-            return found.sha256
+            fault = self._attempt()
+            if fault.mismatch is not None:
+                fault = self._attempt()  # once more from the start: the first part may be stale
+            if fault.mismatch is not None:
+                raise self._remote.corrupt(self._file.path, *fault.mismatch)
+            return fault.sha256
 
     def _attempt(self) -> Checked:
         self._complete_partial()
-        found = check(self._partial, self._file, self._look)
-        if found.mismatch is None:
+        fault = check(self._partial, self._file, self._look)
+        if fault.mismatch is None:
             self._partial.replace(self._target)
         else:
             self._on_bytes(-self._partial.stat().st_size)
             self._partial.unlink()
-        return found
+        return fault
 
     def _complete_partial(self) -> None:
         self._partial.touch()

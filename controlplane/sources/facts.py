@@ -80,7 +80,7 @@ def look_at(
         raise bad_file(name, "config.json", "it is missing")
     totals = source.weights() if is_complete else []
     tokenizer_config = source.json("tokenizer_config.json")
-    found = checkpoints.read(
+    checkpoint = checkpoints.read(
         config,
         generation_config=source.json("generation_config.json"),
         tokenizer_config=tokenizer_config,
@@ -98,8 +98,8 @@ def look_at(
         commit=commit,
         matrices=read_matrices(_shapes(totals)),
     )
-    _refuse_unstorable(found, name)
-    return Looked(facts=found, config=config)
+    _refuse_unstorable(checkpoint, name)
+    return Looked(facts=checkpoint, config=config)
 
 
 def _shapes(totals: Sequence[Totals]) -> dict[str, tuple[int, ...]]:
@@ -176,15 +176,15 @@ class _Checkpoint:
         index = self.json(_INDEX)
         if index is None:
             return
-        wanted = index.get("weight_map")
-        if not isinstance(wanted, dict):
+        weight_map = index.get("weight_map")
+        if not isinstance(weight_map, dict):
             raise bad_file(self._name, _INDEX, "it has no `weight_map`")
-        files = {str(each) for each in wanted.values()}
+        files = {str(each) for each in weight_map.values()}
         if absent := sorted(files - self.sizes.keys()):
             raise bad_file(
                 self._name, _INDEX, f"it names the weight file `{absent[0]}`, which is not there"
             )
-        if missing := sorted(set(wanted) - tensors):
+        if missing := sorted(set(weight_map) - tensors):
             raise bad_file(
                 self._name, _INDEX, f"it names the tensor `{missing[0]}`, which no file holds"
             )

@@ -58,9 +58,9 @@ def missing_folder(path: str, looked_in: Sequence[str]) -> SourceFailure:
     return SourceFailure.of(local_folders.MISSING, path=path, where=where)
 
 
-def gone_commit(checkpoint: CheckpointRepository, commit: str, found: str) -> SourceFailure:
+def gone_commit(checkpoint: CheckpointRepository, commit: str, actual: str) -> SourceFailure:
     repo = shown(checkpoint.repo)
-    return SourceFailure.of(local_folders.CHANGED_SINCE, repo=repo, commit=commit, found=found)
+    return SourceFailure.of(local_folders.CHANGED_SINCE, repo=repo, commit=commit, found=actual)
 
 
 def disk_full(

@@ -97,12 +97,12 @@ def _outcome(download: Download, stop: threading.Event) -> str | Exception:
 
 def _bytes_in(folder: Path) -> int:
     """Return the bytes of its files, which another build may rename or remove just now."""
-    found = 0
+    total_bytes = 0
     for within, _, names in os.walk(folder):
         for name in names:
             with suppress(FileNotFoundError):
-                found += Path(within, name).stat().st_size
-    return found
+                total_bytes += Path(within, name).stat().st_size
+    return total_bytes
 
 
 class _Counter:

@@ -74,8 +74,8 @@ class Hub:
         self, commit: str, path: str, *, start: int = 0, end: int | None = None
     ) -> Iterator[tuple[http.Response, int]]:
         """Give the answer to one try and the offset its body starts at (0 where ranges are off)."""
-        wanted = f"bytes={start}-{'' if end is None else end - 1}"
-        headers = {"range": wanted} if start or end is not None else {}
+        byte_range = f"bytes={start}-{'' if end is None else end - 1}"
+        headers = {"range": byte_range} if start or end is not None else {}
         with self._opened("GET", self.file_url(commit, path), headers=headers) as response:
             yield response, start if response.status_code == 206 else 0
 
@@ -100,9 +100,9 @@ class Hub:
     def wait_seconds(self, attempt: int, error: Exception) -> float:
         """Return the pause before the next try: what the hub asks for, or a doubling one."""
         if isinstance(error, HfHubHTTPError):
-            asked = error.response.headers.get("retry-after", "")
-            if asked.isdecimal():
-                return min(float(asked), _LONGEST_WAIT_SECONDS)
+            retry_after = error.response.headers.get("retry-after", "")
+            if retry_after.isdecimal():
+                return min(float(retry_after), _LONGEST_WAIT_SECONDS)
         return self._options.backoff_seconds * float(min(2 ** (attempt - 1), 16))
 
     def _as_information(self, content: bytes) -> Mapping[str, Any]:

@@ -39,59 +39,61 @@ class Asked:
         return self.checkpoint.runtime_secret_name
 
 
-def explain(error: Exception, asked: Asked) -> SourceFailure:
+def explain(error: Exception, lookup: Asked) -> SourceFailure:
     """Return the failure that an exception of the hub's client means."""
     if isinstance(error, OfflineModeIsEnabled):
-        return hub_failure(hub.OFFLINE, asked, detail="HF_HUB_OFFLINE is set")
+        return hub_failure(hub.OFFLINE, lookup, detail="HF_HUB_OFFLINE is set")
     if isinstance(error, http.TimeoutException):
-        return hub_failure(hub.TIMEOUT, asked)
+        return hub_failure(hub.TIMEOUT, lookup)
     if isinstance(error, HfHubHTTPError):
-        return _explain_status(error, asked)
-    return hub_failure(hub.OFFLINE, asked, detail=str(error) or type(error).__name__)
+        return _explain_status(error, lookup)
+    return hub_failure(hub.OFFLINE, lookup, detail=str(error) or type(error).__name__)
 
 
-def _explain_status(error: HfHubHTTPError, asked: Asked) -> SourceFailure:
+def _explain_status(error: HfHubHTTPError, lookup: Asked) -> SourceFailure:
     if isinstance(error, GatedRepoError):
-        return gated(asked)
+        return gated(lookup)
     if isinstance(error, RevisionNotFoundError):
-        return missing_revision(asked)
+        return missing_revision(lookup)
     if isinstance(error, RepositoryNotFoundError):
-        return missing_repo(asked)
+        return missing_repo(lookup)
     status = error.response.status_code
     if isinstance(error, DisabledRepoError) or status in {401, 403}:
-        return refused_token(asked, status)
+        return refused_token(lookup, status)
     if isinstance(error, EntryNotFoundError):
-        return hub_failure(hub.CHANGED, asked, what="a file that it listed is gone")
+        return hub_failure(hub.CHANGED, lookup, what="a file that it listed is gone")
     if status == 429:
-        return hub_failure(hub.RATE_LIMIT, asked)
-    return hub_failure(hub.UNAVAILABLE, asked, status=status)
+        return hub_failure(hub.RATE_LIMIT, lookup)
+    return hub_failure(hub.UNAVAILABLE, lookup, status=status)
 
 
-def gated(asked: Asked) -> SourceFailure:
-    return hub_failure(hub.GATED if asked.has_token else hub.GATED_WITHOUT_TOKEN, asked)
+def gated(lookup: Asked) -> SourceFailure:
+    return hub_failure(hub.GATED if lookup.has_token else hub.GATED_WITHOUT_TOKEN, lookup)
 
 
-def missing_repo(asked: Asked) -> SourceFailure:
-    return hub_failure(hub.NOT_FOUND if asked.has_token else hub.NOT_FOUND_WITHOUT_TOKEN, asked)
+def missing_repo(lookup: Asked) -> SourceFailure:
+    return hub_failure(hub.NOT_FOUND if lookup.has_token else hub.NOT_FOUND_WITHOUT_TOKEN, lookup)
 
 
-def missing_revision(asked: Asked) -> SourceFailure:
-    revision = asked.checkpoint.revision
+def missing_revision(lookup: Asked) -> SourceFailure:
+    revision = lookup.checkpoint.revision
     # The default branch takes its place; where none was asked for, that one is missing.
     fix = {fields.REVISION: None} if revision is not None else None
-    return hub_failure(hub.REVISION, asked, fix=fix, revision=revision or "main")
+    return hub_failure(hub.REVISION, lookup, fix=fix, revision=revision or "main")
 
 
-def refused_token(asked: Asked, status: int) -> SourceFailure:
-    sent = f"the token in secret `{asked.secret}`" if asked.has_token else "a request without token"
-    return hub_failure(hub.TOKEN, asked, sent=sent, status=status)
+def refused_token(lookup: Asked, status: int) -> SourceFailure:
+    sent = (
+        f"the token in secret `{lookup.secret}`" if lookup.has_token else "a request without token"
+    )
+    return hub_failure(hub.TOKEN, lookup, sent=sent, status=status)
 
 
-def no_token(asked: Asked) -> SourceFailure:
-    return hub_failure(hub.NO_TOKEN, asked, reason=NO_TOKEN)
+def no_token(lookup: Asked) -> SourceFailure:
+    return hub_failure(hub.NO_TOKEN, lookup, reason=NO_TOKEN)
 
 
-def hub_failure(kind: FailureKind, asked: Asked, **values: Any) -> SourceFailure:
+def hub_failure(kind: FailureKind, lookup: Asked, **values: Any) -> SourceFailure:
     return SourceFailure.of(
-        kind, repo=asked.repo, endpoint=asked.endpoint, secret=asked.secret, **values
+        kind, repo=lookup.repo, endpoint=lookup.endpoint, secret=lookup.secret, **values
     )

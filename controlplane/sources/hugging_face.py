@@ -38,17 +38,17 @@ def resolve(
     """Return the repository at its revision, or at a commit pinned before."""
     hub = Hub(checkpoint, token=token, options=options)
     answer = hub.information(commit or checkpoint.revision)
-    found = str(answer.get("sha") or "")
-    if not _COMMIT.fullmatch(found) or (commit and found != commit):
+    sha = str(answer.get("sha") or "")
+    if not _COMMIT.fullmatch(sha) or (commit and sha != commit):
         raise hub_failure(
             hub_kinds.CHANGED,
             hub.asked,
-            what=f"the hub names commit `{found}` where `{commit}` was asked for",
+            what=f"the hub names commit `{sha}` where `{commit}` was asked for",
         )
     listed = {str(each["rfilename"]): each for each in answer.get("siblings") or ()}
     names = select(checkpoint, listed, is_adapter=is_adapter)
     code = () if is_adapter else select_code(listed)
-    hub.check_access(found, ADAPTER_FILES[0] if is_adapter else "config.json")
+    hub.check_access(sha, ADAPTER_FILES[0] if is_adapter else "config.json")
     files = tuple(
         replace(_source_file(hub, name, listed[name]), is_code=name in code)
         for name in (*names, *code)
@@ -56,7 +56,7 @@ def resolve(
     for file in files:
         if file.size_bytes > _LARGEST_FILE_BYTES:
             raise hub_failure(hub_kinds.TOO_LARGE, hub.asked, file=file.path)
-    return Resolved(checkpoint=checkpoint, commit=found, files=files)
+    return Resolved(checkpoint=checkpoint, commit=sha, files=files)
 
 
 def fetch(
@@ -116,9 +116,9 @@ class _Commit:
             return hub_failure(hub_kinds.BROKEN, self._hub.asked, file=path)
         return self._hub.explained(error)
 
-    def corrupt(self, path: str, expected: str, found: str) -> Exception:
+    def corrupt(self, path: str, expected: str, actual: str) -> Exception:
         return hub_failure(
-            hub_kinds.CORRUPT, self._hub.asked, file=path, expected=expected, found=found
+            hub_kinds.CORRUPT, self._hub.asked, file=path, expected=expected, found=actual
         )
 
     def wait_seconds(self, attempt: int, error: Exception) -> float:

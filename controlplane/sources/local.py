@@ -48,10 +48,10 @@ def resolve(
         raise SourceFailure.of(
             local_folders.UNREADABLE, path=str(error.filename), reason="permission is denied"
         ) from error
-    found = _digest(files)
-    if commit is not None and commit != found:
-        raise failures.gone_commit(checkpoint, commit, found)
-    return Resolved(checkpoint=checkpoint, commit=found, files=files, folder=folder)
+    digest = _digest(files)
+    if commit is not None and commit != digest:
+        raise failures.gone_commit(checkpoint, commit, digest)
+    return Resolved(checkpoint=checkpoint, commit=digest, files=files, folder=folder)
 
 
 def fetch(
@@ -114,13 +114,13 @@ def _check_inside(path: Path, roots: Sequence[Path], named: str, shown: Sequence
 
 def _list_names(folder: Path) -> list[str]:
     """Return the paths of the files at the top and one level below: no runtime looks deeper."""
-    found = []
+    names = []
     for entry in os.scandir(folder):
         if entry.is_file():
-            found.append(entry.name)
+            names.append(entry.name)
         elif entry.is_dir() and not entry.name.startswith("."):
-            found += [f"{entry.name}/{each.name}" for each in os.scandir(entry) if each.is_file()]
-    return found
+            names += [f"{entry.name}/{each.name}" for each in os.scandir(entry) if each.is_file()]
+    return names
 
 
 def _source_file(
@@ -141,13 +141,13 @@ def _source_file(
 def _code_file(
     folder: Path, name: str, roots: Sequence[Path], options: SourceOptions
 ) -> SourceFile:
-    found = _source_file(folder, name, roots, options)
-    assert found.real_path is not None
-    with _open_real(found.real_path) as reader:
+    file = _source_file(folder, name, roots, options)
+    assert file.real_path is not None
+    with _open_real(file.real_path) as reader:
         digest = hashlib.sha256()
         for chunk in read_chunks(reader):
             digest.update(chunk)
-    return replace(found, sha256=digest.hexdigest(), is_code=True)
+    return replace(file, sha256=digest.hexdigest(), is_code=True)
 
 
 def _digest(files: Sequence[SourceFile]) -> str:

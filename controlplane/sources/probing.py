@@ -108,14 +108,14 @@ def _url(
 
 
 def _of_status(status: int, location: str, host: str, secret_name: str) -> ProbeAnswer:
-    said = f"`{host}` answers HTTP {status} to the token in `{secret_name}`"
+    sentence = f"`{host}` answers HTTP {status} to the token in `{secret_name}`"
     if 200 <= status < 300:
-        return ProbeAnswer(works=True, sentence=f"{said}: it may fetch this address.")
+        return ProbeAnswer(works=True, sentence=f"{sentence}: it may fetch this address.")
     if 300 <= status < 400:
         elsewhere = urlsplit(location).hostname or host
         return ProbeAnswer(
             works=True,
-            sentence=f"{said} and leads on to `{elsewhere}`, where the token was not sent.",
+            sentence=f"{sentence} and leads on to `{elsewhere}`, where the token was not sent.",
         )
     refused = {
         401: ("it does not know the token.", "Is it whole, and not withdrawn?"),
@@ -123,7 +123,7 @@ def _of_status(status: int, location: str, host: str, secret_name: str) -> Probe
         404: ("there is nothing, or nothing for this token.", "Compare the address."),
     }
     words, hint = refused.get(status, ("that says nothing of the token.", "Try again later."))
-    return ProbeAnswer(works=False, sentence=f"{said}: {words}", hint=hint)
+    return ProbeAnswer(works=False, sentence=f"{sentence}: {words}", hint=hint)
 
 
 _Probe = Callable[[ProbeKind, str, str, str, SourceOptions], ProbeAnswer]

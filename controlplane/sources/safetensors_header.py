@@ -69,7 +69,7 @@ def _tensors(header: bytes, data_bytes: int) -> dict[str, StoredTensor]:
     try:
         listed = read_json(header)
         listed.pop("__metadata__", None)
-        tensors = {name: _tensor(told) for name, told in listed.items()}
+        tensors = {name: _tensor(fields) for name, fields in listed.items()}
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise BadHeader("its safetensors header is damaged") from error
     end = max((each.end for each in tensors.values()), default=0)
@@ -78,11 +78,11 @@ def _tensors(header: bytes, data_bytes: int) -> dict[str, StoredTensor]:
     return tensors
 
 
-def _tensor(told: dict[str, Any]) -> StoredTensor:
-    begin, end = told["data_offsets"]
+def _tensor(fields: dict[str, Any]) -> StoredTensor:
+    begin, end = fields["data_offsets"]
     return StoredTensor(
-        dtype=str(told["dtype"]),
-        shape=tuple(_whole(each) for each in told["shape"]),
+        dtype=str(fields["dtype"]),
+        shape=tuple(_whole(each) for each in fields["shape"]),
         begin=_whole(begin),
         end=_whole(end),
     )

@@ -80,17 +80,17 @@ def _adapter_files(checkpoint: CheckpointRepository, listed: Sequence[str]) -> t
 
 
 def _weights(checkpoint: CheckpointRepository, top_level: Sequence[str]) -> list[str]:
-    found = [each for each in top_level if each.endswith(".safetensors")]
-    if not found:
+    weights = [each for each in top_level if each.endswith(".safetensors")]
+    if not weights:
         if pickles := [each for each in top_level if _PICKLED.fullmatch(each)]:
             raise pickled_weights(checkpoint, pickles)
         raise source_failure(any_source.NOT_A_CHECKPOINT, checkpoint, missing="safetensors weights")
-    if _SINGLE in found:
+    if _SINGLE in weights:
         return [_SINGLE]
-    shards = [each for each in found if _SHARD.fullmatch(each)]
+    shards = [each for each in weights if _SHARD.fullmatch(each)]
     model = [each for each in shards if each.startswith("model-")] or shards
     if not model:
-        return found
+        return weights
     _check_complete(checkpoint, model)
     return model
 
@@ -99,10 +99,10 @@ def _check_complete(checkpoint: CheckpointRepository, shards: Sequence[str]) -> 
     first = _SHARD.fullmatch(shards[0])
     assert first is not None
     count = int(first["count"])
-    wanted = [
+    names = [
         f"{first['stem']}-{number:05}-of-{count:05}.safetensors" for number in range(1, count + 1)
     ]
-    if missing := [each for each in wanted if each not in shards]:
+    if missing := [each for each in names if each not in shards]:
         raise incomplete(checkpoint, missing)
 
 

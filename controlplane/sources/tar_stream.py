@@ -64,11 +64,11 @@ class Member:
 
     def read(self, count: int) -> bytes:
         """Return the next bytes, at most `count` and none at the end."""
-        wanted = min(count, self._left)
-        content = self._source.read(wanted) if wanted else b""
-        if len(content) < wanted:
+        read_bytes = min(count, self._left)
+        content = self._source.read(read_bytes) if read_bytes else b""
+        if len(content) < read_bytes:
             raise BadArchive(f"it ends in the middle of `{self.name}`")
-        self._left -= wanted
+        self._left -= read_bytes
         return content
 
     def pass_over(self) -> None:
@@ -106,10 +106,10 @@ def _headers(source: ByteSource) -> Iterator[tuple[str, int]]:
         elif header.type in (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK):
             _extension(source, header)
         else:
-            found = _entry(header, extended)
+            entry = _entry(header, extended)
             extended = {}
-            if found is not None:
-                yield found
+            if entry is not None:
+                yield entry
 
 
 def _header(source: ByteSource) -> tarfile.TarInfo | None:
@@ -174,7 +174,7 @@ def _extension(source: ByteSource, header: tarfile.TarInfo) -> bytes:
 
 def _pax(content: bytes) -> dict[str, str]:
     """Return the records of an extended header, each `length name=value`."""
-    found = {}
+    fields = {}
     while content and content[0] != 0:
         digits, _, _ = content.partition(b" ")
         length = _size(_text(digits))
@@ -182,9 +182,9 @@ def _pax(content: bytes) -> dict[str, str]:
         name, equals, value = record.rstrip(b"\n").partition(b"=")
         if length <= len(digits) + 1 or length > len(content) or not equals:
             raise BadArchive("an extended header is damaged")
-        found[_text(name)] = _text(value)
+        fields[_text(name)] = _text(value)
         content = content[length:]
-    return found
+    return fields
 
 
 def _size(digits: str) -> int:

@@ -28,21 +28,21 @@ def check(path: Path, file: SourceFile, look: Looks = no_look) -> Checked:
     sha256 = hashlib.sha256()
     md5 = hashlib.md5(usedforsecurity=False)
     git_sha1 = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
-    wanted = [(file.sha256, sha256, "sha256")]
+    digests = [(file.sha256, sha256, "sha256")]
     if file.git_sha1 is not None:
-        wanted.append((file.git_sha1, git_sha1, "blob"))
+        digests.append((file.git_sha1, git_sha1, "blob"))
     if file.md5 is not None:
-        wanted.append((file.md5, md5, "md5"))
+        digests.append((file.md5, md5, "md5"))
     looking = look(file.path)
     with path.open("rb") as content:
         for chunk in read_chunks(content):
-            for _, digest, _ in wanted:
+            for _, digest, _ in digests:
                 digest.update(chunk)
             if looking is not None:
                 looking.update(chunk)
     wrong = [
         (f"{name} {expected}", f"{name} {digest.hexdigest()}")
-        for expected, digest, name in wanted
+        for expected, digest, name in digests
         if expected is not None and digest.hexdigest() != expected
     ]
     return Checked(sha256=sha256.hexdigest(), mismatch=wrong[0] if wrong else None)

@@ -44,10 +44,10 @@ class Parent:
 
 def parent_in(traceparent: str) -> Parent | None:
     """Return what the header says, or None where it is not in the form that W3C gives it."""
-    found = _PARENT.fullmatch(traceparent)
-    if found is None or not int(found[1], 16) or not int(found[2], 16):
+    match = _PARENT.fullmatch(traceparent)
+    if match is None or not int(match[1], 16) or not int(match[2], 16):
         return None
-    return Parent(found[1], found[2], bool(int(found[3], 16) & _SAMPLED))
+    return Parent(match[1], match[2], bool(int(match[3], 16) & _SAMPLED))
 
 
 def traceparent_of(trace_id: str, span_id: str) -> str:

@@ -27,6 +27,10 @@ def _cells(column: int) -> Iterator[str]:
 
 NOT_LABELS = frozenset(each.casefold() for each in _cells(2))
 NOT_IN_CODE = frozenset(_cells(3))
+NOT_ALONE = frozenset(
+    re.findall(r"`(\w+)`", re.search(r"none is only (.+)", _PAGE.read_text()).group(1))
+)
+_ALONE = re.compile(rf"\b_?(?:{'|'.join(sorted(NOT_ALONE))})\b\s*(?::?=|[:,)]|in\b)")
 
 
 class _Labels(HTMLParser):
@@ -97,6 +101,7 @@ def _parsed_if_doubtful(text: str) -> ast.Module:
 def test_the_page_is_read() -> None:
     assert {"everybody", "what really applies", "card"} <= NOT_LABELS
     assert {"insist", "own_code"} <= NOT_IN_CODE
+    assert {"told", "found"} <= NOT_ALONE
 
 
 @pytest.mark.parametrize(
@@ -141,3 +146,33 @@ def test_no_name_in_code_is_one_of_those_replaced() -> None:
         if _forbidden(name)
     ]
     assert found == []
+
+
+def test_no_local_is_named_by_what_was_done_to_it_alone() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in _python()
+        if _ALONE.search(text := path.read_text())
+        for name in _locals(ast.parse(text))
+        if name.strip("_") in NOT_ALONE
+    ]
+    assert found == []
+
+
+def _locals(tree: ast.AST) -> Iterator[str]:
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for node in ast.walk(function):
+                match node:
+                    case ast.Name(ctx=ast.Store()):
+                        yield node.id
+                    case ast.arg():
+                        yield node.arg
+
+
+@pytest.mark.parametrize(
+    "code", ["def a(told): ...", "def a():\n    found = 1", "a = lambda said: said"]
+)
+def test_such_a_local_is_found(code: str) -> None:
+    assert _ALONE.search(code)
+    assert NOT_ALONE.intersection(_locals(ast.parse(code)))

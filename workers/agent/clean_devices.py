@@ -32,12 +32,12 @@ def wait_until_clean(uuids: Sequence[str], *, clock: Clock = SYSTEM) -> None:
     Raises DevicesTaken when one is not within WAIT_SECONDS.
     """
     deadline = clock.monotonic() + WAIT_SECONDS
-    told = ""
-    while (found := what_holds(uuids)) is not None:
+    last_logged = ""
+    while (holder := what_holds(uuids)) is not None:
         if clock.monotonic() > deadline:
-            raise DevicesTaken(found)
-        if found.sentence != told:
-            _log.info("Waiting: %s", told := found.sentence)
+            raise DevicesTaken(holder)
+        if holder.sentence != last_logged:
+            _log.info("Waiting: %s", last_logged := holder.sentence)
         clock.sleep(_PAUSE_SECONDS)
     for uuid in _gpus(uuids):
         _log.info("GPU %s is free.", uuid)
@@ -45,8 +45,8 @@ def wait_until_clean(uuids: Sequence[str], *, clock: Clock = SYSTEM) -> None:
 
 def what_holds(uuids: Sequence[str]) -> Failure | None:
     """Return who or what is on one of these GPUs now, None where all of them are free."""
-    found = (_what_holds(uuid) for uuid in _gpus(uuids))
-    return next((each for each in found if each is not None), None)
+    holders = (_what_holds(uuid) for uuid in _gpus(uuids))
+    return next((each for each in holders if each is not None), None)
 
 
 def _gpus(uuids: Sequence[str]) -> list[str]:

@@ -85,21 +85,21 @@ class _Asking:
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
-        self._heard = b""
+        self._received = b""
 
     def hear(self) -> bool:
         """Return whether the request is whole. Raises OSError where it ended, or is too long."""
         try:
-            heard = self.connection.recv(MOST_ASKED_BYTES)
+            data = self.connection.recv(MOST_ASKED_BYTES)
         except BlockingIOError:
             return False
-        self._heard += heard
-        if not heard or len(self._heard) > MOST_ASKED_BYTES:
+        self._received += data
+        if not data or len(self._received) > MOST_ASKED_BYTES:
             raise ConnectionAbortedError
-        return b"\r\n\r\n" in self._heard
+        return b"\r\n\r\n" in self._received
 
     def asks_for(self, path: str) -> bool:
-        return self._heard.startswith(f"GET {path} HTTP/1.1\r\n".encode())
+        return self._received.startswith(f"GET {path} HTTP/1.1\r\n".encode())
 
 
 def _response(status: bytes, body: bytes) -> bytes:

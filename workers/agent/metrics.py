@@ -32,25 +32,25 @@ class AgentMetrics(Collector):
     """The last report, and how many the control plane took."""
 
     def __init__(self) -> None:
-        self._told: Mapping[str, Any] = {}
+        self._report: Mapping[str, Any] = {}
         self._taken = self._lost = 0
 
     def reported(self, observation: Mapping[str, Any], *, is_taken: bool) -> None:
-        self._told = observation
+        self._report = observation
         self._taken += is_taken
         self._lost += not is_taken
 
     def collect(self) -> Iterator[Metric]:
-        told = self._told
+        report = self._report
         words = "Reports to the control plane, and those that it did not take."
         reports = CounterMetricFamily(f"{_PREFIX}reports", words, labels=["outcome"])
         reports.add_metric(["taken"], self._taken)
         reports.add_metric(["lost"], self._lost)
         yield reports
-        if told:
-            yield from _of_host(told)
-            yield from _gauges(told["devices"], _OF_DEVICES, ("index", "kind"))
-            engines = [each | (each["metrics"] or {}) for each in told["replicas"]]
+        if report:
+            yield from _of_host(report)
+            yield from _gauges(report["devices"], _OF_DEVICES, ("index", "kind"))
+            engines = [each | (each["metrics"] or {}) for each in report["replicas"]]
             yield from _gauges(engines, _OF_REPLICAS, ("id",))
 
 
@@ -72,13 +72,13 @@ class WatchedControlPlane:
             self._metrics.reported(observation, is_taken=is_taken)
 
 
-def _of_host(told: Mapping[str, Any]) -> Iterator[Metric]:
-    states = Counter(str(each["state"]) for each in told["replicas"])
+def _of_host(report: Mapping[str, Any]) -> Iterator[Metric]:
+    states = Counter(str(each["state"]) for each in report["replicas"])
     replicas = GaugeMetricFamily(f"{_PREFIX}replicas", "Replicas here.", labels=["state"])
     for state, many in sorted(states.items()):
         replicas.add_metric([state], many)
     yield replicas
-    if (free := told["disk_free_bytes"]) is not None:
+    if (free := report["disk_free_bytes"]) is not None:
         yield GaugeMetricFamily(f"{_PREFIX}disk_free_bytes", "Of the data folder.", value=free)
 
 

@@ -87,9 +87,9 @@ def copying(models: Path, content_digest: str) -> Iterator[None]:
 
 def _in_use(replicas: Path) -> Iterator[str]:
     for folder in replica_folders(replicas):
-        wanted = folder.read("wanted")
-        if wanted is not None and folder.read("exit") is None:
-            yield str(wanted.get("content_digest"))
+        desired = folder.read("wanted")
+        if desired is not None and folder.read("exit") is None:
+            yield str(desired.get("content_digest"))
 
 
 def _unused(models: Path, in_use: Collection[str]) -> list[Path]:
@@ -134,12 +134,12 @@ def _used_at(folder: Path) -> float:
 
 
 def _bytes_in(folder: Path) -> int:
-    found = 0
+    total_bytes = 0
     for within, _, names in os.walk(folder):
         for name in names:
             with suppress(FileNotFoundError):  # moved to its place just now
-                found += (Path(within) / name).stat().st_size
-    return found
+                total_bytes += (Path(within) / name).stat().st_size
+    return total_bytes
 
 
 @contextmanager

@@ -42,8 +42,8 @@ class DeviceUse:
 
 def is_there() -> bool:
     """Return whether this host has the library and a driver that answers it."""
-    with _library() as found:
-        return found
+    with _library() as library:
+        return library
 
 
 def devices() -> list[dict[str, Any]]:
@@ -156,7 +156,7 @@ def _slice(index: int, whole: Any, number: int) -> dict[str, Any] | None:
 def _device(index: int, handle: Any) -> dict[str, Any]:
     memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
     name = _text(pynvml.nvmlDeviceGetName(handle))
-    users = _told_users(handle)
+    users = _reported_users(handle)
     return {
         "index": index,
         "uuid": _text(pynvml.nvmlDeviceGetUUID(handle)),
@@ -185,7 +185,7 @@ def _power_watts(handle: Any) -> float | None:
         return None
 
 
-def _told_users(handle: Any) -> tuple[DeviceUser, ...] | None:
+def _reported_users(handle: Any) -> tuple[DeviceUser, ...] | None:
     """Return who is on the GPU; None where it does not tell."""
     try:
         return _users(handle)
@@ -194,8 +194,8 @@ def _told_users(handle: Any) -> tuple[DeviceUser, ...] | None:
 
 
 def _users(handle: Any) -> tuple[DeviceUser, ...]:
-    found = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
-    return tuple(device_user(each.pid, each.usedGpuMemory) for each in found)
+    processes = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+    return tuple(device_user(each.pid, each.usedGpuMemory) for each in processes)
 
 
 def _text(value: str | bytes) -> str:

@@ -107,5 +107,5 @@ def _read_bytes(process: Path) -> int:
         lines = (process / "io").read_text().splitlines()
     except OSError:  # it has ended, or is not ours to look at
         return 0
-    told = dict(line.split(": ") for line in lines)
-    return max(int(told["rchar"]), int(told["read_bytes"]))
+    counters = dict(line.split(": ") for line in lines)
+    return max(int(counters["rchar"]), int(counters["read_bytes"]))

@@ -40,11 +40,11 @@ def main() -> int:
     folder = ReplicaFolder(path=Path(sys.argv[1]).absolute())
     descriptor = store_descriptor(sys.argv)
     login = None if descriptor is None else read_pipe(descriptor)
-    wanted, run = folder.read("wanted"), folder.read("run")
-    if wanted is None or run is None:
+    desired, run = folder.read("wanted"), folder.read("run")
+    if desired is None or run is None:
         return 1
     try:
-        folder.write("launch", _launch(folder, wanted, run, login))
+        folder.write("launch", _launch(folder, desired, run, login))
     except (ArtifactFailure, NoLauncher, DevicesTaken, ContainerRefused) as error:
         _log.error("%s", error)
         folder.write("failure", error.failure.to_json())
@@ -62,19 +62,19 @@ def main() -> int:
 
 def _launch(
     folder: ReplicaFolder,
-    wanted: Mapping[str, Any],
+    desired: Mapping[str, Any],
     run: Mapping[str, Any],
     login: Mapping[str, str] | None,
     *,
     clock: Clock = SYSTEM,
 ) -> dict[str, Any]:
-    runtime = str(wanted["runtime"])
+    runtime = str(desired["runtime"])
     installed = _installed(runtime, str(run["python"]))
-    devices = [str(uuid) for uuid in wanted.get("devices", ())]
+    devices = [str(uuid) for uuid in desired.get("devices", ())]
     wait_until_clean(devices, clock=clock)
-    digest = str(wanted["content_digest"])
+    digest = str(desired["content_digest"])
     # The node's own setting wins: a shared folder may be mounted elsewhere here.
-    url = os.environ.get("ARTIFACT_URL") or str(wanted["artifact_url"])
+    url = os.environ.get("ARTIFACT_URL") or str(desired["artifact_url"])
     copies = Copies(
         models=Path(run["models_dir"]),
         replicas=folder.path.parent,
@@ -87,41 +87,41 @@ def _launch(
     address = {"host": host, "port": free_port(host, PortRange(*run["ports"]))}
     if installed.image is not None:
         mount = Mount(source=str(model), target=model_in_container(digest))
-        launch = _rendered(wanted, run, installed, model_dir=mount.target, **address)
+        launch = _rendered(desired, run, installed, model_dir=mount.target, **address)
         return address | _in_container(folder, launch, installed, mount, devices)
     model_dir = standing_name(runtime, folder.path, model, digest)
-    launch = _rendered(wanted, run, installed, model_dir=model_dir, **address)
+    launch = _rendered(desired, run, installed, model_dir=model_dir, **address)
     own = {**installed.environment, **visible_devices(devices)}
-    if _runs_remote_code(wanted):
+    if _runs_remote_code(desired):
         own["HF_MODULES_CACHE"] = str(folder.path / "modules")
     return address | _as_process(folder, launch, own)
 
 
 def _rendered(
-    wanted: Mapping[str, Any], run: Mapping[str, Any], installed: Installed, **place: Any
+    desired: Mapping[str, Any], run: Mapping[str, Any], installed: Installed, **place: Any
 ) -> Launch:
     start = Start(
         python=installed.python,
         threads=int(run["threads"]),
-        memory_bytes=int(wanted["memory_bytes"]),
+        memory_bytes=int(desired["memory_bytes"]),
         version=installed.version,
         # Its lease was planned with the same; an older control plane does not say, and has planned
         # for float32.
-        computes_bfloat16=bool(wanted.get("computes_bfloat16", False)),
-        runs_remote_code=_runs_remote_code(wanted),
+        computes_bfloat16=bool(desired.get("computes_bfloat16", False)),
+        runs_remote_code=_runs_remote_code(desired),
         traces_url=os.environ.get("TRACES_URL"),
         **place,
     )
-    return RUNTIMES[str(wanted["runtime"])].render(
-        Spec.model_validate(wanted["spec"]),
-        CheckpointFacts.model_validate(wanted["checkpoint"] or {}),
+    return RUNTIMES[str(desired["runtime"])].render(
+        Spec.model_validate(desired["spec"]),
+        CheckpointFacts.model_validate(desired["checkpoint"] or {}),
         start,
     )
 
 
-def _runs_remote_code(wanted: Mapping[str, Any]) -> bool:
+def _runs_remote_code(desired: Mapping[str, Any]) -> bool:
     # What an older control plane does not say is not run.
-    return bool(wanted.get("runs_remote_code", False))
+    return bool(desired.get("runs_remote_code", False))
 
 
 def _as_process(folder: ReplicaFolder, launch: Launch, own: Mapping[str, str]) -> dict[str, Any]:
@@ -158,10 +158,10 @@ def _in_container(
 
 def _installed(runtime: str, own_python: str) -> Installed:
     launcher = LAUNCHERS.get(runtime)
-    found = launcher.installed(os.environ, own_python=own_python) if launcher else None
-    if found is None:
+    installed = launcher.installed(os.environ, own_python=own_python) if launcher else None
+    if installed is None:
         raise NoLauncher(no_launcher(runtime))
-    return found
+    return installed
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class Probe:
         self._runtime = runtime
         self._log = log
         self._running: Future[None] | None = None
-        self._told = ""
+        self._last_logged = ""
         self._next_at = self._metrics_at = 0.0
 
     @property
@@ -72,19 +72,19 @@ class Probe:
         if self._clock.monotonic() >= self._metrics_at:
             self._read_metrics()
 
-    def _tell(self, asked: Future[None]) -> None:
+    def _tell(self, question: Future[None]) -> None:
         """Log what an answer broke, once: it is asked for again within seconds."""
-        error = asked.exception()
-        if error is not None and repr(error) != self._told:
-            self._told = repr(error)
+        error = question.exception()
+        if error is not None and repr(error) != self._last_logged:
+            self._last_logged = repr(error)
             _log.warning(
-                "engine at %s:%s: its answer cannot be read: %s", *self._address, self._told
+                "engine at %s:%s: its answer cannot be read: %s", *self._address, self._last_logged
             )
 
     def _read_report(self) -> None:
         launcher = LAUNCHERS.get(self._runtime)
-        told = launcher.read_report(self._get, self._log()) if launcher else None
-        self.report = None if told is None else engine_report(told)
+        report = launcher.read_report(self._get, self._log()) if launcher else None
+        self.report = None if report is None else engine_report(report)
 
     def _read_metrics(self) -> None:
         metrics = RUNTIMES[self._runtime].metrics

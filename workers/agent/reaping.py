@@ -41,8 +41,8 @@ def kill_marked(
 
 
 def marked_processes(folder: ReplicaFolder) -> list[int]:
-    wanted = (folder.marker, folder.instance)
-    return [pid for pid, *marks in _marked() if tuple(marks) == wanted]
+    own_marks = (folder.marker, folder.instance)
+    return [pid for pid, *marks in _marked() if tuple(marks) == own_marks]
 
 
 def _kill(pid: int) -> bool:

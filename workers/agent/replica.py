@@ -52,13 +52,13 @@ class Replica:
 
     @classmethod
     def create(
-        cls, wanted: Mapping[str, Any], settings: Settings, *, clock: Clock = SYSTEM
+        cls, desired: Mapping[str, Any], settings: Settings, *, clock: Clock = SYSTEM
     ) -> "Replica":
         """Return a new replica, its folder written, its runner not yet started."""
-        folder = replica_folder(settings.replicas, str(wanted["id"]), int(wanted["generation"]))
+        folder = replica_folder(settings.replicas, str(desired["id"]), int(desired["generation"]))
         with suppress(OSError):  # of a full disk, which its start tells
             folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.keep("wanted", wanted)
+        folder.keep("wanted", desired)
         return cls(folder, settings, clock=clock)
 
     @property

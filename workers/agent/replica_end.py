@@ -18,28 +18,28 @@ _TAIL_BYTES = 64 * 1024
 
 
 def ended(
-    folder: ReplicaFolder, record: Mapping[str, Any], wanted: Mapping[str, Any]
+    folder: ReplicaFolder, record: Mapping[str, Any], desired: Mapping[str, Any]
 ) -> tuple[ReplicaState, Failure | None]:
     if record["requested"]:
         return ReplicaState.STOPPED, None
     stored = folder.read("failure") or record.get("failure")
     if stored:
         return ReplicaState.FAILED, Failure.from_json(stored)
-    return ReplicaState.FAILED, _explained(folder, record, wanted)
+    return ReplicaState.FAILED, _explained(folder, record, desired)
 
 
 def _explained(
-    folder: ReplicaFolder, record: Mapping[str, Any], wanted: Mapping[str, Any]
+    folder: ReplicaFolder, record: Mapping[str, Any], desired: Mapping[str, Any]
 ) -> Failure:
     text = tail(folder.log, _TAIL_BYTES)
-    runtime = RUNTIMES.get(str(wanted.get("runtime")))
+    runtime = RUNTIMES.get(str(desired.get("runtime")))
     # A signal from outside leaves no trace in the log: older lines would mislead.
-    spec, known = wanted.get("spec"), None
+    spec, known = desired.get("spec"), None
     if runtime and not record["signal"]:
         known = runtime.failures.explain(text, spec) or guess_log(text, spec)
     lines = text.strip().splitlines()
-    found: Failure = known or failures.of_exit(record, lines[-1][:300] if lines else "")
-    return found
+    failure: Failure = known or failures.of_exit(record, lines[-1][:300] if lines else "")
+    return failure
 
 
 def loss(folder: ReplicaFolder, runner: ProcessIdentity | None, settings: Settings) -> Failure:

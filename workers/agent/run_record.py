@@ -10,10 +10,10 @@ from workers.agent.settings import Settings
 
 
 def run_record(
-    folder: ReplicaFolder, wanted: Mapping[str, Any], settings: Settings
+    folder: ReplicaFolder, desired: Mapping[str, Any], settings: Settings
 ) -> dict[str, Any]:
     """Return what a replica's runner reads as `run`."""
-    devices = [str(uuid) for uuid in wanted.get("devices", ())]
+    devices = [str(uuid) for uuid in desired.get("devices", ())]
     # A CPU is shared: only the replica itself must not run twice.
     names = [uuid for uuid in devices if not uuid.startswith("CPU-")]
     names = names or [f"replica-{folder.replica_id}"]

@@ -42,8 +42,8 @@ def main() -> int:
     folder = ReplicaFolder(path=Path(sys.argv[1]).absolute())
     login = read_pipe(store_descriptor(sys.argv))
     pass_gate("runner.begins")
-    held = _lock_of(folder)
-    if held is None or folder.read("exit") is not None:
+    lock = _lock_of(folder)
+    if lock is None or folder.read("exit") is not None:
         return 0
     run = folder.read("run")
     identity = identity_of(os.getpid())
@@ -61,13 +61,13 @@ def _lock_of(folder: ReplicaFolder, *, clock: Clock = SYSTEM) -> int | None:
     deadline = clock.monotonic() + LOOK_SECONDS
     # An agent that looks whether a runner lives holds the lock for a moment itself: only a runner
     # says who it is.
-    while (held := try_lock(folder.runner_lock)) is None:
+    while (lock := try_lock(folder.runner_lock)) is None:
         if folder.runner() is not None or clock.monotonic() > deadline:
             return None
         pass_gate("runner.waits")
         clock.sleep(0.02)
     pass_gate("runner.locked")
-    return held
+    return lock
 
 
 def _run(
@@ -143,9 +143,9 @@ def _run_engine(
     except OSError as error:
         return _record("engine", stop, None, detail=f"`{launch['argv'][0]}`: {error.strerror}")
     teller = _identity_server(folder, run, log)
-    told = {"probe_port": teller.port} if teller else {}
+    probe = {"probe_port": teller.port} if teller else {}
     place = {"host": launch["host"], "port": launch["port"]}
-    folder.write("engine", {"pid": engine.pid, **place, **told})
+    folder.write("engine", {"pid": engine.pid, **place, **probe})
     code = engine.watch(stop, drain_seconds=float(run["drain_seconds"]), beside=teller)
     engine.kill()
     kill_descendants(clock=clock)

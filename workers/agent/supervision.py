@@ -53,7 +53,7 @@ class Agent:
         self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="probe")
         self._containers = ContainerSweep(settings.replicas, settings.passed_on)
         self._replicas: dict[tuple[str, int], Replica] = {}
-        self._said = ""
+        self._last_state = ""
         self._report_at = self._reap_at = 0.0
         self._back_off_seconds = 0.0
         self._is_stopping = False
@@ -99,14 +99,16 @@ class Agent:
         self._reap()
         now = self._clock.monotonic()
         observation = self._observation()
-        said = json.dumps(
+        state_json = json.dumps(
             [
                 *map(_without_measurements, observation["replicas"]),
                 *map(_use, observation["devices"]),
             ]
         )
-        if now >= self._report_at or (said != self._said and not self._back_off_seconds):
-            self._said = said
+        if now >= self._report_at or (
+            state_json != self._last_state and not self._back_off_seconds
+        ):
+            self._last_state = state_json
             self._report(observation)
         if not self._back_off_seconds:
             self._logs.ship([(each.folder, each.is_over) for each in self._replicas.values()])
@@ -204,9 +206,9 @@ class Agent:
             _log.warning("to bring it back, start this agent with a new ENROLLMENT_TOKEN")
 
     def _apply(
-        self, wanted: Sequence[Mapping[str, Any]], reported: Sequence[Mapping[str, Any]]
+        self, desired: Sequence[Mapping[str, Any]], reported: Sequence[Mapping[str, Any]]
     ) -> None:
-        listed = {(str(each["id"]), int(each["generation"])): each for each in wanted}
+        listed = {(str(each["id"]), int(each["generation"])): each for each in desired}
         ended = {
             (each["id"], each["generation"])
             for each in reported
@@ -221,11 +223,11 @@ class Agent:
             if key not in self._replicas and each["wanted"] == "running":
                 self._start(key, each)
 
-    def _start(self, key: tuple[str, int], wanted: Mapping[str, Any]) -> None:
+    def _start(self, key: tuple[str, int], desired: Mapping[str, Any]) -> None:
         # An older generation of the same replica ends first: both would want the same GPUs.
         if any(replica_id == key[0] for replica_id, _ in self._replicas):
             return
-        replica = Replica.create(wanted, self._settings, clock=self._clock)
+        replica = Replica.create(desired, self._settings, clock=self._clock)
         self._replicas[key] = replica
         replica.start()
         self._came_on()

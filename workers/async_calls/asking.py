@@ -34,12 +34,12 @@ class _TooLarge(Exception):
 
 
 async def ask_gateway(
-    asked: Asked, *, run_seconds: float = RUN_SECONDS, clock: Clock = SYSTEM
+    call: Asked, *, run_seconds: float = RUN_SECONDS, clock: Clock = SYSTEM
 ) -> Attempt:
     """Return how the attempt went, whatever comes."""
     try:
         async with clock.timeout(run_seconds):
-            return await _asked(asked)
+            return await _attempt(call)
     except TimeoutError:
         return too_long(f"The model did not answer within {run_seconds:g} s.")
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
@@ -50,20 +50,20 @@ async def ask_gateway(
         return attempt_of(422, f"The answer is larger than {MOST_OUTPUT_BYTES:,} bytes.".encode())
 
 
-async def _asked(asked: Asked) -> Attempt:
+async def _attempt(call: Asked) -> Attempt:
     headers = {
-        "authorization": f"Bearer {asked.key}",
+        "authorization": f"Bearer {call.key}",
         "content-type": "application/json",
-        MARK_HEADER: asked.mark,
-        **({ON_BEHALF_HEADER: asked.on_behalf_of} if asked.on_behalf_of else {}),
+        MARK_HEADER: call.mark,
+        **({ON_BEHALF_HEADER: call.on_behalf_of} if call.on_behalf_of else {}),
     }
     # No proxy from the environment: this is a neighbour, and it carries a credential.
-    is_tls = asked.url.startswith("https:")
+    is_tls = call.url.startswith("https:")
     timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
     verify = ssl.create_default_context() if is_tls else False
     async with (
         httpx.AsyncClient(verify=verify, trust_env=False, timeout=timeout) as client,
-        client.stream("POST", asked.url, content=asked.body, headers=headers) as answer,
+        client.stream("POST", call.url, content=call.body, headers=headers) as answer,
     ):
         content = await _content(answer)
     if answer.status_code == HTTPStatus.UNAUTHORIZED:

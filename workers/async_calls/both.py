@@ -36,24 +36,24 @@ async def ask_both(
     number: int, prompt: Prompt, *, candidate: Side, current: Side, clock: Clock = SYSTEM
 ) -> Pair:
     """Return the answers of both, whatever comes."""
-    found = await asyncio.gather(*(_ask(each, prompt, clock) for each in (candidate, current)))
-    return paired(number, *found)
+    answers = await asyncio.gather(*(_ask(each, prompt, clock) for each in (candidate, current)))
+    return paired(number, *answers)
 
 
 async def _ask(side: Side, prompt: Prompt, clock: Clock) -> Answer:
     body = json.dumps(chat_body(prompt, model=side.model)).encode()
-    asked = Asked(url=side.url, body=body, key=side.key, mark=ANSWERS)
-    attempt = await _attempt(asked, clock)
+    call = Asked(url=side.url, body=body, key=side.key, mark=ANSWERS)
+    attempt = await _attempt(call, clock)
     if attempt.code is not None:
         return unanswered(attempt.message)
     return answer_of(attempt.output, prompt)
 
 
-async def _attempt(asked: Asked, clock: Clock) -> Attempt:
+async def _attempt(call: Asked, clock: Clock) -> Attempt:
     ends_at = clock.monotonic() + ANSWER_SECONDS
     while True:
         left = ends_at - clock.monotonic()
-        attempt = await ask_gateway(asked, run_seconds=left, clock=clock)
+        attempt = await ask_gateway(call, run_seconds=left, clock=clock)
         pause = min(attempt.wait_seconds, _LONGEST_PAUSE_SECONDS)
         if attempt.next is not Next.WAIT or clock.monotonic() + pause >= ends_at:
             return attempt

@@ -50,6 +50,6 @@ class Answer:
         timed.ended_at = now
 
     def _refusal(self) -> str:
-        said = _MESSAGE.search(self._tail)
-        words = said[1].decode(errors="replace") if said else ""
+        message = _MESSAGE.search(self._tail)
+        words = message[1].decode(errors="replace") if message else ""
         return f"HTTP {self.status}: {words}" if words else f"HTTP {self.status}"

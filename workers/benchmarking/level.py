@@ -76,7 +76,7 @@ class Level:
         window = self._window()
         until = min(window.until, self._clock.monotonic()) if is_partial else window.until
         until = self._ended_early_at or until
-        told = summary(
+        result = summary(
             self._requests,
             Window(begin=window.begin, until=max(until, window.begin)),
             is_over=not is_partial,
@@ -86,7 +86,7 @@ class Level:
             "load": self._load.kind.value,
             "level": self.level,
             "is_partial": is_partial,
-            **told,
+            **result,
             "client_cpu_share": share,
             "is_client_limited": share is not None and share >= _BUSY_SHARE,
         }

@@ -29,7 +29,7 @@ def progress_write(
 def progress_read(folder: Path) -> Mapping[str, Any] | None:
     """Return what was written last, or None where nothing was."""
     try:
-        found: Mapping[str, Any] = json.loads((folder / FILE_NAME).read_bytes())
+        progress: Mapping[str, Any] = json.loads((folder / FILE_NAME).read_bytes())
     except (OSError, ValueError):
         return None
-    return found
+    return progress

@@ -59,8 +59,8 @@ def _pairs(folder: Path) -> dict[str, dict[str, Shape]]:
     """Return the shapes of A and B by module; other tensors are the engine's to judge."""
     pairs: dict[str, dict[str, Shape]] = {}
     for name, shape in _shapes(folder / ADAPTER_FILES[1]):
-        if found := _MATRIX.fullmatch(name):
-            pairs.setdefault(found["module"], {})[found["part"]] = shape
+        if match := _MATRIX.fullmatch(name):
+            pairs.setdefault(match["module"], {})[match["part"]] = shape
     if not pairs:
         raise ValueError(f"Its {ADAPTER_FILES[1]} holds no matrices of LoRA.")
     return pairs
@@ -80,9 +80,9 @@ def _check_pair(module: str, a: Shape | None, b: Shape | None, weight: Shape | N
 
 def _check_layer(module: str, last: Mapping[str, float]) -> None:
     """Refuse what engines pass over without a word: matrices of a layer that is not there."""
-    for found in _NUMBERED.finditer(module):
-        place = module[: found.start()]
-        if place in last and _number(found[1]) > last[place]:
+    for match in _NUMBERED.finditer(module):
+        place = module[: match.start()]
+        if place in last and _number(match[1]) > last[place]:
             raise ValueError(
                 f"`{module}` is of a layer that the model does not have; its last one is "
                 f"`{place}.{last[place]}`. The adapter was trained on another model."
@@ -94,9 +94,9 @@ def _last_layers(model: Path) -> dict[str, float]:
     last: dict[str, float] = {}
     for path in sorted(model.glob("*.safetensors")):
         for name in _names(path):
-            for found in _NUMBERED.finditer(name):
-                place = name[: found.start()]
-                last[place] = max(last.get(place, 0), _number(found[1]))
+            for match in _NUMBERED.finditer(name):
+                place = name[: match.start()]
+                last[place] = max(last.get(place, 0), _number(match[1]))
     return last
 
 
@@ -114,11 +114,11 @@ def _check_rank(what: str, rank: int, limit: int) -> None:
 
 def _shapes_of_model(model: Path, modules: Mapping[str, Any]) -> dict[str, Shape]:
     """Return the shapes of the adapted weights, of those that are stored under PEFT's names."""
-    wanted = {f"{module}.weight": module for module in modules}
+    module_of_weight = {f"{module}.weight": module for module in modules}
     return {
-        wanted[name]: shape
+        module_of_weight[name]: shape
         for path in sorted(model.glob("*.safetensors"))
-        for name, shape in _shapes(path, only=wanted.keys())
+        for name, shape in _shapes(path, only=module_of_weight.keys())
     }
 
 

@@ -17,19 +17,19 @@ def ask_adapters(
     spec: Spec, model: Path, url: str, *, has_chat_template: bool
 ) -> list[dict[str, Any]]:
     """Return what each adapter answers to the question that the model was asked."""
-    told = []
+    answers = []
     for number, name in enumerate(spec.engine_build.lora_adapters or {}, start=1):
         chosen_by = _chosen_by(spec, model, url, name, number)
         answer = ask(url, has_chat_template=has_chat_template, chosen_by=chosen_by)
         log.info("adapter %s answered %r", name, answer.text)
-        told.append(
+        answers.append(
             {
                 "name": name,
                 "answer": answer.text,
                 "first_token_seconds": answer.first_token_seconds,
             }
         )
-    return told
+    return answers
 
 
 def _chosen_by(spec: Spec, model: Path, url: str, name: str, number: int) -> Mapping[str, Any]:

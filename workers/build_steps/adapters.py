@@ -41,7 +41,7 @@ def fetch_adapters(
     """Return what each adapter is, and the digests of its files by path below the model."""
     build = Spec.model_validate(job.spec).engine_build
     limit = (build.lora_configuration or LoraConfiguration()).max_lora_rank
-    told, digests = [], dict[str, str]()
+    fetched, digests = [], dict[str, str]()
     for name, repository in (build.lora_adapters or {}).items():
         if set(name) <= {"."}:
             raise _refusal(name, "The name of an adapter cannot be made of dots alone.")
@@ -51,14 +51,14 @@ def fetch_adapters(
             token=job.secrets.get(repository.runtime_secret_name),
             folder=Path(adapter_folder(str(model), name)),
         )
-        found, files = _fetched(place, options, events)
+        adapter, files = _fetched(place, options, events)
         try:
             check_adapter(place.folder, model, max_rank=limit)
         except ValueError as error:
             raise _refusal(name, str(error)) from error
-        told.append(found)
+        fetched.append(adapter)
         digests.update(files)
-    return told, digests
+    return fetched, digests
 
 
 def carry_adapters(fetched: Path, made: Path) -> None:
@@ -93,11 +93,11 @@ def _fetch(
     _refuse_not_finite(place.name, seen)
     where = shown(repository.repo)
     log.info("adapter %s: %s at %s", place.name, where, resolved.commit)
-    told = FetchedAdapter(
+    adapter = FetchedAdapter(
         name=place.name, source=repository.source.value, repo=where, commit=resolved.commit
     )
     below = adapter_folder("", place.name).lstrip("/")
-    return told, {f"{below}/{each.path}": each.sha256 for each in files}
+    return adapter, {f"{below}/{each.path}": each.sha256 for each in files}
 
 
 def _refuse_not_finite(name: str, seen: NotFinite) -> None:

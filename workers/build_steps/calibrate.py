@@ -97,7 +97,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
         check_host_memory(needed, limit=job.options.memory_bytes, what="Calibration")
 
     tokenizer = load_tokenizer(checkpoint)
-    samples, told = _draw(job, spec, checkpoint, tokenizer)
+    samples, drawing = _draw(job, spec, checkpoint, tokenizer)
     config = modelopt_config(
         recipe,
         presets,
@@ -123,8 +123,8 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
             **(smoothing.to_json() if smoothing else {}),
             **(chosen.to_json() if chosen else {}),
             **({"kept_in_16_bits": kept.to_json()} if kept else {}),
-            "calibration": told,
-            "samples": shown_samples(samples.calibration[: told["used"]], tokenizer),
+            "calibration": drawing,
+            "samples": shown_samples(samples.calibration[: drawing["used"]], tokenizer),
             "device": device.describe(),
             "compute_dtype": str(dtype).removeprefix("torch."),
             "tools": tool_versions(),
@@ -140,24 +140,25 @@ def _draw(
     job: Job, spec: Spec, checkpoint: Checkpoint, tokenizer: Any
 ) -> tuple[SampleSet, dict[str, Any]]:
     """Return the samples and what is told of them; the held-out ones go into a file."""
-    wanted = spec.engine_build.quantization_config
+    settings = spec.engine_build.quantization_config
     size = spec.calibration_samples
     max_length = min(
-        wanted.calib_max_seq_length, checkpoint.facts.max_positions or wanted.calib_max_seq_length
+        settings.calib_max_seq_length,
+        checkpoint.facts.max_positions or settings.calib_max_seq_length,
     )
-    dataset = OpenDataset(wanted.calib_dataset, Places.of_job(spec, job.options, job.secrets))
+    dataset = OpenDataset(settings.calib_dataset, Places.of_job(spec, job.options, job.secrets))
     dataset.refuse_change(fetched(job).calibration)
     samples = draw(dataset, tokenizer, size=size, max_length=max_length)
     if keeps_layers(spec, checkpoint):
         samples = samples.divided()
     is_run = spec.quantization_type.precision.weights.modelopt_passes > 0
     used = samples.calibration if is_run else []
-    told = {
+    drawing = {
         **dataset.identity.model_dump(),
         "column": samples.column,
         # What the config asks for and what holds here: a model has only so many positions.
         "size_asked": size,
-        "max_length_asked": wanted.calib_max_seq_length,
+        "max_length_asked": settings.calib_max_seq_length,
         "max_length": max_length,
         "used": len(used),
         "tokens": sum(len(each.tokens) for each in used),
@@ -175,14 +176,14 @@ def _draw(
     )
     log.info(
         "%s: %d of %d samples, up to %d tokens; %d held out (%s)",
-        wanted.calib_dataset,
+        settings.calib_dataset,
         len(samples.calibration),
         size,
         max_length,
         len(samples.held_out),
         samples.counts.in_words(),
     )
-    return samples, told
+    return samples, drawing
 
 
 def _quantize(
@@ -219,9 +220,9 @@ def _quantize(
             clock=clock,
         )
     except NothingToQuantizeError as error:
-        wanted = job.spec["trt_llm"]["build"]["quantization_type"]
+        quantization_type = job.spec["trt_llm"]["build"]["quantization_type"]
         raise StepFailure.of(
-            quantization.NOTHING, wanted=wanted, architecture=checkpoint.architecture
+            quantization.NOTHING, wanted=quantization_type, architecture=checkpoint.architecture
         ) from error
     smoothing = None
     if number.is_packed:
@@ -257,10 +258,10 @@ def _with_group(
 
 def _check_export(spec: Spec, recipe: Recipe, checkpoint: Checkpoint, exported: Exported) -> None:
     """Raise StepFailure unless the files hold what the type promises."""
-    wanted = spec.quantization_type.value
+    quantization_type = spec.quantization_type.value
     if not exported.quantized_count:
         raise StepFailure.of(
-            quantization.NOTHING, wanted=wanted, architecture=checkpoint.architecture
+            quantization.NOTHING, wanted=quantization_type, architecture=checkpoint.architecture
         )
     algorithm = exported.quant_config.get("quant_algo")
     if algorithm not in algorithms_of(spec):
@@ -275,7 +276,7 @@ def _check_export(spec: Spec, recipe: Recipe, checkpoint: Checkpoint, exported: 
 
 
 def _effective(
-    wanted: QuantizationType,
+    quantization_type: QuantizationType,
     recipe: Recipe,
     config: ModelOptConfig,
     checkpoint: Checkpoint,
@@ -284,7 +285,7 @@ def _effective(
     """Return what was made of the type, and where that is not what its name says."""
     ignored = recipe.kv_cache and not checkpoint.has_kv_cache
     return {
-        "quantization_type": wanted.value,
+        "quantization_type": quantization_type.value,
         "modelopt_configs": list(config.names),
         "quant_algo": exported.quant_config["quant_algo"],
         "kv_cache_dtype": "fp8" if exported.kv_layers else "16-bit",
@@ -296,8 +297,8 @@ def _effective(
         "effective": [
             {
                 "field": fields.QUANTIZATION,
-                "asked": wanted.value,
-                "effective": wanted.precision.with_plain_kv,
+                "asked": quantization_type.value,
+                "effective": quantization_type.precision.with_plain_kv,
                 "reason": "This model keeps no KV cache, so there is none to quantize.",
             }
         ]

@@ -262,11 +262,11 @@ class _Child:
 
     def _confided(self) -> list[tuple[str, Mapping[str, str]]]:
         """Return what only the child may know, by the option that names its pipe."""
-        told = [
+        secret_lines = [
             ("--secrets-fd", self._command.secrets),
             ("--store-fd", self._command.store_variables),
         ]
-        return [(option, values) for option, values in told if values]
+        return [(option, values) for option, values in secret_lines if values]
 
     def _pipe(self, *, own_write_end: bool = False) -> tuple[int, int]:
         read_end, write_end = os.pipe()

@@ -26,9 +26,9 @@ class DeviceMemory:
         self._devices = _open_devices()
 
     def look(self, pids: Collection[int]) -> None:
-        held = [size for device in self._devices for size in _held(device, pids)]
-        if held:
-            self.peak_bytes = max(self.peak_bytes or 0, sum(held))
+        sizes = [size for device in self._devices for size in _used_bytes(device, pids)]
+        if sizes:
+            self.peak_bytes = max(self.peak_bytes or 0, sum(sizes))
 
 
 @cache
@@ -43,7 +43,7 @@ def _open_devices() -> list[Any]:
     return []
 
 
-def _held(device: Any, pids: Collection[int]) -> Iterator[int]:
+def _used_bytes(device: Any, pids: Collection[int]) -> Iterator[int]:
     try:
         users = pynvml.nvmlDeviceGetComputeRunningProcesses(device)
     except pynvml.NVMLError as error:

@@ -112,8 +112,8 @@ def _labels(answer: Any) -> str:
 
 
 def _tokens(answer: Any) -> str:
-    found = [(each["token"], max(each["results"], key=each["results"].get)) for each in answer[0]]
-    return ", ".join(f"{token} {label}" for token, label in found)
+    labels = [(each["token"], max(each["results"], key=each["results"].get)) for each in answer[0]]
+    return ", ".join(f"{token} {label}" for token, label in labels)
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:

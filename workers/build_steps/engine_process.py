@@ -92,7 +92,7 @@ class EngineProcess:
             self._check_alive()
             # It listens only once the model is loaded.
             with suppress(NoAnswer):
-                if self._asked("/health", seconds=2.0) is not None:
+                if self._get("/health", seconds=2.0) is not None:
                     return
             self._clock.sleep(_POLL_SECONDS)
         raise engine_slow(seconds, self.last_lines())
@@ -114,9 +114,9 @@ class EngineProcess:
             raise bad_answer(str(error), self.last_lines()) from error
 
     def _page(self, path: str) -> bytes | None:
-        return self._asked(path, seconds=10.0)
+        return self._get(path, seconds=10.0)
 
-    def _asked(self, path: str, *, seconds: float) -> bytes | None:
+    def _get(self, path: str, *, seconds: float) -> bytes | None:
         limits = Limits(seconds=seconds, most_bytes=_PAGE_BYTES, clock=self._clock)
         answer = asked("GET", f"{self.url}{path}", limits=limits)
         return answer.content if answer.status == HTTPStatus.OK else None
@@ -128,8 +128,8 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return
         self._reader.join(timeout=_STOP_SECONDS)
-        told = told_in(self._working_folder) if self._working_folder else None
-        known = told or RUNTIMES[self._runtime].failures.explain(self._tail, self._spec)
+        reported = told_in(self._working_folder) if self._working_folder else None
+        known = reported or RUNTIMES[self._runtime].failures.explain(self._tail, self._spec)
         raise StepFailure(known or explain_crash("The engine", status, self._tail, spec=self._spec))
 
     def last_lines(self) -> str:

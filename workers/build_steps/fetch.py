@@ -89,8 +89,8 @@ def _data_sets(job: Job) -> dict[str, Any]:
         names["calibration"] = spec.engine_build.quantization_config.calib_dataset
         gate = spec.settings.gate
         names["evaluation"] = gate.evaluation_dataset if gate.enabled else None
-    told = {use: _identity(name, spec, job) if name else None for use, name in names.items()}
-    return {**told, "tasks": _questions(job, spec)}
+    identities = {use: _identity(name, spec, job) if name else None for use, name in names.items()}
+    return {**identities, "tasks": _questions(job, spec)}
 
 
 def _questions(job: Job, spec: Spec) -> tuple[DataIdentity, ...]:

@@ -66,7 +66,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     spec = Spec.model_validate(job.spec)
     gate = spec.settings.gate
     calibrated = outputs.read(job.input("calibrate")).values
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "limits": _limits(gate),
         # They are added to what is measured here, and are not quantized.
         "adapters_left_out": sorted(spec.engine_build.lora_adapters or {}),
@@ -77,22 +77,22 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     )
     exported = job.input("calibrate") / MODEL_FOLDER
     # Before anything is read: what changes from here on is another file than the noted one.
-    told["content_digest"] = note_measured(hash_again(job, "calibrate", events), job.output)
-    found = read_export(exported)
-    expected = expected_scales(job.input("calibrate"), found.quant_config)
-    told |= _check_files(original, exported, found, calibrated, expected)
-    if reason := _why_unmeasured(gate, found):
+    result["content_digest"] = note_measured(hash_again(job, "calibrate", events), job.output)
+    export = read_export(exported)
+    expected = expected_scales(job.input("calibrate"), export.quant_config)
+    result |= _check_files(original, exported, export, calibrated, expected)
+    if reason := _why_unmeasured(gate, export):
         log.info("gate unmeasured: %s", reason)
-        return StepResult(values={"state": "unmeasured", "reason": reason, **told})
-    verdict = _measure(job, gate, original, exported, told, events, clock)
+        return StepResult(values={"state": "unmeasured", "reason": reason, **result})
+    verdict = _measure(job, gate, original, exported, result, events, clock)
     failure = verdict.failure
-    log.info("gate %s: %s", verdict.state, failure or verdict.reason or told["figures"])
+    log.info("gate %s: %s", verdict.state, failure or verdict.reason or result["figures"])
     return StepResult(
         values={
             "state": verdict.state,
             "reason": verdict.reason,
             "failure": failure.failure.to_json() if failure else None,
-            **told,
+            **result,
             "seconds": round(clock.monotonic() - started, 2),
             "peak_host_bytes": peak_host_bytes(),
             "peak_device_bytes": peak_device_bytes(),
@@ -103,27 +103,27 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
 def _check_files(
     original: Checkpoint,
     exported: Path,
-    found: Exported,
+    export: Exported,
     calibrated: Mapping[str, Any],
     expected: Expected | None,
 ) -> dict[str, Any]:
     """Return what was counted; raises StepFailure for files that no engine should load."""
-    if found.is_packed:
+    if export.is_packed:
         counts = packed.check_scales(exported)
-        packed.check_declaration(exported, found, calibrated)
+        packed.check_declaration(exported, export, calibrated)
         check_descriptions(original, exported)
-        told = packed.compare_with_original(
+        comparison = packed.compare_with_original(
             original.folder, exported, read_smoothing(exported.parent)
         )
-        return {"scales": counts, "weights": told.to_json()}
-    if found.is_in_blocks:
+        return {"scales": counts, "weights": comparison.to_json()}
+    if export.is_in_blocks:
         counts = blocks.check_scales(exported)
-        blocks.check_declaration(exported, found)
+        blocks.check_declaration(exported, export)
         check_descriptions(original, exported)
         compared = blocks.compare_with_original(original.folder, exported)
         return {"scales": counts, "weights": compared.to_json()}
-    scales = check_scales(exported, found.quant_config, expected)
-    check_declaration(exported, found, calibrated)
+    scales = check_scales(exported, export.quant_config, expected)
+    check_declaration(exported, export, calibrated)
     check_descriptions(original, exported)
     return {
         "scales": scales.counts,
@@ -132,13 +132,13 @@ def _check_files(
     }
 
 
-def _why_unmeasured(gate: Gate, found: Exported) -> str:
+def _why_unmeasured(gate: Gate, export: Exported) -> str:
     """Return the sentence that says why nothing is measured; empty where something is."""
     if not gate.enabled:
         return "`enginehouse.gate.enabled` is false, so nothing was measured."
-    if found.stacked:
+    if export.stacked:
         return (
-            f"`{found.stacked[0]}` holds a layer's experts as one tensor, which is not emulated, "
+            f"`{export.stacked[0]}` holds a layer's experts as one tensor, which is not emulated, "
             "and no GPU here runs it: what quantization cost is not known."
         )
     return ""
@@ -172,16 +172,16 @@ def _measure(
     gate: Gate,
     original: Checkpoint,
     exported: Path,
-    told: dict[str, Any],
+    result: dict[str, Any],
     events: Events,
     clock: Clock,
 ) -> Verdict:
-    """Add the figures to `told`; return what they amount to."""
+    """Add the figures to `result`; return what they amount to."""
     spec = Spec.model_validate(job.spec)
     device = device_of(job.options)
     device.prepare()
     dtype = served_dtype(spec, original, device)
-    told["compute_dtype"] = str(dtype).removeprefix("torch.")
+    result["compute_dtype"] = str(dtype).removeprefix("torch.")
     if device.kind == "cpu":
         limit = job.options.memory_bytes
         check_host_memory(
@@ -192,7 +192,7 @@ def _measure(
     tokenizer = load_tokenizer(original)
     tasks = open_tasks(job)
     refuse_change(tasks, fetched(job).tasks)
-    samples, told["evaluation"] = _samples(job, gate, tokenizer)
+    samples, result["evaluation"] = _samples(job, gate, tokenizer)
     models = Models(
         original=original, exported=exported, device=device, dtype=dtype,
         rerank_template=spec.settings.rerank_template,
@@ -200,15 +200,15 @@ def _measure(
     step = _counted(events, 2 * len(samples), clock)
     if original.is_encoder:
         encoded = compare_encoders(models, samples, step)
-        told["kind"], told["figures"] = "encoder", encoded.to_json()
-        told["worst"] = _worst(samples, tokenizer, [-each for each in encoded.cosines], "cosine")
+        result["kind"], result["figures"] = "encoder", encoded.to_json()
+        result["worst"] = _worst(samples, tokenizer, [-each for each in encoded.cosines], "cosine")
         return Verdict(failure=verdicts.of_encoder(encoded, gate))
     doing = Doing(tasks=tasks, tokenizer=tokenizer, max_length=spec.max_seq_len, events=events)
     generated, done = compare_generators(models, samples, step, doing)
-    told["kind"], told["figures"] = "generation", generated.to_json()
-    told["worst"] = _worst(samples, tokenizer, generated.ratios, "perplexity_ratio")
+    result["kind"], result["figures"] = "generation", generated.to_json()
+    result["worst"] = _worst(samples, tokenizer, generated.ratios, "perplexity_ratio")
     if done:
-        told["harness"], told["tasks"] = harness_version(), [each.to_json() for each in done]
+        result["harness"], result["tasks"] = harness_version(), [each.to_json() for each in done]
     if generated.original_guesses:
         repository = spec.engine_build.checkpoint_repository
         named = repository.repo if repository else original.architecture
@@ -228,17 +228,17 @@ def _samples(job: Job, gate: Gate, tokenizer: Any) -> tuple[list[Sequence[int]],
     places = Places.of_job(Spec.model_validate(job.spec), job.options, job.secrets)
     dataset = OpenDataset(gate.evaluation_dataset, places)
     dataset.refuse_change(fetched(job).evaluation)
-    found, counts = draw_unseen(
+    samples, counts = draw_unseen(
         dataset,
         tokenizer,
         size=_EVALUATION_SAMPLES,
         max_length=calibration["max_length"],
         used=frozenset(stored["used_keys"]),
     )
-    if not found:
+    if not samples:
         raise StepFailure.of(gate_kinds.NO_SAMPLES, name=gate.evaluation_dataset)
-    about = {**dataset.identity.model_dump(), "held_out": False, "samples": len(found)}
-    return [each.tokens for each in found], {**about, **counts.to_json()}
+    about = {**dataset.identity.model_dump(), "held_out": False, "samples": len(samples)}
+    return [each.tokens for each in samples], {**about, **counts.to_json()}
 
 
 def _worst(

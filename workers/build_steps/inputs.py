@@ -10,14 +10,14 @@ from workers.build_steps.versions import tool_versions
 
 def build_inputs(spec: Mapping[str, Any], fetched: FetchResult) -> dict[str, Any]:
     """Return the input document of a spec; `fetched` is what that step brought."""
-    told = fetched.model_dump(mode="json")
+    inputs = fetched.model_dump(mode="json")
     return input_document(
         fetched.commit,
         spec,
         tool_versions(),
-        told["calibration"],
-        told["evaluation"],
-        told["adapters"],
-        told["remote_code"],
-        told["tasks"],
+        inputs["calibration"],
+        inputs["evaluation"],
+        inputs["adapters"],
+        inputs["remote_code"],
+        inputs["tasks"],
     )

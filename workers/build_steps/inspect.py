@@ -47,18 +47,18 @@ def run(job: Job, events: Events) -> StepResult:
             code_grants=_grants(job),
         ),
     )
-    told = examination.to_json()
+    report = examination.to_json()
     events.progress(2, 3, "steps")
-    for finding in told["findings"]:
+    for finding in report["findings"]:
         log.info("%s %s: %s", finding["severity"], finding["code"], finding["message"])
     if examination.blocks_build:
-        raise blocked(told)
+        raise blocked(report)
     weights = check(_weights(job, spec, facts))
     events.progress(3, 3, "steps")
     return StepResult(
         values={
             "checkpoint": facts.model_dump(mode="json"),
-            "examination": told,
+            "examination": report,
             "remote_code": code,
             "weights": weights,
         }

@@ -15,12 +15,12 @@ def installed_runtime(name: str, *, own_python: str) -> tuple[Launcher, Installe
     """Return what starts the runtime here. Raises StepFailure where nothing does."""
     launcher = LAUNCHERS.get(name)
     try:
-        found = launcher.installed(os.environ, own_python=own_python) if launcher else None
+        installed = launcher.installed(os.environ, own_python=own_python) if launcher else None
     except ContainerRefused as refused:
         raise StepFailure(refused.failure) from refused
-    if launcher is None or found is None:
+    if launcher is None or installed is None:
         raise StepFailure.of(build.NO_RUNTIME, runtime=name)
     known = RUNTIMES[name].capabilities
-    if found.version is not None and found.version not in known.VERSIONS:
-        raise unknown_version(name, found.version, known.VERSIONS)
-    return launcher, found
+    if installed.version is not None and installed.version not in known.VERSIONS:
+        raise unknown_version(name, installed.version, known.VERSIONS)
+    return launcher, installed

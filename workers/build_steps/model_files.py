@@ -73,5 +73,5 @@ def _measured(gate_folder: Path) -> tuple[FileEntry, ...]:
 
 
 def _differing(some: Iterable[FileEntry], others: Iterable[FileEntry]) -> list[str]:
-    wanted, found = ({(each.path, each.sha256) for each in files} for files in (some, others))
-    return sorted({path for path, _ in wanted ^ found})
+    expected, actual = ({(each.path, each.sha256) for each in files} for files in (some, others))
+    return sorted({path for path, _ in expected ^ actual})

@@ -21,8 +21,8 @@ def _own_events(process_cgroup: Path, root: Path) -> Path | None:
     except OSError:
         return None
     unified = (line.removeprefix("0::/") for line in lines if line.startswith("0::/"))
-    found = [root / path / _EVENTS for path in unified]
-    return next((path for path in found if path.is_file()), None)
+    files = [root / path / _EVENTS for path in unified]
+    return next((path for path in files if path.is_file()), None)
 
 
 def _count(path: Path) -> int:

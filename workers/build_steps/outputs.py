@@ -110,11 +110,11 @@ def differing_files(final_dir: Path, beat: Callable[[], None] = lambda: None) ->
     """Return the names of files that are missing, new or changed since they were published."""
     expected = {(each.path, each.size_bytes): each.sha256 for each in read(final_dir).files}
     try:
-        found = [each for each in list_files(final_dir) if each[0] != MANIFEST]
+        listed = [each for each in list_files(final_dir) if each[0] != MANIFEST]
     except ArtifactFailure as failure:
         return [str(failure)]
-    wrong = {path for path, _ in set(found) ^ set(expected)}
-    for path, size in set(found) & set(expected):
+    wrong = {path for path, _ in set(listed) ^ set(expected)}
+    for path, size in set(listed) & set(expected):
         if hash_file(final_dir / path, lambda _count: beat()) != expected[path, size]:
             wrong.add(path)
     return sorted(wrong)

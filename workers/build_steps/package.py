@@ -115,13 +115,17 @@ def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any])
 
 def _quantization(calibrated: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was quantized, with what only some types have."""
-    told = {name: calibrated[name] for name in _QUANTIZATION}
-    return told | {name: calibrated[name] for name in _OF_SOME_TYPES if name in calibrated}
+    quantization = {name: calibrated[name] for name in _QUANTIZATION}
+    return quantization | {name: calibrated[name] for name in _OF_SOME_TYPES if name in calibrated}
 
 
 def _remote_code(inspected: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return whose Python the artifact runs and who let it; None for one that runs none."""
-    found = inspected.get("remote_code") or {}
-    if not found.get("runs"):
+    remote_code = inspected.get("remote_code") or {}
+    if not remote_code.get("runs"):
         return None
-    return {"commit": inputs["commit"], "grant": found["grant"], "files": found["files"]}
+    return {
+        "commit": inputs["commit"],
+        "grant": remote_code["grant"],
+        "files": remote_code["files"],
+    }

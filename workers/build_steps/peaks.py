@@ -47,9 +47,9 @@ class PeakMeter:
         if self._clock.monotonic() - self._looked_at < _PAUSE_SECONDS:
             return
         self._looked_at = self._clock.monotonic()
-        found = living_of_session(self._session)
-        self._host = max(self._host, _resident_bytes(found))
-        self._devices.look({each.pid for each in found})
+        living = living_of_session(self._session)
+        self._host = max(self._host, _resident_bytes(living))
+        self._devices.look({each.pid for each in living})
 
     def take_usage(self, usage: struct_rusage) -> None:
         """Take what `wait4` told of the first process."""
@@ -69,8 +69,8 @@ class PeakMeter:
         )
 
 
-def _resident_bytes(found: Iterable[Process]) -> int:
+def _resident_bytes(processes: Iterable[Process]) -> int:
     """Return the larger of what all hold now and of what one of them ever held."""
-    states = [memory_of(each.pid) for each in found]
+    states = [memory_of(each.pid) for each in processes]
     now = sum(each.get("VmRSS", 0) for each in states)
     return max([now, *(each.get("VmHWM", 0) for each in states)])

@@ -54,14 +54,14 @@ def _ranks(answer: Any) -> str:
 
 
 def _labels(answer: Any) -> str:
-    (found,) = answer["data"]
-    best = max(finite(each) for each in found["probs"])
-    return f"{found['label']} {best:.4f}."
+    (item,) = answer["data"]
+    best = max(finite(each) for each in item["probs"])
+    return f"{item['label']} {best:.4f}."
 
 
 def _tokens(answer: Any) -> str:
-    (found,) = answer["data"]
-    scores = [finite(score) for token in found["data"] for score in token]
+    (item,) = answer["data"]
+    scores = [finite(score) for token in item["data"] for score in token]
     if not scores:
         raise ValueError("no token has a score")
-    return f"Scores for {len(found['data'])} tokens."
+    return f"Scores for {len(item['data'])} tokens."

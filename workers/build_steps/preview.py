@@ -27,16 +27,18 @@ def run(job: Job, events: Events) -> StepResult:
     commit = fetch_small_files(job, spec.checkpoint, events)
     folder = job.output / MODEL_FOLDER
     check_json_files(folder, spec.checkpoint.repo)
-    wanted = spec.engine_build.quantization_config
-    max_length = min(wanted.calib_max_seq_length, _positions(folder) or wanted.calib_max_seq_length)
-    found = preview(
-        wanted.calib_dataset,
+    settings = spec.engine_build.quantization_config
+    max_length = min(
+        settings.calib_max_seq_length, _positions(folder) or settings.calib_max_seq_length
+    )
+    samples = preview(
+        settings.calib_dataset,
         open_tokenizer(folder),
         places=Places.of_job(spec, job.options, job.secrets),
         max_length=max_length,
     )
     drawn = {"size": spec.calibration_samples, "max_length": max_length, "seed": SEED}
-    return StepResult(values={**found.to_json(), **drawn, "commit": commit})
+    return StepResult(values={**samples.to_json(), **drawn, "commit": commit})
 
 
 def _positions(folder: Path) -> int | None:

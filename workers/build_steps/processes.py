@@ -31,8 +31,8 @@ class Process:
 
 def processes() -> Iterator[Process]:
     for entry in _PROC.iterdir():
-        if entry.name.isdecimal() and (found := process(int(entry.name))):
-            yield found
+        if entry.name.isdecimal() and (each := process(int(entry.name))):
+            yield each
 
 
 def process(pid: int) -> Process | None:
@@ -129,8 +129,8 @@ def living_of_session(session: int) -> list[Process]:
     """
     own = os.getpid()
     pids = (int(each.name) for each in _PROC.iterdir() if each.name.isdecimal())
-    found = (process(pid) for pid in pids if pid != own and _may_be_of(session, pid))
-    return [each for each in found if each and each.session == session and not each.ended]
+    candidates = (process(pid) for pid in pids if pid != own and _may_be_of(session, pid))
+    return [each for each in candidates if each and each.session == session and not each.ended]
 
 
 def _may_be_of(session: int, pid: int) -> bool:
@@ -147,8 +147,8 @@ def kill_all(
 ) -> bool:
     """Kill what passes the test, also what it starts meanwhile; return whether all is gone."""
     deadline = clock.monotonic() + within_seconds
-    while found := living(test):
-        for each in found:
+    while remaining := living(test):
+        for each in remaining:
             send(each, signal.SIGKILL)
         if clock.monotonic() > deadline:
             return False

@@ -22,13 +22,13 @@ def run(job: Job, events: Events) -> StepResult:
     if isinstance(target, HubDestination):
         from workers.build_steps.pushing.hub import push_to_hub
 
-        told = push_to_hub(parcel, target, job.output)
+        pushed = push_to_hub(parcel, target, job.output)
     else:
         from workers.build_steps.pushing.bucket import push_to_bucket
 
-        told = push_to_bucket(parcel, target)
+        pushed = push_to_bucket(parcel, target)
     files = {"sent_files": parcel.sent_files, "skipped_files": parcel.skipped_files}
-    return StepResult(values={**told, **files})
+    return StepResult(values={**pushed, **files})
 
 
 def _parcel(job: Job, order: PushOrder, events: Events) -> Parcel:

@@ -61,8 +61,8 @@ class _Refused(Exception):
     @property
     def reason(self) -> str:
         try:
-            told = read_json(self.body)
-            return str((told.get("error") or told)["message"])
+            content = read_json(self.body)
+            return str((content.get("error") or content)["message"])
         except (ValueError, KeyError, TypeError, AttributeError):
             return self.body
 
@@ -156,8 +156,8 @@ def _event(data: bytes) -> dict[str, Any]:
         raise bad_answer("an event of the stream is no JSON", shown) from error
     if not isinstance(event, dict):
         raise bad_answer("an event of the stream is no object", shown)
-    if told := event.get("error"):
-        raise bad_answer("the stream ended with an error", json.dumps(told)[:_ERROR_CHARACTERS])
+    if refusal := event.get("error"):
+        raise bad_answer("the stream ended with an error", json.dumps(refusal)[:_ERROR_CHARACTERS])
     return event
 
 

@@ -41,8 +41,8 @@ def grant_of(job: Job) -> LiveGrant | None:
 
 def runs(job: Job) -> bool:
     """Return whether an engine of this build runs the checkpoint's own code."""
-    found = outputs.read(job.input("inspect")).values.get("remote_code") or {}
-    return bool(found.get("runs")) and grant_of(job) is not None
+    remote_code = outputs.read(job.input("inspect")).values.get("remote_code") or {}
+    return bool(remote_code.get("runs")) and grant_of(job) is not None
 
 
 def brings_code(folder: Path) -> bool:
@@ -71,8 +71,8 @@ def kept(
         return files, {"remote_code_state": KEPT, "remote_code": named}
     for each in code:
         (folder / each.path).unlink()
-    told = {"remote_code_state": UNNEEDED if is_granted else LEFT} if brings_code(folder) else {}
-    return tuple(each for each in files if each not in code), told
+    state = {"remote_code_state": UNNEEDED if is_granted else LEFT} if brings_code(folder) else {}
+    return tuple(each for each in files if each not in code), state
 
 
 def look(job: Job, folder: Path) -> dict[str, Any] | None:
@@ -148,10 +148,10 @@ def _refuse_elsewhere(folder: Path) -> None:
 
 
 def _references(auto_map: object) -> Sequence[str]:
-    found: list[str] = []
+    references: list[str] = []
     for value in auto_map.values() if isinstance(auto_map, Mapping) else ():
-        found += [each for each in (value if isinstance(value, list) else [value]) if each]
-    return [str(each) for each in found]
+        references += [each for each in (value if isinstance(value, list) else [value]) if each]
+    return [str(each) for each in references]
 
 
 def _is_run_by(runtime: str) -> bool:
@@ -173,7 +173,7 @@ def _configs(folder: Path) -> tuple[Config, Config]:
 
 def _read(path: Path) -> Config:
     try:
-        found = read_json(path.read_bytes())
+        content = read_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, Mapping) else {}
+    return content if isinstance(content, Mapping) else {}

@@ -20,5 +20,5 @@ def no_class(named: Sequence[str], known: Sequence[str]) -> StepFailure:
 
 
 def not_run(what: str, error: Exception) -> StepFailure:
-    said = str(error)[:_DETAIL_LETTERS] or None
-    return StepFailure.of(kinds.BROKEN, what=what, error=type(error).__name__, detail=said)
+    detail = str(error)[:_DETAIL_LETTERS] or None
+    return StepFailure.of(kinds.BROKEN, what=what, error=type(error).__name__, detail=detail)

@@ -57,7 +57,7 @@ def run(job: Job, events: Events) -> StepResult:
         engine.wait_until_ready(job.options.engine_start_seconds or _START_SECONDS)
         events.progress(2, _STAGES, "steps")
         report = engine.report(launcher)
-        answered = engine.guarded(lambda: _asked(job, spec, engine.url, report))
+        answered = engine.guarded(lambda: _question_and_answer(job, spec, engine.url, report))
         adapters = engine.guarded(
             lambda: ask_adapters(
                 spec,
@@ -72,7 +72,9 @@ def run(job: Job, events: Events) -> StepResult:
     return StepResult(values={**answered, "adapters": adapters, "engine": report})
 
 
-def _asked(job: Job, spec: Spec, url: str, report: Mapping[str, Any]) -> dict[str, Any]:
+def _question_and_answer(
+    job: Job, spec: Spec, url: str, report: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return question and answer, timed: a sentence from a decoder, figures from an encoder."""
     if report.get("task", _WRITES) != _WRITES:
         return _encoded(ask_encoder(url, report))

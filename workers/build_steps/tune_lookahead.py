@@ -23,13 +23,13 @@ def run(job: Job, events: Events) -> StepResult:
         raise StepFailure.of(build.NO_CHECKPOINT)
     commit = fetch_small_files(job, spec.checkpoint, events)
     check_json_files(job.output / MODEL_FOLDER, spec.checkpoint.repo)
-    found, exchanges = _read(job, spec)
+    rows, exchanges = _read(job, spec)
     settings = [LookaheadSetting.from_json(each) for each in order.settings]
     counted = _simulated(settings, order.device, exchanges, events)
     return StepResult(
         values={
             "commit": commit,
-            "conversations": found.conversations,
+            "conversations": rows.conversations,
             "answers": len(exchanges),
             "prompt_tokens": sum(len(each.prompt) for each in exchanges),
             "answer_tokens": sum(len(each.answer) for each in exchanges),
@@ -41,11 +41,11 @@ def run(job: Job, events: Events) -> StepResult:
 def _read(job: Job, spec: Spec) -> tuple[Exchanges, list[Exchange]]:
     name = spec.engine_build.quantization_config.calib_dataset
     dataset = OpenDataset(name, Places.of_job(spec, job.options, job.secrets))
-    found = Exchanges(name, dataset, open_tokenizer(job.output / MODEL_FOLDER))
-    exchanges = list(found.read())
+    opened = Exchanges(name, dataset, open_tokenizer(job.output / MODEL_FOLDER))
+    exchanges = list(opened.read())
     if not exchanges:
         raise StepFailure.of(calibration.NOTHING_ANSWERED, name=name)
-    return found, exchanges
+    return opened, exchanges
 
 
 def _simulated(

@@ -29,28 +29,28 @@ _SECONDS = 120
 
 def class_shape(config: Mapping[str, Any], *, cache_dir: Path | None) -> ClassShape | None:
     """Return what the class that config.json names comes to, or None where it cannot be made."""
-    asked = json.dumps(config, sort_keys=True)
-    place = cache_dir and cache_dir / CLASSES / _digest(asked) / "shape.json"
-    told = kept_answer(place)
-    if told is None:
-        told = _asked(asked)
-        if told is not None:
-            keep_answer(place, told)
+    config_json = json.dumps(config, sort_keys=True)
+    place = cache_dir and cache_dir / CLASSES / _digest(config_json) / "shape.json"
+    answer = kept_answer(place)
+    if answer is None:
+        answer = _answer_of_process(config_json)
+        if answer is not None:
+            keep_answer(place, answer)
     try:
-        return ClassShape.model_validate(told) if told else None
+        return ClassShape.model_validate(answer) if answer else None
     except ValidationError:
         return None
 
 
-def _digest(asked: str) -> str:
+def _digest(config_json: str) -> str:
     """Return a name for all that the answer can depend on."""
-    digest = hashlib.sha256(asked.encode())
+    digest = hashlib.sha256(config_json.encode())
     digest.update(Path(child.__file__).read_bytes())
     digest.update(json.dumps(tool_versions(), sort_keys=True).encode())
     return digest.hexdigest()
 
 
-def _asked(config: str) -> dict[str, Any] | None:
+def _answer_of_process(config: str) -> dict[str, Any] | None:
     """Return the answer, empty where the class cannot be made; None where nobody knows."""
     try:
         done = subprocess.run(
@@ -63,10 +63,10 @@ def _asked(config: str) -> dict[str, Any] | None:
             timeout=_SECONDS,
             check=False,
         )
-        told: dict[str, Any] = json.loads(done.stdout)
+        answer: dict[str, Any] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
-    return told if done.returncode == 0 else None
+    return answer if done.returncode == 0 else None
 
 
 def _plain_environment() -> dict[str, str]:

@@ -32,11 +32,11 @@ def main() -> None:
     try:
         with without_collecting():
             import_transformers(spreads_over_devices=False)
-        told = shape_of(raw)
+        shape = shape_of(raw)
     except Exception:  # whatever a stranger's config.json makes Transformers raise
-        told = {}
+        shape = {}
     with answer:
-        json.dump(told, answer)
+        json.dump(shape, answer)
 
 
 def shape_of(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,8 +79,8 @@ def kept_numbers(model: Any, tokens: int) -> int:
 
     ids = torch.zeros((1, tokens), dtype=torch.long, device="meta")
     with torch.no_grad(), torch.device("meta"):
-        found = model(input_ids=ids, use_cache=True)
-    cache = next(each for name in _CACHES if (each := getattr(found, name, None)) is not None)
+        output = model(input_ids=ids, use_cache=True)
+    cache = next(each for name in _CACHES if (each := getattr(output, name, None)) is not None)
     return sum(each.numel() for each in {id(each): each for each in _tensors(cache)}.values())
 
 

@@ -75,8 +75,8 @@ def _checked_config(folder: Path) -> Mapping[str, Any]:
 def _tensors(folder: Path) -> Mapping[tuple[str, str], Tensor]:
     if not (folder / WEIGHTS_FILE).is_file():
         pickles = sorted(path.name for path in folder.glob("*.bin"))
-        found = f"only {pickles[0]}, and a pickle can run code" if pickles else "no weights"
-        raise ValueError(f"it holds {found}; save it with safetensors as {WEIGHTS_FILE}.")
+        reason = f"only {pickles[0]}, and a pickle can run code" if pickles else "no weights"
+        raise ValueError(f"it holds {reason}; save it with safetensors as {WEIGHTS_FILE}.")
     tensors = {}
     for key, tensor in load_file(folder / WEIGHTS_FILE).items():
         match = TENSOR_NAME.fullmatch(key)

@@ -23,9 +23,9 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise CheckpointRefused(f"`{folder}` has no config.json: it is no checkpoint.") from None
     except ValueError as error:
         raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
-    if found := layerless(config):
+    if layers := layerless(config):
         raise CheckpointRefused(
-            f"`{found[0]}` is {found[1]} in `{path}`: a model without layers. Use a revision in "
+            f"`{layers[0]}` is {layers[1]} in `{path}`: a model without layers. Use a revision in "
             "which config.json and weights belong together."
         )
     return config
@@ -60,5 +60,5 @@ def refuse_pickles(folder: Path) -> None:
             "Build from the original checkpoint in safetensors."
         )
     pickles = sorted(path.name for path in (*folder.glob("*.bin"), *folder.glob("*.pt*")))
-    found = f"only {', '.join(pickles)}, and a pickle can run code" if pickles else "no weights"
-    raise CheckpointRefused(f"`{folder}` holds {found}; convert the weights to safetensors.")
+    reason = f"only {', '.join(pickles)}, and a pickle can run code" if pickles else "no weights"
+    raise CheckpointRefused(f"`{folder}` holds {reason}; convert the weights to safetensors.")

@@ -48,13 +48,13 @@ class KeptRows:
         return self._cache.slots - self.used_slots
 
     def reserve(
-        self, wanted: Content, capacity: int, running: Iterable[Content] = ()
+        self, content: Content, capacity: int, running: Iterable[Content] = ()
     ) -> Row | None:
         """Give back a row that holds as much of what is wanted as any other row has, or nothing.
 
         The last token is always left to be fed: its scores choose the next.
         """
-        source, shared = self._best_source(wanted.tokens[:-1], wanted.key, running)
+        source, shared = self._best_source(content.tokens[:-1], content.key, running)
         row = self._make_room(lambda: self._cache.reserve(capacity), capacity, spared=source)
         if row is not None and source is not None and source.row.length >= shared:
             self._copy(source, row, shared)
@@ -114,12 +114,12 @@ class KeptRows:
         """
         if slots > self.available_slots:
             return None
-        while not (found := attempt()):
+        while not (result := attempt()):
             if not self._kept:
                 self._cache.close_gaps()
                 return attempt()
             self._forget(min(self._kept, key=lambda each: each is spared))
-        return found
+        return result
 
     def _forget(self, content: Content) -> None:
         self._kept.remove(content)

@@ -69,10 +69,10 @@ def load_model(model_class: Any, settings: EngineSettings, dtype: torch.dtype) -
     folder = settings.model_dir
     scheme = read_scheme(folder, read_config(folder))
     if scheme is None:
-        found = EmulatedModel(module=_read_plain(model_class, folder, dtype))
+        model = EmulatedModel(module=_read_plain(model_class, folder, dtype))
     else:
-        found = load_emulated(model_class, folder, scheme, dtype=dtype, attention=ATTENTION_NAME)
-    module: Any = found.module
+        model = load_emulated(model_class, folder, scheme, dtype=dtype, attention=ATTENTION_NAME)
+    module: Any = model.module
     module.eval().requires_grad_(False).to(settings.device)
     refuse_not_finite(module)
     return LoadedModel(
@@ -83,8 +83,8 @@ def load_model(model_class: Any, settings: EngineSettings, dtype: torch.dtype) -
         end_tokens=_end_tokens(module),
         weights_bytes=sum(p.numel() * p.element_size() for p in module.parameters()),
         long_rope=take_over_rope(module, settings.device),
-        cache_scales=found.cache_scales,
-        emulated=found.emulated,
+        cache_scales=model.cache_scales,
+        emulated=model.emulated,
     )
 
 
@@ -109,8 +109,8 @@ def _read_plain(model_class: Any, folder: Path, dtype: torch.dtype) -> nn.Module
             local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
         )  # fmt: skip
     refuse_unfit(module, report)
-    found: nn.Module = module
-    return found
+    model: nn.Module = module
+    return model
 
 
 def _cache_shape(config: Any, dtype: torch.dtype) -> CacheShape:
@@ -123,17 +123,17 @@ def _cache_shape(config: Any, dtype: torch.dtype) -> CacheShape:
     )
 
 
-def _position_limit(config: Any, asked: int | None) -> int:
+def _position_limit(config: Any, requested: int | None) -> int:
     limit: int = config.max_position_embeddings
     rope = getattr(config, "rope_parameters", None) or {}
     if rope.get("rope_type") == LENGTH_DEPENDENT_ROPE:
         limit = rope.get("original_max_position_embeddings") or limit
-    if asked is not None and asked > limit:
+    if requested is not None and requested > limit:
         raise CheckpointRefused(
-            f"max_seq_len is {asked}, but the checkpoint has {limit} positions. "
+            f"max_seq_len is {requested}, but the checkpoint has {limit} positions. "
             f"Set max_seq_len to {limit} or less."
         )
-    return asked or limit
+    return requested or limit
 
 
 def _end_tokens(module: Any) -> frozenset[int]:

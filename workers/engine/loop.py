@@ -82,8 +82,10 @@ class EngineLoop:
             if len(step) == 1:
                 self._fail(sequences[0], error)
                 return
-            told = repr(error)  # the record of a log may live long
-            log.warning("a step of %d rows failed, feeding them one by one: %s", len(step), told)
+            description = repr(error)  # the record of a log may live long
+            log.warning(
+                "a step of %d rows failed, feeding them one by one: %s", len(step), description
+            )
         else:
             for (sequence, segment), scores in zip(step, logits, strict=True):
                 yield sequence, segment, scores

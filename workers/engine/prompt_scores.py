@@ -46,8 +46,8 @@ class PromptScores:
 
     @property
     def _most(self) -> int | None:
-        asked = [each for each in (self._likeliest, self._echoed_likeliest) if each is not None]
-        return max(asked, default=None)
+        counts = [each for each in (self._likeliest, self._echoed_likeliest) if each is not None]
+        return max(counts, default=None)
 
     def _cut(self, likeliest: int | None) -> tuple[TokenScore, ...]:
         if likeliest is None:

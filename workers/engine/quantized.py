@@ -100,10 +100,10 @@ def _weight(tensors: Mapping[str, Tensor], module: str, weight: Tensor) -> Tenso
 
 
 def _needed(tensors: Mapping[str, Tensor], weight: str, scale: str) -> Tensor:
-    if (found := tensors.get(scale)) is None:
+    if (tensor := tensors.get(scale)) is None:
         kind = scale.rpartition(".")[2]
         raise BrokenQuantization(f"`{weight}` is quantized and has no `{kind}`.")
-    return found
+    return tensor
 
 
 def _rounding_hook(rounding: Rounding) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Any, ...]]:

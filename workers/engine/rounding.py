@@ -54,8 +54,8 @@ def round_to_nvfp4(values: Tensor, global_scale: Tensor) -> Tensor:
     """Return the values as NVFP4 with a scale per block of 16, found as the kernel finds it."""
     global_scale = global_scale.to(values.device).float()
     blocks = values.float().unflatten(-1, (-1, NVFP4_BLOCK))
-    wanted = blocks.abs().amax(-1, keepdim=True) / (_E2M1_LARGEST * global_scale)
-    stored = wanted.clamp(_E4M3_SMALLEST, _E4M3_LARGEST).to(torch.float8_e4m3fn).float()
+    exact_scale = blocks.abs().amax(-1, keepdim=True) / (_E2M1_LARGEST * global_scale)
+    stored = exact_scale.clamp(_E4M3_SMALLEST, _E4M3_LARGEST).to(torch.float8_e4m3fn).float()
     scale = stored * global_scale
     return (_round_to_e2m1(blocks / scale) * scale).flatten(-2).to(values.dtype)
 

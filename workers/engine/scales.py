@@ -72,17 +72,17 @@ def _check_shape(stored: StoredTensors, module: str, scheme: Scheme) -> None:
     if number is Number.FP8_BLOCKS:
         _check_blocks(stored, module)
         return
-    _, found = stored.header(f"{module}.weight_scale")
+    _, shape = stored.header(f"{module}.weight_scale")
     if number is Number.INT4:
-        _check_groups(stored, module, found)
+        _check_groups(stored, module, shape)
         return
     _, (rows, columns) = stored.header(f"{module}.weight")
     fitting = [(), (1,), (1, 1), (rows,), (rows, 1)]
     if number is Number.NVFP4:
         fitting = [(rows, columns * 2 // NVFP4_BLOCK)]  # two numbers a byte
-    if found not in fitting:
+    if shape not in fitting:
         raise Torn(
-            f"`{module}.weight_scale` is {list(found)}, which the native engine cannot apply to a "
+            f"`{module}.weight_scale` is {list(shape)}, which the native engine cannot apply to a "
             f"{number} weight stored as {[rows, columns]}."
         )
 
@@ -103,13 +103,17 @@ def _check_blocks(stored: StoredTensors, module: str) -> None:
         raise Torn(f"`{name}` holds what is no scale.")
 
 
-def _check_groups(stored: StoredTensors, module: str, found: tuple[int, ...]) -> None:
+def _check_groups(stored: StoredTensors, module: str, stored_shape: tuple[int, ...]) -> None:
     """Refuse scales that are not one for each of equal parts of a row."""
     _, (rows, words) = stored.header(f"{module}.weight_packed")
-    if len(found) != 2 or found[0] != rows or (words * PER_WORD) % max(found[1], 1):
+    if (
+        len(stored_shape) != 2
+        or stored_shape[0] != rows
+        or (words * PER_WORD) % max(stored_shape[1], 1)
+    ):
         raise Torn(
-            f"`{module}.weight_scale` is {list(found)}, which the native engine cannot apply to "
-            f"{rows} rows of {words * PER_WORD} packed integers."
+            f"`{module}.weight_scale` is {list(stored_shape)}, which the native engine cannot "
+            f"apply to {rows} rows of {words * PER_WORD} packed integers."
         )
     scale = stored[f"{module}.weight_scale"].float()
     if not bool((scale.isfinite() & (scale >= 0)).all()):

@@ -67,8 +67,8 @@ def _read_export(folder: Path) -> dict[str, Any]:
         )
     if isinstance(content, dict) and is_flat(content):
         return content
-    found = content.get("quantization") if isinstance(content, dict) else None
-    if not isinstance(found, dict) or not found:
+    quantization = content.get("quantization") if isinstance(content, dict) else None
+    if not isinstance(quantization, dict) or not quantization:
         raise CheckpointRefused(f"`{path}` has no `quantization`; export the checkpoint again.")
     return content
 
@@ -93,13 +93,13 @@ def _mixed_layers(exported: Mapping[str, Any]) -> dict[str, Number]:
     layers = exported.get("quantized_layers")
     if not isinstance(layers, Mapping) or not layers:
         raise _refused("modelopt", f"`{MIXED_PRECISION}` without `quantized_layers`")
-    found = {}
+    algorithms = {}
     for name, each in layers.items():
         algorithm = each.get("quant_algo") if isinstance(each, Mapping) else None
         if algorithm not in _OF_MODELOPT:
             raise _refused("modelopt", f"the quant_algo `{algorithm}` of `{name}`")
-        found[name] = Number(algorithm)
-    return found
+        algorithms[name] = Number(algorithm)
+    return algorithms
 
 
 def _compressed_tensors(block: Mapping[str, Any]) -> Scheme:

@@ -51,9 +51,9 @@ class Sequence:
         self._rope_border = rope_border
         ends = () if generation.sampling.ignore_eos else end_tokens
         self._end_tokens = frozenset(ends) | generation.sampling.stop_tokens
-        self._untold_scores: list[TokenScore] = []
+        self._unsent_scores: list[TokenScore] = []
         self._prompt_scores = PromptScores(generation)
-        self._has_told_prompt = False
+        self._has_sent_prompt = False
         self._sampler = Sampler(generation.sampling)
         self._detokenizer = Detokenizer(decode)
         self._stops = StopStrings(generation.sampling.stop)
@@ -150,7 +150,7 @@ class Sequence:
         if token in self._end_tokens:
             return self._finish(FinishReason.STOP, "")
         if (how_many := self.generation.sampling.top_logprobs) is not None:
-            self._untold_scores += score_tokens(logits[None], [token], how_many)
+            self._unsent_scores += score_tokens(logits[None], [token], how_many)
         text = self._stops.push(self._detokenizer.push(token))
         reason = self._reason_to_end()
         if reason is not None:
@@ -185,8 +185,8 @@ class Sequence:
         return self._progress(text + self._stops.flush(), reason)
 
     def _progress(self, text: str, reason: FinishReason | None) -> Progress:
-        scores, self._untold_scores = tuple(self._untold_scores), []
-        is_first, self._has_told_prompt = not self._has_told_prompt, True
+        scores, self._unsent_scores = tuple(self._unsent_scores), []
+        is_first, self._has_sent_prompt = not self._has_sent_prompt, True
         if is_first and self.generation.echo is not None:
             text = self.generation.echo + text
             scores = self._prompt_scores.echoed + scores

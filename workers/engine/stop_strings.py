@@ -8,25 +8,25 @@ class StopStrings:
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = tuple(stops)
-        self._held = ""
+        self._pending = ""
         self.found: str | None = None
 
     def push(self, text: str) -> str:
         """Take a piece of text; give back what can no longer be part of a stop string."""
-        window = self._held + text
+        window = self._pending + text
         matches = [(at, stop) for stop in self._stops if (at := window.find(stop)) >= 0]
         if matches:
             at, self.found = min(matches, key=lambda match: match[0])
-            self._held = ""
+            self._pending = ""
             return window[:at]
         keep = self._longest_start(window)
-        self._held = window[len(window) - keep :]
+        self._pending = window[len(window) - keep :]
         return window[: len(window) - keep]
 
     def flush(self) -> str:
         """Give back what was held when no stop string came after all."""
-        held, self._held = self._held, ""
-        return held
+        text, self._pending = self._pending, ""
+        return text
 
     def _longest_start(self, window: str) -> int:
         """Length of the longest end of `window` with which a stop string begins."""

@@ -23,9 +23,9 @@ def refuse_unfit(
             f"The checkpoint has no tensor `{lost[0]}`, so its answers would be random. Fetch "
             "it again, or build from another one."
         )
-    for name, stored, wanted in sorted(report["mismatched_keys"]):
+    for name, stored, expected in sorted(report["mismatched_keys"]):
         raise CheckpointRefused(
-            f"`{name}` is {list(stored)} and should be {list(wanted)} by config.json. Use a "
+            f"`{name}` is {list(stored)} and should be {list(expected)} by config.json. Use a "
             "revision in which config.json and weights belong together."
         )
     if left := beyond(module, report["unexpected_keys"]):

@@ -168,7 +168,7 @@ class AsyncCall:
             return malformed("The body is not JSON: it is not in UTF-8.")
         if answer.status >= HTTPStatus.BAD_REQUEST:
             return _refused(answer)
-        return _queue_told(self._ask, answer)
+        return _queue_answer(self._ask, answer)
 
 
 def body_refusal(size_bytes: int) -> Refusal | None:
@@ -203,12 +203,12 @@ def _question(ask: AsyncAsk, id: str, content: bytes) -> tuple[str, str, dict[st
     return "POST", "async_requests", {}, json.dumps(body).encode()
 
 
-def _queue_told(ask: AsyncAsk, answer: Answer) -> Answer:
+def _queue_answer(ask: AsyncAsk, answer: Answer) -> Answer:
     """Return the counts of a queue with what they are of, as clients read them."""
     if ask.target.action is not Action.ASYNC_QUEUE_STATUS or ask.deployment is None:
         return answer
-    told = {"model_id": ask.target.model_id, "deployment_id": ask.deployment.id}
-    content = json.dumps({**told, **read_json(answer.content)}).encode()
+    parameters = {"model_id": ask.target.model_id, "deployment_id": ask.deployment.id}
+    content = json.dumps({**parameters, **read_json(answer.content)}).encode()
     return Answer(status=answer.status, headers=answer.headers, content=content)
 
 

@@ -79,12 +79,12 @@ class Beginning:
     ) -> None:
         """Answer for the engines, none of which is asked for one model alone."""
         self._gateway.release(request)
-        told = model_told(admission.target, admission.deployment)
-        if isinstance(told, Refusal):
-            self._gateway.refused(told.status)
-            client.refuse(request, told, id)
+        answer = model_told(admission.target, admission.deployment)
+        if isinstance(answer, Refusal):
+            self._gateway.refused(answer.status)
+            client.refuse(request, answer, id)
         else:
-            client.write(local_answers.told(request, told, request_id=id))
+            client.write(local_answers.told(request, answer, request_id=id))
             client.answered(keep_alive=request.keep_alive)
 
     def _refuse(self, client: Client, request: Request, refusal: Refusal, id: bytes) -> None:
@@ -106,8 +106,8 @@ class Beginning:
         elif refusal is not None:
             self._refuse(wait.client, wait.request, refusal, wait.id)
         else:
-            asked = (wait.client, wait.request, wait.admission, wait.id)
-            wait.client.goes_on(wait.request, lambda: self._begin_counted(*asked, True))
+            arguments = (wait.client, wait.request, wait.admission, wait.id)
+            wait.client.goes_on(wait.request, lambda: self._begin_counted(*arguments, True))
 
     def _begin_counted(
         self, client: Client, request: Request, admission: Admission, id: bytes, counted: bool

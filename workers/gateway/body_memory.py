@@ -25,16 +25,16 @@ class BodyMemory:
 
     def take(self, request: Request, key: Key) -> Refusal | None:
         """Count what came of a body since the last time; return why that is too much."""
-        wanted = request.body_bytes - request.held_bytes
-        free = self._capacity_bytes - self.held_bytes - wanted
+        more_bytes = request.body_bytes - request.held_bytes
+        free = self._capacity_bytes - self.held_bytes - more_bytes
         small = request.body_bytes <= _SMALL_BODY_BYTES
-        of_key = self._by_key.get(key.id, 0) + wanted
+        of_key = self._by_key.get(key.id, 0) + more_bytes
         if of_key > free * (_SMALL_SHARE if small else _KEYS_SHARE):
             return _KEY_HOLDS_MUCH
-        of_address = self._by_address.get(request.address, 0) + wanted
+        of_address = self._by_address.get(request.address, 0) + more_bytes
         if of_address > free * (_SMALL_SHARE if small else _ADDRESS_SHARE):
             return _NO_MEMORY
-        self.held_bytes += wanted
+        self.held_bytes += more_bytes
         self._by_key[key.id], self._by_address[request.address] = of_key, of_address
         request.held_bytes, request.held_by = request.body_bytes, key.id
         return None
@@ -57,12 +57,12 @@ def address_of(peer: object) -> str:
     return str(mapped) if mapped is not None else address.packed[:8].hex()
 
 
-def _give(held: dict[str, int], name: str, size_bytes: int) -> None:
-    left = held[name] - size_bytes
+def _give(bytes_of: dict[str, int], name: str, size_bytes: int) -> None:
+    left = bytes_of[name] - size_bytes
     if left:
-        held[name] = left
+        bytes_of[name] = left
     else:
-        del held[name]
+        del bytes_of[name]
 
 
 _KEY_HOLDS_MUCH = rate_limited(

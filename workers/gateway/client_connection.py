@@ -21,7 +21,7 @@ _UNREAD_BODY_BYTES = 1024 * 1024
 
 class ClientConnection(asyncio.Protocol):
     __slots__ = (
-        "_backlog", "_clock", "_closes_at", "_exchange", "_handler", "_has_asked", "_is_full",
+        "_backlog", "_clock", "_closes_at", "_exchange", "_handler", "_has_request", "_is_full",
         "_is_pumping", "_last_read_at", "_queue", "_reader", "_transport",
     )  # fmt: skip
 
@@ -33,7 +33,7 @@ class ClientConnection(asyncio.Protocol):
         self._exchange: Begun | None = None
         self._queue: deque[Request] = deque()
         self._backlog = bytearray()
-        self._is_pumping = self._is_full = self._has_asked = False
+        self._is_pumping = self._is_full = self._has_request = False
         self._last_read_at = self._clock.monotonic()
         self._closes_at: float | None = None
 
@@ -61,7 +61,7 @@ class ClientConnection(asyncio.Protocol):
         if self._closes_at is not None:
             return  # what a refused client still sends is read and forgotten
         self._last_read_at = self._clock.monotonic()
-        self._has_asked = True
+        self._has_request = True
         if self._exchange is None and not self._queue and not self._is_full:
             self._read(data)
         else:
@@ -154,7 +154,7 @@ class ClientConnection(asyncio.Protocol):
 
     def is_expected(self, now: float) -> bool:
         """Whether it was just made: its first request is on the way, and goes nowhere else."""
-        return not self._has_asked and now - self._last_read_at < FIRST_REQUEST_SECONDS
+        return not self._has_request and now - self._last_read_at < FIRST_REQUEST_SECONDS
 
     # Steps.
 

@@ -16,10 +16,12 @@ class Consent:
 
 def read_consent(row: Mapping[str, Any]) -> Consent | None:
     """Return the consent in a model's row, if its team gave one."""
-    told = row.get("sampling")
-    if told is None:
+    sampling = row.get("sampling")
+    if sampling is None:
         return None
-    id = str(told["id"])
+    id = str(sampling["id"])
     if not id.isalnum():
         raise ValueError(f"a consent's id names a folder, which {id!r} cannot")
-    return Consent(id=id, share=float(told["share"]), kept_seconds=float(told["kept_seconds"]))
+    return Consent(
+        id=id, share=float(sampling["share"]), kept_seconds=float(sampling["kept_seconds"])
+    )

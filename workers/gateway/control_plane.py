@@ -126,7 +126,7 @@ class HttpControlPlane:
         digest: str | None = None,
         applied: int | None = None,
     ) -> bytes | None:
-        asked = {
+        params = {
             "after": version,
             "gateway": credential.gateway_id,
             "format": FORMAT,
@@ -141,16 +141,16 @@ class HttpControlPlane:
             credential.secret,
             most_bytes=LONGEST_ROUTES_BYTES,
             whole_seconds=WHOLE_ANSWER_SECONDS if version else ALL_ROUTES_SECONDS,
-            params={name: value for name, value in asked.items() if value is not None},
+            params={name: value for name, value in params.items() if value is not None},
             silent_seconds=TIMEOUT_SECONDS if version else ALL_ROUTES_SECONDS,
         )
         self._take_time(answer.headers.get(TIME_HEADER))
         self.hears_applied = answer.headers.get(APPLIED_HEADER) == str(applied)
         return None if answer.status == HTTPStatus.NO_CONTENT else answer.content
 
-    def _take_time(self, told: str | None) -> None:
-        if told is not None and _TIME.fullmatch(told):
-            self.time.tell(float(told))
+    def _take_time(self, date: str | None) -> None:
+        if date is not None and _TIME.fullmatch(date):
+            self.time.tell(float(date))
 
     async def report_applied(self, version: int, credential: Credential) -> None:
         body = {"version": version}
@@ -196,11 +196,13 @@ class HttpControlPlane:
         hears_refusals: bool = False,
     ) -> Answer:
         headers = {"authorization": f"Bearer {bearer}", **_HEADERS}
-        asked = Question(method=method, path=path, headers=headers, params=params or {}, body=body)
+        question = Question(
+            method=method, path=path, headers=headers, params=params or {}, body=body
+        )
         try:
             async with self._clock.timeout(whole_seconds):
                 answer = await self._calls.ask(
-                    asked, silent_seconds=silent_seconds, most_bytes=most_bytes
+                    question, silent_seconds=silent_seconds, most_bytes=most_bytes
                 )
         except TimeoutError as error:
             raise ControlPlaneAway(f"{path}: no whole answer in time") from error

@@ -44,8 +44,8 @@ class Question:
 
     def head(self, folder: str, authority: bytes) -> bytes:
         """Return the request down to the line before its body."""
-        asked = f"?{urlencode(self.params)}" if self.params else ""
-        lines = [f"{self.method} {folder}/{self.path}{asked} HTTP/1.1"]
+        query = f"?{urlencode(self.params)}" if self.params else ""
+        lines = [f"{self.method} {folder}/{self.path}{query} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in self.headers.items()]
         if self.body or self.method != "GET":
             lines.append(f"content-length: {len(self.body)}")
@@ -71,12 +71,12 @@ class Calls:
         while True:
             kept = self._upstream.take_idle(self._clock.monotonic())
             try:
-                return await self._asked(question, kept, silent_seconds, most_bytes)
+                return await self._answered(question, kept, silent_seconds, most_bytes)
             except _Unheard:
                 if kept is None:
                     raise
 
-    async def _asked(
+    async def _answered(
         self,
         question: Question,
         kept: UpstreamConnection | None,

@@ -18,8 +18,8 @@ def say_in_own_words(data: dict[str, object]) -> bool:
 
 def _unwrap_schema(data: dict[str, object]) -> bool:
     """Give a schema without OpenAI's wrapper around it, in which the engine would lose it."""
-    wanted = data.get("response_format")
-    wrapper = wanted.get("json_schema") if isinstance(wanted, dict) else None
+    response_format = data.get("response_format")
+    wrapper = response_format.get("json_schema") if isinstance(response_format, dict) else None
     schema = wrapper.get("schema") if isinstance(wrapper, dict) else None
     if not isinstance(schema, dict):
         return False

@@ -131,7 +131,7 @@ class Exchange(EndingExchange):
 
     def answer_ends(self, data: bytes) -> None:
         self._connection = None
-        if (reply := self._reply) is None or not self._is_held(reply, data):
+        if (reply := self._reply) is None or not self._takes_last(reply, data):
             return
         if reply.was_cut and self._prepared.ends_with_done:
             self._engine_failed("cut_stream")
@@ -145,7 +145,7 @@ class Exchange(EndingExchange):
 
     def answer_failed(self, reason: str, data: bytes) -> None:
         self._connection = None
-        if self._reply is not None and not self._is_held(self._reply, data):
+        if self._reply is not None and not self._takes_last(self._reply, data):
             return
         if self._reply is None and reason == "unheard" and not self._was_unheard:
             # The engine closed an idle connection while we took it: the request never ran.
@@ -161,7 +161,7 @@ class Exchange(EndingExchange):
     def _forget(self, used: TokenCounts | None) -> None:
         self._ledger.ended(self, used)
 
-    def _is_held(self, reply: Reply, data: bytes) -> bool:
+    def _takes_last(self, reply: Reply, data: bytes) -> bool:
         """Leave an answer's last bytes to what ends it; return whether there is sense in them."""
         self._meter.received(data)
         try:
@@ -178,8 +178,8 @@ class Exchange(EndingExchange):
             self._meter.upstream_failed(reason)
             self._dispatch()
             return
-        told = refusals.ENGINES_FAILED if self._was_moved else refusals.ENGINE_FAILED
-        self._give_up(reason, told)
+        refusal = refusals.ENGINES_FAILED if self._was_moved else refusals.ENGINE_FAILED
+        self._give_up(reason, refusal)
 
     def _moves_on(self) -> bool:
         """Return whether another replica is asked, once, for what nothing was answered of."""
@@ -248,10 +248,10 @@ class Exchange(EndingExchange):
         else:
             if self.admission.deployment is not known:
                 self._dispatch()
-            elif (refusal := self._held().begin(self._tried)) is not None:
+            elif (refusal := self._hold_of().begin(self._tried)) is not None:
                 self._refuse(refusal)
 
-    def _held(self) -> Hold:
+    def _hold_of(self) -> Hold:
         if self._hold is None:
             self._hold = Hold(self, self._ledger, self._clock)
         return self._hold

@@ -156,7 +156,7 @@ class EndingExchange(ABC):
         if used is not None:
             meter.used(used.prompt, used.completion)
         if self.consent is not None and status == HTTPStatus.OK:
-            self._tell_overheard(self.consent)
+            self._sample(self.consent)
         line = self.line(RecordState.CLOSED, now)
         if meter.trace is not None:
             self._tell_trace(meter.trace, now)
@@ -173,7 +173,7 @@ class EndingExchange(ABC):
             now,
         )  # fmt: skip
 
-    def _tell_overheard(self, consent: Consent) -> None:
+    def _sample(self, consent: Consent) -> None:
         if isinstance(reply := self._reply, OverheardReply):
             model_id, counts = self.admission.deployment.model_id, reply.counts
             self._ledger.overheard(

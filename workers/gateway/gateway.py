@@ -218,13 +218,13 @@ class Gateway:
     def record(self, line: bytes) -> None:
         self.recorder.record(line)
 
-    def trace_ended(self, trace: Trace, *told: Any) -> None:
+    def trace_ended(self, trace: Trace, *details: Any) -> None:
         if self.tracing is not None:
-            self.tracing.ended(trace, *told)
+            self.tracing.ended(trace, *details)
 
-    def overheard(self, told: Overheard) -> None:
+    def overheard(self, exchange_text: Overheard) -> None:
         if self.sampler is not None:
-            self.sampler.take(told)
+            self.sampler.take(exchange_text)
 
     def ended(self, exchange: Exchange, used: TokenCounts | None) -> None:
         if exchange not in self.exchanges:

@@ -37,7 +37,7 @@ def _merge(whole: dict[str, Any], change: dict[str, Any]) -> None:
 
 def _read(payload: bytes) -> dict[str, Any] | None:
     try:
-        found = read_json(payload)
+        content = read_json(payload)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None

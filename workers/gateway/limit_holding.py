@@ -78,8 +78,8 @@ class Holding:
     @property
     def is_empty(self) -> bool:
         """Whether nothing would be lost by forgetting it."""
-        held = self.requests or self.tokens or self.places or self.running or self.waiting
-        return not held and self.share is None and not self.owes
+        amount = self.requests or self.tokens or self.places or self.running or self.waiting
+        return not amount and self.share is None and not self.owes
 
     @property
     def owes(self) -> bool:
@@ -125,12 +125,12 @@ class Holding:
             self.running, places, len(self.waiting),
         )  # fmt: skip
 
-    def answered(self, asked: Question, answer: Answer) -> None:
+    def answered(self, question: Question, answer: Answer) -> None:
         """Take what was given, and decide about the requests that waited for it."""
         self.requests += answer.requests
         self.tokens += answer.tokens
         self.places = answer.places
-        for _ in range(min(asked.waiting, len(self.waiting))):
+        for _ in range(min(question.waiting, len(self.waiting))):
             waiter = self.waiting.popleft()
             if self.lacks():
                 waiter.decided(self._why_not(answer))

@@ -97,17 +97,17 @@ def arguments(
     process: str, questions: Sequence[Question], *, now: float | None, leaves: bool = False
 ) -> tuple[list[str], list[str]]:
     """Return the script's keys and arguments; Valkey's own clock counts where `now` is None."""
-    keys = [PRESENT, *(f"{PREFIX}:{asked.key.id}" for asked in questions)]
+    keys = [PRESENT, *(f"{PREFIX}:{question.key.id}" for question in questions)]
     first = ["-1" if now is None else f"{now:.6f}", process, f"{LEASE_SECONDS}"]
-    told = [*first, "1" if leaves else "0"]
-    for asked in questions:
-        told += [f"{each:.6f}" for each in _numbers(asked)]
-    return keys, told
+    values = [*first, "1" if leaves else "0"]
+    for question in questions:
+        values += [f"{each:.6f}" for each in _numbers(question)]
+    return keys, values
 
 
-def read_answers(told: Sequence[bytes | str]) -> tuple[int, list[Answer]]:
+def read_answers(values: Sequence[bytes | str]) -> tuple[int, list[Answer]]:
     """Return how many processes there are, and what was answered to each question."""
-    processes, *rest = (float(each) for each in told)
+    processes, *rest = (float(each) for each in values)
     return int(processes), [_answer(*row) for row in zip(*[iter(rest)] * _FIELDS, strict=True)]
 
 
@@ -122,13 +122,14 @@ def _answer(
     return Answer(requests, requests_left, tokens, tokens_left, int(places), int(elsewhere))
 
 
-def _numbers(asked: Question) -> tuple[float, ...]:
-    key = asked.key
+def _numbers(question: Question) -> tuple[float, ...]:
+    key = question.key
     return (
-        _limit(key.requests_per_minute), asked.back_requests, asked.wanted_requests,
-        asked.held_requests,
-        _limit(key.tokens_per_minute), asked.back_tokens, asked.wanted_tokens, asked.held_tokens,
-        _limit(key.parallel_requests), asked.running, asked.wanted_places,
+        _limit(key.requests_per_minute), question.back_requests, question.wanted_requests,
+        question.held_requests,
+        _limit(key.tokens_per_minute), question.back_tokens, question.wanted_tokens,
+        question.held_tokens,
+        _limit(key.parallel_requests), question.running, question.wanted_places,
     )  # fmt: skip
 
 

@@ -97,5 +97,5 @@ def too_many_requests(per_minute: int, left: float, processes: int = 1) -> Refus
     return rate_limited(f"{message} Wait {wait} s.", retry_after_seconds=wait)
 
 
-def _seconds_until(wanted: float, left: float, per_minute: float) -> int:
-    return max(1, math.ceil((wanted - left) * 60 / per_minute)) if per_minute else 60
+def _seconds_until(needed: float, left: float, per_minute: float) -> int:
+    return max(1, math.ceil((needed - left) * 60 / per_minute)) if per_minute else 60

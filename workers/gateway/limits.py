@@ -93,20 +93,20 @@ class KeyLimits:
     def questions(self, *, of_all: bool) -> list[Question]:
         """Return what to ask now, of each key once."""
         ids = self._holdings.keys() if of_all else self._holdings.keys() & self._to_ask
-        asked = [self._holdings[id].question(self.processes) for id in sorted(ids)]
+        questions = [self._holdings[id].question(self.processes) for id in sorted(ids)]
         self._to_ask.clear()
         self.asks.clear()
-        return asked
+        return questions
 
     def answered(self, questions: list[Question], processes: int, answers: list[Answer]) -> None:
         """Count together from here on, and decide about the requests that waited for this."""
-        told = dict(zip((asked.key.id for asked in questions), answers, strict=True))
-        self._count_together(told)
+        answer_of = dict(zip((each.key.id for each in questions), answers, strict=True))
+        self._count_together(answer_of)
         self.processes = max(1, processes)
         for question in questions:
             holding = self._holdings.get(question.key.id)
             if holding is not None:
-                holding.answered(question, told[question.key.id])
+                holding.answered(question, answer_of[question.key.id])
                 if holding.waiting or holding.owes:
                     self._ask(question.key.id)
 
@@ -123,11 +123,11 @@ class KeyLimits:
 
     # Steps.
 
-    def _count_together(self, told: Container[str]) -> None:
+    def _count_together(self, key_ids: Container[str]) -> None:
         """Go on with the others, who know what was used alone up to the questions just answered."""
         self.is_shared = True
         for id, holding in self._holdings.items():
-            if id in told:
+            if id in key_ids:
                 holding.owed_requests = holding.owed_tokens = 0.0
             holding.end_share(self.processes)
 

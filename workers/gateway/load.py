@@ -26,11 +26,11 @@ class LoadReport:
 
     def to_json(self, sequence: int) -> bytes:
         rows = {
-            id: {"requests": round(requests, 4), "held": held, "tokens": round(tokens)}
-            for id, (requests, held, tokens) in self.deployments.items()
+            id: {"requests": round(requests, 4), "held": waiting, "tokens": round(tokens)}
+            for id, (requests, waiting, tokens) in self.deployments.items()
         }
-        told = {"sequence": sequence, "seconds": round(self.seconds, 3), "woken": self.woken}
-        return json.dumps({**told, "deployments": rows, "ejected": self.ejected}).encode()
+        report = {"sequence": sequence, "seconds": round(self.seconds, 3), "woken": self.woken}
+        return json.dumps({**report, "deployments": rows, "ejected": self.ejected}).encode()
 
 
 AWAKE_REQUESTS = 0.01
@@ -43,8 +43,8 @@ class Load:
     def __init__(self, metrics: Metrics, *, clock: Clock = SYSTEM) -> None:
         self._metrics = metrics
         self._clock = clock
-        self._told_at = clock.monotonic()
-        self._told: dict[str, float] = {}
+        self._reported_at = clock.monotonic()
+        self._reported: dict[str, float] = {}
         self._woken: set[str] = set()
         self.is_urgent = asyncio.Event()
         """A request waits for a deployment that sleeps, or somebody asked to wake one."""
@@ -58,35 +58,35 @@ class Load:
         """Tell of them with the next report: this one did not arrive."""
         self._woken.update(report.woken)
 
-    def take(self, running: Iterable["Exchange"], held: Mapping[str, int]) -> LoadReport:
+    def take(self, running: Iterable["Exchange"], waiting: Mapping[str, int]) -> LoadReport:
         """Return what there was since the last time; a report that is lost is never made up for."""
         now = self._clock.monotonic()
-        report = LoadReport(seconds=now - self._told_at, woken=sorted(self._woken))
+        report = LoadReport(seconds=now - self._reported_at, woken=sorted(self._woken))
         running = list(running)
         tokens = self._tokens(each for each in running if each.sizes)
         for (_, id), counts in self._metrics.deployments.items():
             total = counts.in_flight_seconds_until(now)
-            grown, self._told[id] = total - self._told.get(id, 0.0), total
-            if grown > 0 or id in held:
+            grown, self._reported[id] = total - self._reported.get(id, 0.0), total
+            if grown > 0 or id in waiting:
                 mean = grown / report.seconds if report.seconds > 0 else float(counts.in_flight)
-                report.deployments[id] = (mean, held.get(id, 0), tokens.get(id, 0.0))
+                report.deployments[id] = (mean, waiting.get(id, 0), tokens.get(id, 0.0))
         for each in running:
             if not each.sizes:
                 report.deployments.setdefault(
                     each.admission.deployment.id, (AWAKE_REQUESTS, 0, 0.0)
                 )
-        self._told_at = now
+        self._reported_at = now
         self._woken.clear()
         self.is_urgent.clear()
         return report
 
     def _tokens(self, running: Iterable["Exchange"]) -> dict[str, float]:
-        found: dict[str, float] = {}
+        tokens: dict[str, float] = {}
         for each in running:
             if each.is_async:
                 continue
             deployment = each.admission.deployment
             counts = self._metrics.of(deployment.model_id, deployment.id)
             more = counts.tokens.estimate(each.request_bytes, each.response_bytes)
-            found[deployment.id] = found.get(deployment.id, 0.0) + more
-        return found
+            tokens[deployment.id] = tokens.get(deployment.id, 0.0) + more
+        return tokens

@@ -33,19 +33,19 @@ def require_media_within(data: Mapping[str, object]) -> None:
     for field, value in data.items():
         if field in _CONVERSATIONS and isinstance(value, list | dict) and not _is_words(value):
             names = _ALL - _BESIDE_WORDS if field == "documents" else _ALL
-            for place, said in _named(value, field, names):
-                if said[: len(_WITHIN)].lower() != _WITHIN:
-                    raise _refused(place, said)
+            for place, content in _named(value, field, names):
+                if content[: len(_WITHIN)].lower() != _WITHIN:
+                    raise _refused(place, content)
 
 
-def _is_words(said: object) -> bool:
+def _is_words(content: object) -> bool:
     """Whether it is a conversation of roles and texts alone, as most are: there is no more in it.
 
     Of each message of each request: a call more is a good part of the cost.
     """
-    if type(said) is not list:
+    if type(content) is not list:
         return False
-    for each in said:
+    for each in content:
         if type(each) is not dict or len(each) != 2 or type(each.get("content")) is not str:
             return False
         if type(each.get("role")) is not str:
@@ -72,8 +72,8 @@ def _named(value: object, place: str, names: frozenset[str] = _ALL) -> Iterator[
                 yield f"{place}.{name}", each
 
 
-def _refused(place: str, said: str) -> Refused:
-    shown = json.dumps(said[:_LONGEST_SHOWN])
+def _refused(place: str, reason: str) -> Refused:
+    shown = json.dumps(reason[:_LONGEST_SHOWN])
     return Refused(
         malformed(
             f"`{place}` is `{shown}`: engines here fetch nothing that a request names. Send the "

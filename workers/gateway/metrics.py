@@ -204,15 +204,15 @@ class Metrics:
         page.add(name, "counter", "Requests refused before a deployment.", refused)
 
     def _add_by_process(self, page: Page) -> None:
-        told = {"": (self.snapshot_version, self.limits_are_shared)}
+        states = {"": (self.snapshot_version, self.limits_are_shared)}
         if self.by_process is not None:
-            told = {labels_text(("process",), (n,)): each for n, each in self.by_process.items()}
+            states = {labels_text(("process",), (n,)): each for n, each in self.by_process.items()}
         for place, (name, words) in enumerate((
             ("gateway_snapshot_version", "Routes applied."),
             ("gateway_limits_shared",
              "Whether limits of keys are counted together with other processes."),
         )):  # fmt: skip
-            lines = [sample(name, labels, int(each[place])) for labels, each in told.items()]
+            lines = [sample(name, labels, int(each[place])) for labels, each in states.items()]
             page.add(name, "gauge", words, lines)
 
 

@@ -43,10 +43,10 @@ class MetricsTogether:
 
     def keep(self) -> None:
         """Write down what was counted; the next time, where the disk takes nothing."""
-        path, told = self._path(self._process), _kept(self._metrics, self._clock.monotonic())
+        path, metrics = self._path(self._process), _kept(self._metrics, self._clock.monotonic())
         fresh = path.with_suffix(".new")
         try:
-            fresh.write_bytes(json.dumps(told, separators=(",", ":")).encode())
+            fresh.write_bytes(json.dumps(metrics, separators=(",", ":")).encode())
             fresh.replace(path)
         except OSError as error:
             log.debug("what was counted is not kept: %s", error)
@@ -67,8 +67,8 @@ class MetricsTogether:
 
     def _others(self) -> dict[str, Kept]:
         paths = self._folder.glob(f"*{_SUFFIX}")
-        found = {path.stem: _read(path) for path in paths if path.stem != self._process}
-        return {process: kept for process, kept in found.items() if kept is not None}
+        metrics_of = {path.stem: _read(path) for path in paths if path.stem != self._process}
+        return {process: kept for process, kept in metrics_of.items() if kept is not None}
 
     def _path(self, process: str) -> Path:
         return self._folder / f"{process}{_SUFFIX}"

@@ -24,8 +24,21 @@ class Reply:
     """Feed it the answer in order; it returns what is ready for the client."""
 
     __slots__ = (
-        "_chunked", "_closes", "_counts", "_error", "_events", "_first_piece", "_headers", "_held",
-        "_http_10", "_request_id", "_response", "_response_events", "_search", "has_body", "status",
+        "_chunked",
+        "_closes",
+        "_counts",
+        "_error",
+        "_events",
+        "_first_piece",
+        "_headers",
+        "_http_10",
+        "_pending",
+        "_request_id",
+        "_response",
+        "_response_events",
+        "_search",
+        "has_body",
+        "status",
     )  # fmt: skip
 
     def __init__(
@@ -43,16 +56,18 @@ class Reply:
         self.has_body = request.method != b"HEAD" and status not in (204, 304)
         self._request_id, self._http_10, self._closes = request_id, request.http_10, closes
         self._headers = headers
-        self._held = b""
+        self._pending = b""
         self._first_piece = b""
         self._search: UsageSearch | None = None
         self._counts = counted_by_header(named.get(COMPUTED_TOKENS))
         streams = named.get(b"content-type", b"").startswith(b"text/event-stream")
         self._events = EventFilter(hides_usage=prepared.hides_usage) if streams else None
-        asked = prepared.asked_response
-        is_response = asked is not None and status < 400 and self.has_body
-        self._response = WholeResponse(asked) if asked and is_response and not streams else None
-        self._response_events = ResponseEvents(asked) if asked and streams else None
+        parameters = prepared.asked_response
+        is_response = parameters is not None and status < 400 and self.has_body
+        self._response = (
+            WholeResponse(parameters) if parameters and is_response and not streams else None
+        )
+        self._response_events = ResponseEvents(parameters) if parameters and streams else None
         fails = status >= 400 and self.has_body and not streams
         translates = fails and admission.route.startswith("/v1/")
         self._error = bytearray() if translates else None
@@ -93,7 +108,7 @@ class Reply:
             data = self._events.feed(data)
             if self._response_events is not None:
                 data = self._response_events.feed(data)
-            if self._chunked and data and not self._held:
+            if self._chunked and data and not self._pending:
                 return b"%x\r\n%b\r\n" % (len(data), data)
         elif self._error is not None:
             return self._feed_error(data)
@@ -107,7 +122,7 @@ class Reply:
     def hold(self, data: bytes) -> None:
         """Take what is returned with whatever comes next. Raises EndlessEvent."""
         if data:
-            self._held = self.feed(data)
+            self._pending = self.feed(data)
 
     def end(self) -> bytes:
         """Return the answer's last bytes."""
@@ -117,7 +132,7 @@ class Reply:
             self._counts = find_usage(bytes(self._response.chat))
             last = self._answer_anew(self._response.end())
         elif self._events is not None:
-            last = self._framed(self._told(self._events.finish()))
+            last = self._framed(self._events_for_client(self._events.finish()))
         else:
             if self._counts is None:
                 search = self._search
@@ -150,7 +165,7 @@ class Reply:
             ours.append(b"connection: close")
         elif self._http_10:
             ours.append(b"connection: keep-alive")
-        self._held = response_head(
+        self._pending = response_head(
             status=self.status,
             headers=headers,
             named_by_connection=_connection(self._headers),
@@ -174,8 +189,8 @@ class Reply:
     def _framed(self, data: bytes) -> bytes:
         if self._chunked and data:
             data = b"%x\r\n%b\r\n" % (len(data), data)
-        if self._held:
-            data, self._held = self._held + data, b""
+        if self._pending:
+            data, self._pending = self._pending + data, b""
         return data
 
     def _feed_error(self, data: bytes) -> bytes:
@@ -189,7 +204,7 @@ class Reply:
         self._begin(dict(self._headers).get(b"content-length"))
         return self._framed(bytes(error))
 
-    def _told(self, events: bytes) -> bytes:
+    def _events_for_client(self, events: bytes) -> bytes:
         """Return events as the client reads them."""
         return events if self._response_events is None else self._response_events.feed(events)
 

@@ -66,11 +66,11 @@ def _read(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared
         require_plain_words(data)
         require_media_within(data)
     tenant = key.team_id if deployment.shares_prefixes else key.id
-    asked = data.get(_SALT)
+    wanted_salt = data.get(_SALT)
     prompt = None
     if len(deployment.replicas) + len(deployment.suspects) > 1 and route in PROMPT_ROUTES:
-        prompt = prompt_of(data, f"{tenant}/{asked}")
-    salt = _salt(asked, tenant) if salts or _SALT in data else None
+        prompt = prompt_of(data, f"{tenant}/{wanted_salt}")
+    salt = _salt(wanted_salt, tenant) if salts or _SALT in data else None
     added: dict[str, object] = {} if salt is None else {_SALT: salt}
     if deployment.default_max_tokens is not None and route in COMPLETION_ROUTES:
         added |= length_of_answer(data, deployment.default_max_tokens)
@@ -163,14 +163,14 @@ def _name_model(data: dict[str, object], deployment: Deployment) -> bool:
     return True
 
 
-def _salt(asked: object, tenant: str) -> str | None:
+def _salt(value: object, tenant: str) -> str | None:
     """What keeps a tenant's cached beginnings apart, and within them what the client keeps apart.
 
     None where the client sends no text, which the engine refuses.
     """
-    if asked is None or asked == "":
+    if value is None or value == "":
         return tenant
-    return f"{tenant}/{asked}" if isinstance(asked, str) else None
+    return f"{tenant}/{value}" if isinstance(value, str) else None
 
 
 def _can_begin_with(added: dict[str, object], body: bytes, data: dict[str, object]) -> bool:

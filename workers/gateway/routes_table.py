@@ -76,8 +76,8 @@ class _Read:
     """The rows of a message, all read before one of them is put anywhere."""
 
     def __init__(self, data: Mapping[str, Any], known_tables: Mapping[str, Routes]) -> None:
-        told = {name: table(rows) for name, rows in data.get("route_tables", {}).items()}
-        self.tables = {**known_tables, **told}
+        tables = {name: table(rows) for name, rows in data.get("route_tables", {}).items()}
+        self.tables = {**known_tables, **tables}
         self.models = {id: row and _model(id, row) for id, row in data["models"].items()}
         self.deployments = {
             id: row and read_deployment(id, row["model_id"], row, self.tables)

@@ -87,8 +87,8 @@ def require_open(target: Target, method: bytes, deployment: Deployment) -> None:
         methods = _READ
     elif target.action is not Action.SYNC:
         methods = _POST
-    elif (found := deployment.routes.get(target.route)) is not None:
-        methods = found
+    elif (route := deployment.routes.get(target.route)) is not None:
+        methods = route
     else:
         raise Refused(not_found(_CLOSED.format(target.route[:80], deployment.id)))
     if method not in methods:

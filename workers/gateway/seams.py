@@ -78,7 +78,7 @@ class Ledger(Protocol):
     def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
         """Forget an exchange; the second time changes nothing."""
 
-    def overheard(self, told: "Overheard") -> None:
+    def overheard(self, exchange_text: "Overheard") -> None:
         """Keep the outline of what was said, perhaps."""
 
     def internal_error(self, request_id: bytes, error: Exception) -> None: ...

@@ -108,17 +108,17 @@ class SharedLimits:
     async def _ask_in_parts(self, questions: list[Question]) -> None:
         for at in range(0, max(1, len(questions)), _MOST_KEYS):
             part = questions[at : at + _MOST_KEYS]
-            told = await self._evaluate(part)
-            self._limits.answered(part, *read_answers(told))
+            result = await self._evaluate(part)
+            self._limits.answered(part, *read_answers(result))
 
     async def _evaluate(self, questions: list[Question], *, leaves: bool = False) -> list[bytes]:
         now = self._clock.time() if self._counts_by_clock else None
         keys, given = arguments(self._process, questions, now=now, leaves=leaves)
         try:
-            told = await self._client.evalsha(SHA1, len(keys), *keys, *given)
+            result = await self._client.evalsha(SHA1, len(keys), *keys, *given)
         except NoScriptError:  # a Valkey that was started anew
-            told = await self._client.eval(SCRIPT, len(keys), *keys, *given)
-        return list(told)
+            result = await self._client.eval(SCRIPT, len(keys), *keys, *given)
+        return list(result)
 
     def _say(self, trouble: str | None) -> None:
         """Log when the others are lost and found, not once a second."""

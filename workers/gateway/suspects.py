@@ -70,9 +70,9 @@ class Suspects:
 
     async def ask(self) -> None:
         """Ask each of them once, but for those that were asked and may still answer."""
-        asked = self._known.keys() - self._under_way
-        self._under_way |= asked
-        await asyncio.gather(*map(self._ask, asked))
+        addresses = self._known.keys() - self._under_way
+        self._under_way |= addresses
+        await asyncio.gather(*map(self._ask, addresses))
 
     async def _ask(self, suspect: Suspect) -> None:
         try:
@@ -81,9 +81,9 @@ class Suspects:
         finally:
             self._under_way.discard(suspect)
         if suspect in self._known:
-            self._told(self._known[suspect], lives)
+            self._result(self._known[suspect], lives)
 
-    def _told(self, known: "_Known", lives: bool | None) -> None:
+    def _result(self, known: "_Known", lives: bool | None) -> None:
         now = self._clock.monotonic()
         came = lives and known.answered_at < now - TRUSTED_SECONDS
         if lives:
@@ -123,8 +123,8 @@ async def _identity_at(suspect: Suspect) -> bytes:
     reader, writer = await asyncio.open_connection(host, suspect.probe_port)
     try:
         name = f"[{host}]" if ":" in host else host
-        asked = f"GET {IDENTITY_PATH} HTTP/1.1\r\nhost: {name}:{suspect.probe_port}\r\n\r\n"
-        writer.write(asked.encode())
+        question = f"GET {IDENTITY_PATH} HTTP/1.1\r\nhost: {name}:{suspect.probe_port}\r\n\r\n"
+        writer.write(question.encode())
         answer = await _whole(reader)
     finally:
         writer.close()

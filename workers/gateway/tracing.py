@@ -84,19 +84,19 @@ class Tracing:
     ) -> None:
         """Tell of a request that has ended; `now` is by the clock that measures."""
         epoch = self._clock.time() - now
-        asked, first = meter.asked_at, meter.first_byte_at
+        asked_at, first = meter.asked_at, meter.first_byte_at
         status = meter.status or 0
         error = f"answered {status}" if status >= _FIRST_SERVER_ERROR else ""
         at = (trace.trace_id, trace.span_id, epoch)
         spans = [_whole(trace, meter, admission, counts, error, epoch, epoch + now)]
-        spans.append(_part(at, "queue", new_span_id(), meter.started_at, asked or now))
-        if asked is not None:
+        spans.append(_part(at, "queue", new_span_id(), meter.started_at, asked_at or now))
+        if asked_at is not None:
             attributes = {"enginehouse.replica_choice": meter.choice}
             if replica_id is not None:
                 attributes["enginehouse.replica_id"] = replica_id
             events = {} if first is None else {"first byte": epoch + first}
             spans.append(
-                _part(at, "upstream", trace.upstream_id, asked, now,
+                _part(at, "upstream", trace.upstream_id, asked_at, now,
                       kind=SpanKind.CLIENT, attributes=attributes, events=events, error=error)
             )  # fmt: skip
         self._spans.add(*spans)

@@ -225,12 +225,12 @@ class UpstreamConnection(asyncio.Protocol):
             if self._status and not self._framed and error is None:
                 self._finish()
             else:
-                self._fail("reset" if self._was_heard else "unheard")
+                self._fail("reset" if self._was_received else "unheard")
         # It knows this connection: together they would wait for the collector, which seldom comes.
         del self._parser
 
     @property
-    def _was_heard(self) -> bool:
+    def _was_received(self) -> bool:
         """Whether any of the request reached a socket that the engine had open."""
         connection = self._socket
         return connection is None or bytes_acknowledged(connection) > self._sent_bytes_before

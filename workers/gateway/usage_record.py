@@ -38,7 +38,7 @@ def usage_line(
     `at` is the moment by the calendar, `now` by the clock that measures.
     """
     # Twice a request: in one go, for each call more would be a good part of the cost.
-    started, asked, first = meter.started_at, meter.asked_at, meter.first_byte_at
+    started, asked_at, first = meter.started_at, meter.asked_at, meter.first_byte_at
     return _LINE % (
         meter.request_id,
         state.encode(),
@@ -48,7 +48,7 @@ def usage_line(
         _NULL if meter.status is None else b"%d" % meter.status,
         b"true" if meter.stream else b"false",
         _UNCOUNTED if counts is None else _counted(counts),
-        _NULL if asked is None else b"%.6f" % (asked - started),
+        _NULL if asked_at is None else b"%.6f" % (asked_at - started),
         _NULL if first is None else b"%.6f" % (first - started),
         now - started,
         meter.request_bytes,

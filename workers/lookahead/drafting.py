@@ -89,10 +89,10 @@ def _search(own: Header, own_block: Block, shared: Header, shared_block: Block, 
 def _wanted(rule: Header, state: Header, start: int, length: int, source: int) -> int:
     if length == 0:
         return 0
-    wanted = length * rule[FACTOR] if length >= rule[LEAST_MATCH] else 0
+    tokens = length * rule[FACTOR] if length >= rule[LEAST_MATCH] else 0
     beyond = start - 1 - state[ANCHOR]
     is_near = -BEFORE_ANCHOR <= beyond < BEHIND_ANCHOR
     if is_near and state[ANCHOR] != NOWHERE and state[ANCHOR_SOURCE] == source:
-        wanted = max(wanted, rule[RESUME])
+        tokens = max(tokens, rule[RESUME])
     is_copying = rule[COPY_CAP] > 0 and state[WHOLE_DRAFTS] >= rule[COPY_DRAFTS]
-    return rule[COPY_CAP] if is_copying and wanted >= rule[CAP] else min(wanted, rule[CAP])
+    return rule[COPY_CAP] if is_copying and tokens >= rule[CAP] else min(tokens, rule[CAP])

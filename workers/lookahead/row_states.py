@@ -49,7 +49,7 @@ class RowStates:
         kept = {id(state) for state in stayed}
         self._away += [each for each in before if each is not None and id(each) not in kept]
         self._rows = [
-            state or (None if text is None else self._found(text))
+            state or (None if text is None else self._state_of(text))
             for state, text in zip(stayed, texts, strict=True)
         ]
         self._forget()
@@ -58,7 +58,7 @@ class RowStates:
     def _if_its(self, state: RowState | None, text: Block | None) -> RowState | None:
         return state if state is not None and text is not None and state.begins(text) else None
 
-    def _found(self, text: Block) -> RowState:
+    def _state_of(self, text: Block) -> RowState:
         """Return the state that knows most of a text; a new one where none does."""
         its = [state for state in self._away if state.begins(text)]
         if not its:

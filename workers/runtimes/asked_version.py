@@ -9,7 +9,7 @@ def asked_version(python: str, package: str) -> str | None:
     """Return the version as the drivers name it, such as `0.25`; None where it is not there."""
     question = f"import importlib.metadata as each; print(each.version({package!r}))"
     try:
-        asked = subprocess.run(
+        completed = subprocess.run(
             [python, "-I", "-c", question],
             capture_output=True,
             text=True,
@@ -18,4 +18,4 @@ def asked_version(python: str, package: str) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return ".".join(asked.stdout.strip().split(".")[:2]) or None
+    return ".".join(completed.stdout.strip().split(".")[:2]) or None

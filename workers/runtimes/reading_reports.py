@@ -23,8 +23,8 @@ def answered_version(ask: Ask) -> str | None:
 
 def last_number(pattern: re.Pattern[str], log: str) -> float | None:
     """Return the number of the last line that the pattern finds, if it is one."""
-    told = pattern.findall(log)
-    return finite_number(told[-1].replace(",", "").rstrip(".")) if told else None
+    numbers = pattern.findall(log)
+    return finite_number(numbers[-1].replace(",", "").rstrip(".")) if numbers else None
 
 
 def finite_number(text: str) -> float | None:
@@ -44,7 +44,7 @@ def in_bytes(gib: float | None) -> int | None:
     return None if gib is None else whole(gib * GIB + 0.5)
 
 
-def what_is_told(found: Mapping[str, Any]) -> dict[str, Any] | None:
+def what_is_told(readings: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what an engine said, or None where that is its name alone."""
-    told = {name: value for name, value in found.items() if value is not None}
-    return told if len(told) > 1 else None
+    report = {name: value for name, value in readings.items() if value is not None}
+    return report if len(report) > 1 else None

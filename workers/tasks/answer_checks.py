@@ -56,12 +56,12 @@ def _ask_all(keeper: LeaseKeeper) -> None:
     for number in range(1, len(order.prompts) + 1):
         if number in order.answered or unanswered == MOST_UNANSWERED:
             continue
-        unanswered += not _asked(keeper, order, number, key).is_answered
+        unanswered += not _answer_pair(keeper, order, number, key).is_answered
     if not retry_on_db_error(keeper, lambda: answer_check_end(lease=keeper.lease)):
         _log.warning("%s was taken over; this outcome is dropped", keeper.lease.marker)
 
 
-def _asked(keeper: LeaseKeeper, order: Order, number: int, key: str) -> Pair:
+def _answer_pair(keeper: LeaseKeeper, order: Order, number: int, key: str) -> Pair:
     """Return what both said, which is stored."""
     pair = asyncio.run(watched(keeper, _asking(order, number, key)))
     retry_on_db_error(keeper, lambda: answer_pair_store(lease=keeper.lease, pair=pair))

@@ -80,8 +80,8 @@ def deliver(async_webhook_id: str, **newer: Any) -> None:
     """Deliver one outcome, if nobody else does, and store how it went."""
     if (lease := claimed_one(ASYNC_WEBHOOK, async_webhook_id)) is not None:
         with kept(lease) as keeper:
-            wanted = retry_on_db_error(keeper, lambda: webhook_to_send(webhook_id=lease.id))
-            outcome = _delivered(keeper, wanted)
+            webhook = retry_on_db_error(keeper, lambda: webhook_to_send(webhook_id=lease.id))
+            outcome = _delivered(keeper, webhook)
             retry_on_db_error(keeper, lambda: webhook_finish(lease=lease, outcome=outcome))
 
 
@@ -102,8 +102,8 @@ def _attempt(keeper: LeaseKeeper, call: Call) -> Attempt:
         key = redeem_secrets(keeper)[KEY]
     except Unredeemed as error:
         return waiting(f"The control plane gave out no key to ask by: {error}")
-    asked = Asked(url=call.url, body=call.body, key=key, on_behalf_of=call.key_sha256)
-    return asyncio.run(watched(keeper, ask_gateway(asked)))
+    gateway_call = Asked(url=call.url, body=call.body, key=key, on_behalf_of=call.key_sha256)
+    return asyncio.run(watched(keeper, ask_gateway(gateway_call)))
 
 
 def _stopped(*, lease: Lease) -> None:
@@ -111,18 +111,18 @@ def _stopped(*, lease: Lease) -> None:
     queue_go_on()
 
 
-def _delivered(keeper: LeaseKeeper, wanted: ToSend) -> Outcome:
+def _delivered(keeper: LeaseKeeper, webhook: ToSend) -> Outcome:
     try:
         values = redeem_secrets(keeper)
     except Unredeemed as error:
         hint = error.failure.hint or "" if error.failure is not None else ""
         return Outcome(sentence=f"The signing secret could not be had ({error}).", hint=hint)
-    body = webhook_body(wanted.completed)
+    body = webhook_body(webhook.completed)
     signing = [values[name] for name in SECRETS if name in values]
-    headers = webhook_headers(wanted.completed.request_id, body, signing)
+    headers = webhook_headers(webhook.completed.request_id, body, signing)
     try:
         return post(
-            wanted.endpoint, body=body, headers=headers,
+            webhook.endpoint, body=body, headers=headers,
             allow_private=settings.ALLOW_PRIVATE_ADDRESSES, retried=RETRIED,
         )  # fmt: skip
     except Exception as error:

@@ -147,20 +147,24 @@ class _Report:
 
     def store(self, *, is_last: bool = False) -> None:
         """Store what is new; of what the database does not take now, later ones tell."""
-        told = progress_read(self._output)
-        if told is None or told == self._stored or not (is_last or self._keeper.is_reachable):
+        progress = progress_read(self._output)
+        if (
+            progress is None
+            or progress == self._stored
+            or not (is_last or self._keeper.is_reachable)
+        ):
             return
         try:
-            self._write(told) if not is_last else retry_on_db_error(
-                self._keeper, lambda: self._write(told)
+            self._write(progress) if not is_last else retry_on_db_error(
+                self._keeper, lambda: self._write(progress)
             )
-            self._stored = told
+            self._stored = progress
         except (OperationalError, InterfaceError):
             connection.close()
         except LeaseLost:
             return  # the next beat ends the child
 
-    def _write(self, told: Mapping[str, Any]) -> None:
+    def _write(self, progress: Mapping[str, Any]) -> None:
         benchmark_progress(
-            lease=self._keeper.lease, stages=told["stages"], progress=told["progress"]
+            lease=self._keeper.lease, stages=progress["stages"], progress=progress["progress"]
         )

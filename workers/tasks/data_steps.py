@@ -43,8 +43,8 @@ def data_command(
     Raises Unredeemed, Interrupted or ArtifactFailure.
     """
     spec = _spec_over(revision, dataset)
-    wanted = Spec.model_validate(spec)
-    sets = retry_on_db_error(keeper, lambda: sets_of_job(team=team, spec=wanted))
+    parsed = Spec.model_validate(spec)
+    sets = retry_on_db_error(keeper, lambda: sets_of_job(team=team, spec=parsed))
     job = Job(
         build_id=keeper.lease.id,
         attempt=keeper.lease.token,
@@ -62,7 +62,7 @@ def data_command(
     )
     job.write(folder / "job.json")
     kept_files(job.options, lambda _count: keeper.check())
-    secrets: Mapping[str, str] = redeem_secrets(keeper) if wanted.secret_names else {}
+    secrets: Mapping[str, str] = redeem_secrets(keeper) if parsed.secret_names else {}
     return StepCommand(
         step=step,
         job_path=folder / "job.json",

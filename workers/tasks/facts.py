@@ -85,20 +85,20 @@ def _refine(facts_id: str, looked: Looked) -> None:
 def _read_and_store(keeper: LeaseKeeper) -> Looked | Failure | None:
     """Return what was stored; None where the lease was taken and nothing was."""
     lease = keeper.lease
-    wanted = retry_on_db_error(keeper, lambda: facts_to_read(facts_id=lease.id))
-    read = _read(keeper, wanted)
-    told = read.facts if isinstance(read, Looked) else read
-    is_stored = retry_on_db_error(keeper, lambda: facts_finish(lease=lease, read=told))
+    order = retry_on_db_error(keeper, lambda: facts_to_read(facts_id=lease.id))
+    read = _read(keeper, order)
+    result = read.facts if isinstance(read, Looked) else read
+    is_stored = retry_on_db_error(keeper, lambda: facts_finish(lease=lease, read=result))
     if not is_stored:
         _log.warning("facts %s were taken over; this result is dropped", lease.id)
     return read if is_stored else None
 
 
-def _read(keeper: LeaseKeeper, wanted: FactsToRead) -> Looked | Failure:
+def _read(keeper: LeaseKeeper, order: FactsToRead) -> Looked | Failure:
     try:
-        secrets = redeem_secrets(keeper) if wanted.needs_secret else {}
+        secrets = redeem_secrets(keeper) if order.needs_secret else {}
         token = next(iter(secrets.values()), None)
-        return look(wanted.checkpoint, token=token, options=_options())
+        return look(order.checkpoint, token=token, options=_options())
     except Unredeemed as error:
         return _unredeemed(error)
     except SourceFailure as error:
@@ -109,7 +109,7 @@ def _read(keeper: LeaseKeeper, wanted: FactsToRead) -> Looked | Failure:
         # Whatever a stranger's files hold must not leave a check waiting for ever.
         _log.exception("facts %s could not be read", keeper.lease.id)
         return any_source.UNREADABLE.failure(
-            repo=wanted.checkpoint.repo, detail=type(error).__name__
+            repo=order.checkpoint.repo, detail=type(error).__name__
         )
 
 

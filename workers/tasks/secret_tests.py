@@ -44,12 +44,12 @@ def _try_and_store(keeper: LeaseKeeper) -> None:
         _log.warning("the test %s was taken over; this answer is dropped", lease.id)
 
 
-def _answer(keeper: LeaseKeeper, wanted: SecretToTest) -> ProbeAnswer:
+def _answer(keeper: LeaseKeeper, order: SecretToTest) -> ProbeAnswer:
     try:
         value = next(iter(redeem_secrets(keeper).values()))
     except Unredeemed as error:
         return _unredeemed(error)
-    return _told_safely(_probed(wanted, value), value)
+    return _without_value(_probed(order, value), value)
 
 
 def _unredeemed(error: Unredeemed) -> ProbeAnswer:
@@ -62,22 +62,22 @@ def _unredeemed(error: Unredeemed) -> ProbeAnswer:
     )
 
 
-def _probed(wanted: SecretToTest, value: str) -> ProbeAnswer:
+def _probed(order: SecretToTest, value: str) -> ProbeAnswer:
     options = SourceOptions.from_mapping(
         {**source_settings(), "timeout_seconds": 10, "attempts": 2}
     )
     try:
         return probe(
-            wanted.kind,
-            wanted.target,
-            secret_name=wanted.secret_name,
+            order.kind,
+            order.target,
+            secret_name=order.secret_name,
             value=value,
             options=options,
         )
     except Exception as error:
         # Whatever a stranger answers must not leave the page waiting. No traceback: it may quote
         # the value.
-        _log.error("a test on %s failed: %s", wanted.target, type(error).__name__)
+        _log.error("a test on %s failed: %s", order.target, type(error).__name__)
         return ProbeAnswer(
             works=False,
             sentence=f"The test broke off ({type(error).__name__}).",
@@ -85,7 +85,7 @@ def _probed(wanted: SecretToTest, value: str) -> ProbeAnswer:
         )
 
 
-def _told_safely(answer: ProbeAnswer, value: str) -> ProbeAnswer:
+def _without_value(answer: ProbeAnswer, value: str) -> ProbeAnswer:
     """Return the answer without the value, whatever the other side quoted."""
     redact = Redactor([value]).text
     return ProbeAnswer(

@@ -30,16 +30,16 @@ class RestrictedEnvironmentListView(TeamView):
     @extend_schema(parameters=[ListQuery], responses=RestrictedEnvironmentListObject)
     def get(self, request: Request, team_id: str) -> Response:
         """Return the team's restricted environments and who may change them."""
-        wanted = validated(ListQuery, request.query_params)
-        page = page_of(restricted_environment_list(self.team), by="name", **wanted)
+        query = validated(ListQuery, request.query_params)
+        page = page_of(restricted_environment_list(self.team), by="name", **query)
         return Response(page.to_json(RestrictedEnvironmentObject, under="restricted_environments"))
 
     @extend_schema(request=RestrictedEnvironmentBody, responses={201: RestrictedEnvironmentObject})
     def post(self, request: Request, team_id: str) -> Response:
         """Restrict the environments of a name, in all models of the team."""
-        wanted = validated(RestrictedEnvironmentBody, request.data)
+        body = validated(RestrictedEnvironmentBody, request.data)
         made = environment_restrict(
-            team=self.team, name=wanted["name"], people=wanted.get("user_ids", [])
+            team=self.team, name=body["name"], people=body.get("user_ids", [])
         )
         return Response(RestrictedEnvironmentObject(made).data, status=201)
 
@@ -50,8 +50,8 @@ class RestrictedEnvironmentDetailView(TeamView):
     @extend_schema(request=RestrictedEnvironmentPeopleBody, responses=RestrictedEnvironmentObject)
     def patch(self, request: Request, team_id: str, name: str) -> Response:
         """Say who may change the environment besides admins."""
-        wanted = validated(RestrictedEnvironmentPeopleBody, request.data)
-        environment_set_people(restricted=self._restricted(), people=wanted["user_ids"])
+        body = validated(RestrictedEnvironmentPeopleBody, request.data)
+        environment_set_people(restricted=self._restricted(), people=body["user_ids"])
         return Response(RestrictedEnvironmentObject(self._restricted()).data)
 
     @extend_schema(responses={204: None})
@@ -61,7 +61,9 @@ class RestrictedEnvironmentDetailView(TeamView):
         return Response(status=204)
 
     def _restricted(self) -> RestrictedEnvironment:
-        found = restricted_environment_list(self.team).filter(name=self.kwargs["name"]).first()
-        if found is None:
+        environment = (
+            restricted_environment_list(self.team).filter(name=self.kwargs["name"]).first()
+        )
+        if environment is None:
             raise NotFound(f"The environment `{self.kwargs['name']}` is not restricted.")
-        return found
+        return environment

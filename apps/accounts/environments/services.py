@@ -62,10 +62,10 @@ def _addresses(people: Sequence[User]) -> list[str]:
 
 
 def _members(team: Team, people: Sequence[str]) -> list[User]:
-    found = list(User.objects.filter(memberships__team=team, id__in=people))
-    strangers = sorted(set(people) - {user.id for user in found})
+    users = list(User.objects.filter(memberships__team=team, id__in=people))
+    strangers = sorted(set(people) - {user.id for user in users})
     if strangers:
         raise InvalidInput(
             f"`{strangers[0]}` is nobody of the team `{team.name}`.", fields=["user_ids"]
         )
-    return found
+    return users

@@ -33,8 +33,8 @@ class ApiKeyListView(TeamView):
     @extend_schema(request=ApiKeyCreateBody, responses=MadeApiKeyObject)
     def post(self, request: Request, **path: str) -> Response:
         """Make a key; the answer is the only place where the whole of it ever stands."""
-        wanted = validated(ApiKeyCreateBody, request.data)
-        type = ApiKeyType(wanted["type"])
+        body = validated(ApiKeyCreateBody, request.data)
+        type = ApiKeyType(body["type"])
         personal = type == ApiKeyType.PERSONAL
         require(self.actor, Action.OWN_KEYS if personal else Action.TEAM_KEYS)
         if personal and self.user is None:
@@ -43,9 +43,9 @@ class ApiKeyListView(TeamView):
             team=self.team,
             type=type,
             owner=self.user if personal else None,
-            name=wanted.get("name") or "",
-            model_ids=wanted.get("model_ids"),
-            limits=KeyLimits(**{name: wanted.get(name) for name in LIMITS}),
+            name=body.get("name") or "",
+            model_ids=body.get("model_ids"),
+            limits=KeyLimits(**{name: body.get(name) for name in LIMITS}),
         )
         return Response(MadeApiKeyObject({"api_key": made.text}).data)
 

@@ -58,16 +58,16 @@ def _is_good(key: ApiKey) -> bool:
 def _renewed(user: User, team: Team, model_id: str) -> ApiKey:
     # Locked, so that two pages of one person make one key.
     owner = User.objects.select_for_update().get(id=user.id)
-    found = _keys_of(owner).filter(team=team, model_ids=[model_id]).first()
-    if found is not None and _is_good(found):
-        return found
-    key = found or _blank(owner, team, model_id)
+    api_key = _keys_of(owner).filter(team=team, model_ids=[model_id]).first()
+    if api_key is not None and _is_good(api_key):
+        return api_key
+    key = api_key or _blank(owner, team, model_id)
     before = key.secret_sha256
     key.expires_at = clock.now() + LASTS
     key.secret_sha256 = sha256_hex(_text(key))
     key.save()
     audit(
-        "key.renew" if found else "key.create",
+        "key.renew" if api_key else "key.create",
         key,
         team=team,
         label=key_label(key),

@@ -83,10 +83,10 @@ def key_name(key: ApiKey) -> str:
 def _keys(
     request: HttpRequest, form: ApiKeyForm, *, made: str | None = None, status: int = 200
 ) -> HttpResponse:
-    asked = asked_in(request, sorts=_SORTS)
-    found = sorted_rows(api_key_list(actor_on(request)), asked.sort, _SORTS)
-    rows = [_row(key) for key in found]
-    context = {"form": form, "made": made, "keys": rows, "asked": asked}
+    list_query = asked_in(request, sorts=_SORTS)
+    keys = sorted_rows(api_key_list(actor_on(request)), list_query.sort, _SORTS)
+    rows = [_row(key) for key in keys]
+    context = {"form": form, "made": made, "keys": rows, "asked": list_query}
     return render(request, "accounts/keys.html", context, status=status)
 
 

@@ -44,12 +44,12 @@ def first_steps_hide(*, user: User) -> None:
 @transaction.atomic
 def browser_end(*, user: User, browser_id: str) -> None:
     """Sign one browser out. Raises NotFound."""
-    found = BrowserSession.objects.filter(user=user, id=browser_id).first()
-    if found is None:
+    session = BrowserSession.objects.filter(user=user, id=browser_id).first()
+    if session is None:
         raise NotFound(f"There is no signed-in browser `{browser_id}`.")
-    Session.objects.filter(session_key=found.session_key).delete()
-    found.delete()
-    audit("account.end_browser", user, team=None, before={"browser": found.user_agent})
+    Session.objects.filter(session_key=session.session_key).delete()
+    session.delete()
+    audit("account.end_browser", user, team=None, before={"browser": session.user_agent})
 
 
 @transaction.atomic

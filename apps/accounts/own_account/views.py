@@ -102,6 +102,6 @@ def _account(request: HttpRequest, **shown: object) -> HttpResponse:
 
 def _myself(request: HttpRequest) -> User:
     """Return the person read anew, without what the session's copy carries."""
-    found = user_by_id(person(request).id)
-    assert found is not None
-    return found
+    user = user_by_id(person(request).id)
+    assert user is not None
+    return user

@@ -51,8 +51,8 @@ class MemberListView(TeamView):
     @extend_schema(parameters=[ListQuery], responses=MemberListObject)
     def get(self, request: Request, team_id: str) -> Response:
         """Return who belongs to the team."""
-        wanted = validated(ListQuery, request.query_params)
-        page = page_of(member_list(self.team), by="user__email", **wanted)
+        query = validated(ListQuery, request.query_params)
+        page = page_of(member_list(self.team), by="user__email", **query)
         return Response(page.to_json(MemberObject, under="members"))
 
 
@@ -61,17 +61,17 @@ class MemberDetailView(TeamView):
 
     def member(self) -> User:
         """Return the member that the path names. Raises NotFound."""
-        wanted = self.kwargs["user_id"]
-        found = member_list(self.team).filter(user=wanted).first()
-        if found is None:
-            raise NotFound(f"`{wanted}` is nobody of this team.")
-        return found.user
+        user_id = self.kwargs["user_id"]
+        member = member_list(self.team).filter(user=user_id).first()
+        if member is None:
+            raise NotFound(f"`{user_id}` is nobody of this team.")
+        return member.user
 
     @extend_schema(request=MemberRoleBody, responses=MemberObject)
     def patch(self, request: Request, team_id: str, user_id: str) -> Response:
         """Change what a member is to the team."""
-        wanted = validated(MemberRoleBody, request.data)
-        member_set_role(team=self.team, user=self.member(), role=TeamRole(wanted["role"]))
+        body = validated(MemberRoleBody, request.data)
+        member_set_role(team=self.team, user=self.member(), role=TeamRole(body["role"]))
         return Response(MemberObject(member_list(self.team).get(user=user_id)).data)
 
     @extend_schema(responses={204: None})
@@ -93,11 +93,11 @@ class InvitationListView(TeamView):
     @extend_schema(request=InvitationBody, responses={201: MadeInvitationObject})
     def post(self, request: Request, team_id: str) -> Response:
         """Invite somebody; the answer is the only place where the link ever stands."""
-        wanted = validated(InvitationBody, request.data)
+        body = validated(InvitationBody, request.data)
         made = invitation_create(
             team=self.team,
-            email=wanted["email"],
-            role=TeamRole(wanted["role"]),
+            email=body["email"],
+            role=TeamRole(body["role"]),
             user=self.user,
         )
         return Response(MadeInvitationObject(made).data, status=201)
@@ -119,8 +119,8 @@ class PersonListView(TeamView):
     @extend_schema(parameters=[ListQuery], responses=PersonListObject)
     def get(self, request: Request) -> Response:
         """Return everybody of the organisation."""
-        wanted = validated(ListQuery, request.query_params)
-        page = page_of(person_list(), by="email", **wanted)
+        query = validated(ListQuery, request.query_params)
+        page = page_of(person_list(), by="email", **query)
         return Response(page.to_json(PersonObject, under="users"))
 
 
@@ -130,12 +130,12 @@ class PersonDetailView(TeamView):
     @extend_schema(request=PersonBody, responses=PersonObject)
     def patch(self, request: Request, user_id: str) -> Response:
         """Make somebody an admin of the organisation or deactivate them, and the reverse."""
-        wanted = validated(PersonBody, request.data)
+        body = validated(PersonBody, request.data)
         person = person_list().filter(id=user_id).first()
         if person is None:
             raise NotFound(f"There is no user `{user_id}`.")
-        if "is_admin" in wanted:
-            person_set_admin(user=person, is_admin=wanted["is_admin"])
-        if "is_active" in wanted:
-            (person_reactivate if wanted["is_active"] else person_deactivate)(user=person)
+        if "is_admin" in body:
+            person_set_admin(user=person, is_admin=body["is_admin"])
+        if "is_active" in body:
+            (person_reactivate if body["is_active"] else person_deactivate)(user=person)
         return Response(PersonObject(person_list().get(id=user_id)).data)

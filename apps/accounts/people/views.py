@@ -92,20 +92,20 @@ def remove(request: HttpRequest, user_id: str) -> HttpResponse:
 @require_POST
 def set_account_status(request: HttpRequest, user_id: str) -> HttpResponse:
     """Deactivate somebody, make an admin of the organisation, or the reverse."""
-    found = User.objects.filter(id=user_id).first()
-    if found is None:
+    user = User.objects.filter(id=user_id).first()
+    if user is None:
         raise NotFound(f"There is no user `{user_id}`.")
-    wanted = request.POST.get("status", "")
-    if wanted == "deactivated":
-        _refuse_unless_typed(request, found.email)
-        person_deactivate(user=found)
-    elif wanted == "active":
-        person_reactivate(user=found)
-    elif wanted in ("admin", "member"):
-        person_set_admin(user=found, is_admin=wanted == "admin")
+    status = request.POST.get("status", "")
+    if status == "deactivated":
+        _refuse_unless_typed(request, user.email)
+        person_deactivate(user=user)
+    elif status == "active":
+        person_reactivate(user=user)
+    elif status in ("admin", "member"):
+        person_set_admin(user=user, is_admin=status == "admin")
     else:
-        raise InvalidInput(f"`{wanted}` is not a status.", fields=["status"])
-    messages.success(request, f"{found.email} is changed.")
+        raise InvalidInput(f"`{status}` is not a status.", fields=["status"])
+    messages.success(request, f"{user.email} is changed.")
     return redirect("accounts:people")
 
 
@@ -140,10 +140,10 @@ def _member(request: HttpRequest, user_id: str) -> User:
 
 
 def _membership(request: HttpRequest, user_id: str) -> Membership:
-    found = member_list(person(request).team).filter(user=user_id).first()
-    if found is None:
+    member = member_list(person(request).team).filter(user=user_id).first()
+    if member is None:
         raise NotFound(f"`{user_id}` is nobody of this team.")
-    return found
+    return member
 
 
 def _refuse_unless_typed(request: HttpRequest, email: str) -> None:

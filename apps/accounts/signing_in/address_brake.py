@@ -18,16 +18,16 @@ def address_of(request: HttpRequest) -> str:
 
     That is an IPv4 address, or the first one of an IPv6 /64.
     """
-    found = _parsed(str(request.META.get("REMOTE_ADDR") or ""))
-    if not isinstance(found, IPv6Address):
-        return str(found or "")
-    return str(_network(found).network_address)
+    address = _parsed(str(request.META.get("REMOTE_ADDR") or ""))
+    if not isinstance(address, IPv6Address):
+        return str(address or "")
+    return str(_network(address).network_address)
 
 
 def address_words(address: str) -> str:
     """Return how `address_of` is told to people: an IPv6 one as the range that it stands for."""
-    found = _parsed(address)
-    return str(_network(found)) if isinstance(found, IPv6Address) else address
+    parsed = _parsed(address)
+    return str(_network(parsed)) if isinstance(parsed, IPv6Address) else address
 
 
 def address_check(request: HttpRequest) -> None:
@@ -47,11 +47,11 @@ def address_check(request: HttpRequest) -> None:
 
 def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return None
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return mapped or found
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return mapped or parsed
 
 
 def _network(address: IPv6Address) -> IPv6Network:

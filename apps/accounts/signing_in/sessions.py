@@ -40,16 +40,16 @@ class SessionStore(db.SessionStore):
             await super().adelete(session_key_kept(key))
 
     def _get_session_from_db(self) -> Any:
-        found = self._live().first()
-        if found is None:
+        row = self._live().first()
+        if row is None:
             self._session_key = None
-        return found
+        return row
 
     async def _aget_session_from_db(self) -> Any:
-        found = await self._live().afirst()
-        if found is None:
+        row = await self._live().afirst()
+        if row is None:
             self._session_key = None
-        return found
+        return row
 
     def _live(self) -> Any:
         kept = session_key_kept(str(self.session_key))

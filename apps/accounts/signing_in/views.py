@@ -29,34 +29,34 @@ from apps.ui.fragments import as_part, asks_for_part, part_answer
 @require_http_methods(["GET", "POST"])
 def sign_in_page(request: HttpRequest) -> HttpResponse:
     """Show the form, or begin a session and go where the person wanted to go."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    next_address = request.POST.get("next") or request.GET.get("next") or ""
     form = SignInForm(request.POST or None)
     status = 200
     if form.is_valid():
         try:
             user = password_sign_in(request=request, **form.cleaned_data)
-            return _let_in(request, wanted) if user else _second_step(request, wanted)
+            return _let_in(request, next_address) if user else _second_step(request, next_address)
         except ApiError as error:
             form.add_error(None, f"{error.message} {error.hint or ''}".strip())
             status = error.status
-    return _asked(request, "sign_in", _form_of(form, wanted), status)
+    return _step_form(request, "sign_in", _form_of(form, next_address), status)
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def code_page(request: HttpRequest) -> HttpResponse:
     """Ask for the second step, or begin a session and go where the person wanted to go."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    next_address = request.POST.get("next") or request.GET.get("next") or ""
     if awaited_user(request) is None:
         return _begin_anew(request)
     refusal, status = "", 200
     if request.method == "POST":
         try:
             code_sign_in(request=request, code=request.POST.get("code", ""))
-            return _let_in(request, wanted)
+            return _let_in(request, next_address)
         except ApiError as error:
             refusal, status = f"{error.message} {error.hint or ''}".strip(), error.status
-    return _asked(request, "code", {"next": wanted, "refusal": refusal}, status)
+    return _step_form(request, "code", {"next": next_address, "refusal": refusal}, status)
 
 
 @never_cache
@@ -81,8 +81,8 @@ def sign_out_page(request: HttpRequest) -> HttpResponse:
 @require_GET
 def session(request: HttpRequest) -> JsonResponse:
     """Return who is signed in and a token for forms, for a page that was opened long ago."""
-    told = {"token": get_token(request), "token_cookie": settings.CSRF_COOKIE_NAME}
-    return JsonResponse({"user": request.user.pk or "", **told})
+    body = {"token": get_token(request), "token_cookie": settings.CSRF_COOKIE_NAME}
+    return JsonResponse({"user": request.user.pk or "", **body})
 
 
 def form_token_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -92,7 +92,7 @@ def form_token_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     return page
 
 
-def _asked(
+def _step_form(
     request: HttpRequest, step: str, context: Mapping[str, object], status: int
 ) -> HttpResponse:
     """Return a step's form: as a page, or as what the dialog holds."""
@@ -101,18 +101,18 @@ def _asked(
     return render(request, f"accounts/{step}.html", {**context}, status=status)
 
 
-def _let_in(request: HttpRequest, wanted: str) -> HttpResponse:
+def _let_in(request: HttpRequest, next_address: str) -> HttpResponse:
     if not asks_for_part(request):
-        return redirect(_safe_next(request, wanted))
+        return redirect(_safe_next(request, next_address))
     answer = as_part(HttpResponse(status=204))
     answer.headers["HX-Trigger"] = "signed-in"
     return answer
 
 
-def _second_step(request: HttpRequest, wanted: str) -> HttpResponse:
+def _second_step(request: HttpRequest, next_address: str) -> HttpResponse:
     if asks_for_part(request):
-        return part_answer(request, "accounts/_code.html", {"next": wanted})
-    return redirect(f"{reverse('accounts:code')}?{urlencode({'next': wanted})}")
+        return part_answer(request, "accounts/_code.html", {"next": next_address})
+    return redirect(f"{reverse('accounts:code')}?{urlencode({'next': next_address})}")
 
 
 def _begin_anew(request: HttpRequest) -> HttpResponse:
@@ -121,13 +121,13 @@ def _begin_anew(request: HttpRequest) -> HttpResponse:
     return part_answer(request, "accounts/_sign_in.html", _form_of(SignInForm(), ""))
 
 
-def _form_of(form: SignInForm, wanted: str) -> dict[str, object]:
+def _form_of(form: SignInForm, next_address: str) -> dict[str, object]:
     provider = settings.OIDC_ISSUER_URL and settings.OIDC_NAME
-    return {"form": form, "next": wanted, "provider": provider}
+    return {"form": form, "next": next_address, "provider": provider}
 
 
-def _safe_next(request: HttpRequest, wanted: str) -> str:
+def _safe_next(request: HttpRequest, next_address: str) -> str:
     is_ours = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+        next_address, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return wanted if is_ours else reverse("dashboard:overview")
+    return next_address if is_ours else reverse("dashboard:overview")

@@ -20,16 +20,16 @@ class TeamListView(TeamView):
     def get(self, request: Request) -> Response:
         """Return the teams that the caller belongs to; an admin of the organisation, all."""
         teams = team_list(self.actor)
-        wanted = validated(TeamQuery, request.query_params)
-        if name := wanted.pop("name", None):
+        query = validated(TeamQuery, request.query_params)
+        if name := query.pop("name", None):
             teams = teams.filter(name=name)
-        return Response(page_of(teams, by="name", **wanted).to_json(TeamObject, under="teams"))
+        return Response(page_of(teams, by="name", **query).to_json(TeamObject, under="teams"))
 
     @extend_schema(request=TeamNameBody, responses={201: TeamObject})
     def post(self, request: Request) -> Response:
         """Make a team, with the caller as its admin."""
-        wanted = validated(TeamNameBody, request.data)
-        team = team_create(name=wanted["name"], user=self.user)
+        body = validated(TeamNameBody, request.data)
+        team = team_create(name=body["name"], user=self.user)
         return Response(TeamObject(team).data, status=201)
 
 
@@ -44,8 +44,8 @@ class TeamDetailView(TeamView):
     @extend_schema(request=TeamNameBody, responses=TeamObject)
     def patch(self, request: Request, team_id: str) -> Response:
         """Rename the team."""
-        wanted = validated(TeamNameBody, request.data)
-        return Response(TeamObject(team_rename(team=self.team, name=wanted["name"])).data)
+        body = validated(TeamNameBody, request.data)
+        return Response(TeamObject(team_rename(team=self.team, name=body["name"])).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, team_id: str) -> Response:

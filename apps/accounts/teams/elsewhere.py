@@ -23,6 +23,6 @@ def team_elsewhere(request: HttpRequest) -> Team | None:
     user, match = request.user, request.resolver_match
     if not isinstance(user, User) or match is None:
         return None
-    found = (_finders[part](str(match.kwargs[part])) for part in match.kwargs if part in _finders)
-    ids = {each for each in found if each} - {user.team_id}
+    teams = (_finders[part](str(match.kwargs[part])) for part in match.kwargs if part in _finders)
+    ids = {each for each in teams if each} - {user.team_id}
     return team_list(Actor(team=user.team, user=user)).filter(id__in=ids).first() if ids else None

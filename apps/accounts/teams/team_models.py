@@ -39,5 +39,5 @@ def unknown_environments(
     team: Team, names: Collection[str], model_ids: Collection[str] | None
 ) -> list[str]:
     """Return the names that no environment of these models, or of any of the team's, has."""
-    found = {name for find in _environment_finders for name in find(team, names, model_ids)}
-    return [name for name in names if name not in found | ALWAYS_THERE]
+    existing = {name for find in _environment_finders for name in find(team, names, model_ids)}
+    return [name for name in names if name not in existing | ALWAYS_THERE]

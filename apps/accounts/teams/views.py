@@ -102,7 +102,7 @@ def release(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _team(request: HttpRequest, team_id: str) -> Team:
-    found = team_list(actor_on(request)).filter(id=team_id).first()
-    if found is None:
+    team = team_list(actor_on(request)).filter(id=team_id).first()
+    if team is None:
         raise NotFound(f"There is no team `{team_id}`.")
-    return found
+    return team

@@ -35,15 +35,15 @@ class AlertChannelListView(TeamView):
     @extend_schema(parameters=[PageQuery], responses=AlertChannelPage)
     def get(self, request: Request) -> Response:
         """Return the team's channels by name."""
-        wanted = validated(PageQuery, request.query_params)
-        page = page_of(channel_list(team=self.team), by="name", **wanted)
+        query = validated(PageQuery, request.query_params)
+        page = page_of(channel_list(team=self.team), by="name", **query)
         return Response(page.to_json(AlertChannelObject))
 
     @extend_schema(request=AlertChannelBody, responses={201: AlertChannelObject, 409: _TAKEN})
     def post(self, request: Request) -> Response:
         """Make a channel: a webhook, Slack or mailboxes that hear of alerts from now on."""
-        wanted = validated(AlertChannelBody, request.data)
-        channel = channel_create(team=self.team, user=self.user, **wanted)
+        body = validated(AlertChannelBody, request.data)
+        channel = channel_create(team=self.team, user=self.user, **body)
         return Response(AlertChannelObject(channel).data, status=201)
 
 
@@ -56,8 +56,8 @@ class AlertChannelDetailView(AlertChannelView):
     @extend_schema(request=AlertChannelChangeBody, responses={200: AlertChannelObject, 409: _TAKEN})
     def patch(self, request: Request, channel_id: str) -> Response:
         """Change or pause a channel."""
-        wanted = validated(AlertChannelChangeBody, request.data)
-        channel = channel_change(channel=self.channel(), **wanted)
+        body = validated(AlertChannelChangeBody, request.data)
+        channel = channel_change(channel=self.channel(), **body)
         return Response(AlertChannelObject(channel).data)
 
     @extend_schema(responses={204: None})
@@ -79,6 +79,6 @@ class AlertDeliveryListView(AlertChannelView):
     @extend_schema(parameters=[PageQuery], responses=AlertDeliveryPage)
     def get(self, request: Request, channel_id: str) -> Response:
         """Return the messages to a channel, newest first, and whether they arrived."""
-        wanted = validated(PageQuery, request.query_params)
-        page = page_of(delivery_list(channel=self.channel()), **wanted)
+        query = validated(PageQuery, request.query_params)
+        page = page_of(delivery_list(channel=self.channel()), **query)
         return Response(page.to_json(AlertDeliveryObject))

@@ -22,10 +22,17 @@ MOST_MAILBOXES = 20
 def checked(team: Team, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values as they are stored. Raises InvalidInput."""
     form = ChannelForm(values["form"])
-    told = {**values, "form": form, "name": _name(values["name"]), "kinds": _kinds(values)}
-    told["target"] = _TARGETS[form](str(values.get("target") or "").strip())
-    told["secret_name"] = _secret(team, form, str(values.get("secret_name") or "").strip())
-    return told
+    channel_values = {
+        **values,
+        "form": form,
+        "name": _name(values["name"]),
+        "kinds": _kinds(values),
+    }
+    channel_values["target"] = _TARGETS[form](str(values.get("target") or "").strip())
+    channel_values["secret_name"] = _secret(
+        team, form, str(values.get("secret_name") or "").strip()
+    )
+    return channel_values
 
 
 def _name(given: str) -> str:

@@ -11,7 +11,15 @@ from apps.leases.queue import work_send
 from apps.rest.errors import Conflict
 
 MOST_CHANNELS = 50
-_TOLD = ("name", "form", "target", "secret_name", "kinds", "hears_installation", "is_paused")
+_AUDITED_FIELDS = (
+    "name",
+    "form",
+    "target",
+    "secret_name",
+    "kinds",
+    "hears_installation",
+    "is_paused",
+)
 
 
 @transaction.atomic
@@ -70,4 +78,4 @@ def _refuse_taken_name(channel: AlertChannel) -> None:
 
 
 def _values(channel: AlertChannel) -> dict[str, Any]:
-    return {name: getattr(channel, name) for name in _TOLD}
+    return {name: getattr(channel, name) for name in _AUDITED_FIELDS}

@@ -45,13 +45,13 @@ def channels(request: HttpRequest) -> HttpResponse:
 def channel(request: HttpRequest, channel_id: str) -> HttpResponse:
     """Show one channel and what it was sent, or change it as the form says."""
     team = person(request).team
-    found = channel_get(team=team, channel_id=channel_id)
-    form = _form(team, request.POST or None, initial=_initial(found))
-    if form.is_valid() and _changed(form, found):
+    channel = channel_get(team=team, channel_id=channel_id)
+    form = _form(team, request.POST or None, initial=_initial(channel))
+    if form.is_valid() and _changed(form, channel):
         messages.success(request, f"`{form.cleaned_data['name']}` is stored.")
-        return redirect("alerts:channel", found.id)
-    shown = page_in(request, delivery_list(channel=found))
-    context = {"channel": found, "form": form, "deliveries": shown, "page": shown}
+        return redirect("alerts:channel", channel.id)
+    shown = page_in(request, delivery_list(channel=channel))
+    context = {"channel": channel, "form": form, "deliveries": shown, "page": shown}
     if form.errors:
         context["part"] = "alerts/_deliveries.html"
         return render(request, "alerts/channel.html", context, status=400)
@@ -64,19 +64,19 @@ def channel(request: HttpRequest, channel_id: str) -> HttpResponse:
 @require_POST
 def test(request: HttpRequest, channel_id: str) -> HttpResponse:
     """Send a test message; the channel's page shows how it went."""
-    found = channel_get(team=person(request).team, channel_id=channel_id)
-    channel_test(channel=found)
-    return redirect("alerts:channel", found.id)
+    channel = channel_get(team=person(request).team, channel_id=channel_id)
+    channel_test(channel=channel)
+    return redirect("alerts:channel", channel.id)
 
 
 @page
 @require_POST
 def delete(request: HttpRequest, channel_id: str) -> HttpResponse:
-    found = channel_get(team=person(request).team, channel_id=channel_id)
-    if request.POST.get("name", "").strip() != found.name:
+    channel = channel_get(team=person(request).team, channel_id=channel_id)
+    if request.POST.get("name", "").strip() != channel.name:
         raise Conflict("The typed name is not the channel's. Nothing was deleted.", fields=["name"])
-    channel_delete(channel=found)
-    messages.success(request, f"`{found.name}` is deleted.")
+    channel_delete(channel=channel)
+    messages.success(request, f"`{channel.name}` is deleted.")
     return redirect("alerts:channels")
 
 

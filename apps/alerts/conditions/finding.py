@@ -26,4 +26,4 @@ FAMILIES: Sequence[Family] = (
 
 def conditions_now(clock: Clock) -> Mapping[str, Condition]:
     """Return every condition that holds, by its key; the number of queries is always the same."""
-    return {found.key: found for family in FAMILIES for found in family(clock)}
+    return {condition.key: condition for family in FAMILIES for condition in family(clock)}

@@ -65,8 +65,8 @@ def _store() -> Iterator[Condition]:
 
 
 def _used_by_others() -> list[Device]:
-    held = DeviceLease.objects.filter(released_at=None).values("device_id")
-    devices = Device.objects.filter(is_present=True, node__in=nodes_alive()).exclude(id__in=held)
+    leased = DeviceLease.objects.filter(released_at=None).values("device_id")
+    devices = Device.objects.filter(is_present=True, node__in=nodes_alive()).exclude(id__in=leased)
     rows = devices.exclude(kind="CPU").select_related("node").order_by("node__name", "index")
     return [device for device in rows if device.others]
 

@@ -43,8 +43,8 @@ def _full_caches() -> Iterator[Replica]:
 
 
 def _cache(replica: Replica) -> Condition:
-    said, deployment = replica.metrics or {}, replica.deployment
-    used, waiting = percent(said["kv_cache_used_ratio"]), int(said["requests_waiting"])
+    metrics, deployment = replica.metrics or {}, replica.deployment
+    used, waiting = percent(metrics["kv_cache_used_ratio"]), int(metrics["requests_waiting"])
     return _condition(
         AlertKindName.KV_CACHE_FULL, replica.id, deployment,
         f"Replica `{replica.id}` of {_named(deployment)} has {used} of its KV cache in "

@@ -23,30 +23,32 @@ def traffic_conditions(clock: Clock) -> Iterator[Condition]:
     limits = limits_by_team()
     rows = Deployment.objects.filter(id__in=busy).select_related("model").only("model", "name")
     for deployment in rows.order_by("id"):
-        told = limits.get(deployment.model.team_id, Limits())
-        yield from _beyond(deployment, busy[deployment.id], told)
+        team_limits = limits.get(deployment.model.team_id, Limits())
+        yield from _beyond(deployment, busy[deployment.id], team_limits)
 
 
 def _busy(clock: Clock) -> Mapping[str, Traffic]:
     """Return what was asked, of those that were asked often enough to say something of them."""
-    found = traffic_within(WINDOW, now=clock.now())
-    return {each: told for each, told in found.items() if told.requests >= FEWEST_REQUESTS}
+    traffic_of = traffic_within(WINDOW, now=clock.now())
+    return {
+        each: traffic for each, traffic in traffic_of.items() if traffic.requests >= FEWEST_REQUESTS
+    }
 
 
-def _beyond(deployment: Deployment, told: Traffic, limits: Limits) -> Iterator[Condition]:
+def _beyond(deployment: Deployment, traffic: Traffic, limits: Limits) -> Iterator[Condition]:
     most, slowest = limits.error_share_percent, limits.first_token_seconds
-    percent = 100 * (told.error_share or 0)
-    first = None if slowest is None else told.first_token_p90_seconds
+    percent = 100 * (traffic.error_share or 0)
+    first = None if slowest is None else traffic.first_token_p90_seconds
     if most is not None and percent > most:
         sentence = (
-            f"{percent:.1f} % of the last {told.requests:,} requests to {_named(deployment)} were "
-            f"answered 5xx; the limit is {most:g} %."
+            f"{percent:.1f} % of the last {traffic.requests:,} requests to {_named(deployment)} "
+            f"were answered 5xx; the limit is {most:g} %."
         )
         yield _condition(AlertKindName.ERROR_SHARE, deployment, sentence, Severity.CRITICAL)
     if slowest is not None and first is not None and first > slowest:
         sentence = (
             f"The first token of {_named(deployment)} takes {first:.2f} s (p90 of the last "
-            f"{told.requests:,} requests); the limit is {slowest:g} s."
+            f"{traffic.requests:,} requests); the limit is {slowest:g} s."
         )
         yield _condition(AlertKindName.FIRST_TOKEN, deployment, sentence, Severity.WARNING)
 

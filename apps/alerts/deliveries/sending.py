@@ -38,7 +38,7 @@ def delivery_finish(*, lease: Lease, outcome: Outcome) -> bool:
 
 
 def _columns(delivery: AlertDelivery, outcome: Outcome) -> dict[str, object]:
-    told = {
+    columns = {
         "attempts": F("attempts") + 1,
         "sentence": outcome.sentence,
         "hint": outcome.hint,
@@ -46,9 +46,9 @@ def _columns(delivery: AlertDelivery, outcome: Outcome) -> dict[str, object]:
     }
     if outcome.may_retry and not outcome.arrived and delivery.attempts < len(WAITS):
         wait = WAITS[delivery.attempts]
-        return {**told, "state": StepState.WAITING, "next_attempt_at": ClockTimestamp() + wait}
+        return {**columns, "state": StepState.WAITING, "next_attempt_at": ClockTimestamp() + wait}
     state = StepState.FINISHED if outcome.arrived else StepState.FAILED
-    return {**told, "state": state, "finished_at": ClockTimestamp()}
+    return {**columns, "state": state, "finished_at": ClockTimestamp()}
 
 
 def _send_next(delivery: AlertDelivery) -> None:

@@ -19,25 +19,25 @@ def deliveries_write(
     if not alerts:
         return
     for channel in AlertChannel.objects.filter(is_paused=False).order_by("id"):
-        for heard in _heard(channel, event, alerts, causes or {}).values():
-            _write(channel, event, heard)
+        for group in _groups(channel, event, alerts, causes or {}).values():
+            _write(channel, event, group)
 
 
-def _heard(
+def _groups(
     channel: AlertChannel, event: Event, alerts: Collection[Alert], causes: Mapping[str, Alert]
 ) -> Mapping[str, list[Alert]]:
     by_kind: dict[str, list[Alert]] = defaultdict(list)
-    told = _told(channel, alerts) if event is Event.RESOLVED else None
+    announced = _announced_ids(channel, alerts) if event is Event.RESOLVED else None
     for alert in alerts:
         cause = causes.get(alert.caused_by)
         is_explained = cause is not None and channel.hears(cause.kind, cause.team_id)
-        was_told = told is None or alert.id in told
+        was_told = announced is None or alert.id in announced
         if channel.hears(alert.kind, alert.team_id) and was_told and not is_explained:
             by_kind[alert.kind].append(alert)
     return by_kind
 
 
-def _told(channel: AlertChannel, alerts: Collection[Alert]) -> set[str]:
+def _announced_ids(channel: AlertChannel, alerts: Collection[Alert]) -> set[str]:
     rows = AlertDelivery.alerts.through.objects.filter(
         alertdelivery__channel=channel,
         alertdelivery__event=Event.FIRING,

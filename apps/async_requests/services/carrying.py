@@ -102,8 +102,8 @@ def _end(lease: Lease, status: AsyncStatus, **columns: Any) -> bool:
 
 def _followed(request: AsyncRequest) -> str | None:
     """Return the deployment that the environment points at, where the one asked is out of use."""
-    asked = Deployment.objects.filter(id=request.deployment_id)
-    if asked.exclude(state__in=_OUT_OF_USE).exists():
+    deployments = Deployment.objects.filter(id=request.deployment_id)
+    if deployments.exclude(state__in=_OUT_OF_USE).exists():
         return None
     places = Environment.objects.filter(model_id=request.model_id, name=request.environment)
     return places.values_list("current_id", flat=True).first()

@@ -48,8 +48,8 @@ def next_request() -> str | None:
     for id in sorted(ids, key=lambda each: (begun.get(each, 0), each)):
         if begun.get(id, 0) < most.get(id, 1):
             rows = waiting.filter(deployment_id=id).order_by("priority", "created_at", "id")
-            found: str | None = rows.values_list("id", flat=True).first()
-            return found
+            request_id: str | None = rows.values_list("id", flat=True).first()
+            return request_id
     return None
 
 

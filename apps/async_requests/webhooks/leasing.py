@@ -23,8 +23,8 @@ LOOKED_AT = 200
 def webhook_tell(request_ids: Collection[str], *, arrived: bool) -> None:
     """Write into requests whether their outcome arrived."""
     rows = AsyncRequest.objects.filter(id__in=request_ids)
-    told = WebhookStatus.SUCCEEDED if arrived else WebhookStatus.FAILED
-    rows.update(webhook_status=told)
+    status = WebhookStatus.SUCCEEDED if arrived else WebhookStatus.FAILED
+    rows.update(webhook_status=status)
     if not arrived:
         rows.filter(status=AsyncStatus.SUCCEEDED).update(
             status=AsyncStatus.WEBHOOK_FAILED, status_at=ClockTimestamp()

@@ -40,7 +40,7 @@ def webhook_to_send(*, webhook_id: str) -> ToSend:
 def webhook_finish(*, lease: Lease, outcome: Outcome) -> bool:
     """Return whether the outcome was stored; a failed attempt waits for its next, if it has one."""
     webhook = AsyncWebhook.objects.get(id=lease.id)
-    told = {
+    changes = {
         "attempts": F("attempts") + 1,
         "sentence": outcome.sentence,
         "hint": outcome.hint,
@@ -48,9 +48,9 @@ def webhook_finish(*, lease: Lease, outcome: Outcome) -> bool:
     }
     if not outcome.arrived and outcome.may_retry and webhook.attempts + 1 < MOST_ATTEMPTS:
         later = ClockTimestamp() + timedelta(seconds=RETRY_SECONDS)
-        return lease_end(lease=lease, **told, state=StepState.WAITING, next_attempt_at=later)
+        return lease_end(lease=lease, **changes, state=StepState.WAITING, next_attempt_at=later)
     state = StepState.FINISHED if outcome.arrived else StepState.FAILED
-    stored = lease_end(lease=lease, **told, state=state, finished_at=ClockTimestamp())
+    stored = lease_end(lease=lease, **changes, state=state, finished_at=ClockTimestamp())
     if stored:
         webhook_tell([webhook.request_id], arrived=outcome.arrived)
     return stored

@@ -45,19 +45,19 @@ def _wait_for_other_claims() -> None:
 def benchmark_begin(*, lease: Lease) -> BenchmarkOrder:
     """Return what is to be asked, and store what it is asked of. Raises LeaseLost."""
     targets = BenchmarkTarget.objects.filter(benchmark_id=lease.id).order_by("position")
-    found = list(
+    rows = list(
         targets.select_related(
             "deployment__model", "deployment__artifact", "deployment__build__revision__config"
         )
     )
     with lease_held(lease) as benchmark:
-        for each in found:
+        for each in rows:
             if each.deployment is not None:
-                told = made_of(each.deployment)
-                BenchmarkTarget.objects.filter(id=each.id).update(made_of=told, stages=[])
+                made = made_of(each.deployment)
+                BenchmarkTarget.objects.filter(id=each.id).update(made_of=made, stages=[])
         order, samples = benchmark.order, benchmark.samples
-    asked = [_target(each) for each in found if each.deployment is not None]
-    return BenchmarkOrder(targets=asked, samples=samples, **order)
+    benchmarked = [_target(each) for each in rows if each.deployment is not None]
+    return BenchmarkOrder(targets=benchmarked, samples=samples, **order)
 
 
 def benchmark_key(*, lease: Lease) -> str:
@@ -72,8 +72,8 @@ def benchmark_key(*, lease: Lease) -> str:
         limits=KeyLimits(expires_at=clock.now() + _KEY_LASTS),
         traffic_mark=MARK,
     )
-    held = Benchmark.objects.filter(id=lease.id, lease_token=lease.token)
-    if not held.update(api_key=made.api_key):
+    leased = Benchmark.objects.filter(id=lease.id, lease_token=lease.token)
+    if not leased.update(api_key=made.api_key):
         api_key_revoke(api_key=made.api_key)
         raise LeaseLost(lease.id)
     return made.text
@@ -91,8 +91,8 @@ def benchmark_progress(
 def benchmark_end(*, lease: Lease, state: BenchmarkState, failure: Failure | None = None) -> bool:
     """Return whether it ended so; its key is revoked first, and its plans are held against it."""
     keys_revoke([lease.id])
-    told = failure.to_json() if failure is not None else None
-    ended = lease_end(lease=lease, state=state, failure=told, finished_at=ClockTimestamp())
+    failure_json = failure.to_json() if failure is not None else None
+    ended = lease_end(lease=lease, state=state, failure=failure_json, finished_at=ClockTimestamp())
     if ended:
         plans_compare(benchmark_id=lease.id)
     return ended
@@ -101,10 +101,10 @@ def benchmark_end(*, lease: Lease, state: BenchmarkState, failure: Failure | Non
 @transaction.atomic
 def _store_stages(benchmark_id: str, stages: Sequence[Sequence[Mapping[str, Any]]]) -> None:
     present = BenchmarkTarget.objects.filter(benchmark_id=benchmark_id).exclude(deployment=None)
-    for target_id, found in zip(
+    for target_id, stage in zip(
         present.order_by("position").values_list("id", flat=True), stages, strict=False
     ):
-        BenchmarkTarget.objects.filter(id=target_id).update(stages=list(found))
+        BenchmarkTarget.objects.filter(id=target_id).update(stages=list(stage))
 
 
 def _target(each: BenchmarkTarget) -> Target:

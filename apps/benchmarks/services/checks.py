@@ -29,15 +29,15 @@ def checked_deployments(team: Team, ids: Sequence[str]) -> list[Deployment]:
     if not 0 < len(set(ids)) == len(ids) <= MOST_DEPLOYMENTS:
         raise InvalidInput("Name one deployment, or two different ones.", fields=["deployment_ids"])
     rows = Deployment.objects.filter(model__team=team, id__in=ids)
-    found = {each.id: each for each in rows.select_related("model", "build__revision__config")}
+    by_id = {each.id: each for each in rows.select_related("model", "build__revision__config")}
     for id in ids:
-        if id not in found:
+        if id not in by_id:
             raise InvalidInput(
                 f"The team has no deployment `{id[:40]}`.", fields=["deployment_ids"],
                 hint="Give ids as `GET /v1/models/{model_id}/deployments` shows them.",
             )  # fmt: skip
-        _refuse_resting(found[id])
-    return [found[id] for id in ids]
+        _refuse_resting(by_id[id])
+    return [by_id[id] for id in ids]
 
 
 def kind_of(deployment: Deployment) -> Kind:

@@ -43,8 +43,10 @@ def _leases(replicas: list[Replica]) -> list[DeviceLease]:
 
 
 def _quantization(deployment: Deployment) -> str | None:
-    found = ((deployment.spec.get("trt_llm") or {}).get("build") or {}).get("quantization_type")
-    return str(found) if found else None
+    quantization_type = ((deployment.spec.get("trt_llm") or {}).get("build") or {}).get(
+        "quantization_type"
+    )
+    return str(quantization_type) if quantization_type else None
 
 
 def _cost_per_hour(leases: list[DeviceLease]) -> float | None:

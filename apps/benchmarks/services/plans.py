@@ -20,18 +20,18 @@ def _rows(target: BenchmarkTarget) -> list[PlanMeasurement]:
     build = target.deployment.build if target.deployment is not None else None
     if build is None:
         return []
-    told = target.made_of
-    found = planned_against_measured(
-        told.get("plan"), target.stages,
-        replicas=told.get("replicas") or 1, reported_kv_tokens=told.get("reported_kv_tokens"),
+    made_of = target.made_of
+    rows = planned_against_measured(
+        made_of.get("plan"), target.stages,
+        replicas=made_of.get("replicas") or 1, reported_kv_tokens=made_of.get("reported_kv_tokens"),
     )  # fmt: skip
     return [
         PlanMeasurement(
             revision_id=build.revision_id,
             benchmark_id=target.benchmark_id,
-            device_kind=", ".join(told.get("device_kinds") or ()),
+            device_kind=", ".join(made_of.get("device_kinds") or ()),
             difference_ratio=each.difference_ratio,
             **vars(each),
         )
-        for each in found
+        for each in rows
     ]

@@ -23,11 +23,11 @@ def recorded_lengths(deployment: Deployment) -> list[Sample]:
         completion_tokens__gt=0, minute__gt=clock.now() - LOOKED_BACK,
     ).order_by("-minute", "id")  # fmt: skip
     named = rows.values_list("requests", "prompt_tokens", "completion_tokens")[:_MOST_ROWS]
-    found: list[Sample] = []
+    samples: list[Sample] = []
     for requests, prompts, completions in named:
         sample = Sample(
             prompt_tokens=max(1, round(prompts / requests)),
             completion_tokens=max(1, round(completions / requests)),
         )
-        found.extend([sample] * min(requests, _MOST_SAMPLES - len(found)))
-    return found
+        samples.extend([sample] * min(requests, _MOST_SAMPLES - len(samples)))
+    return samples

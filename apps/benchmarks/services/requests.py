@@ -63,8 +63,8 @@ def benchmark_request(
             )
             for position, each in enumerate(deployments)
         )  # fmt: skip
-        told = {"deployment_ids": list(deployment_ids), "shape": shape, "load": order["load"]}
-        audit("benchmark.start", benchmark, team=team, after=told)
+        audited = {"deployment_ids": list(deployment_ids), "shape": shape, "load": order["load"]}
+        audit("benchmark.start", benchmark, team=team, after=audited)
         work_send(BENCHMARK, benchmark)
     return benchmark
 
@@ -94,11 +94,11 @@ def benchmark_cancel(*, benchmark: Benchmark) -> Benchmark:
 def _lengths(shape: Shape, prompt: int | None, completion: int | None) -> Lengths | None:
     if shape.brings_lengths:
         return None
-    wanted = prompt or shape.prompt_tokens
+    prompt_tokens = prompt or shape.prompt_tokens
     return Lengths(
-        prompt_tokens=wanted,
+        prompt_tokens=prompt_tokens,
         completion_tokens=(completion or shape.completion_tokens) if shape.completion_tokens else 0,
-        shared_tokens=min(shape.shared_tokens, wanted // 2),
+        shared_tokens=min(shape.shared_tokens, prompt_tokens // 2),
         texts=shape.texts,
         is_code=shape.is_code,
     )
@@ -118,11 +118,11 @@ def _samples(shape: Shape, deployments: Sequence[Deployment], lines: str) -> lis
 
 
 def _recorded(deployment: Deployment) -> list[Sample]:
-    found = recorded_lengths(deployment)
-    if not found:
+    lengths = recorded_lengths(deployment)
+    if not lengths:
         raise InvalidInput(
             f"`{deployment.name}` wrote no answers in the last 30 days that have lengths.",
             fields=["shape"],
             hint="Choose another shape, or bring lines of your own.",
         )
-    return found
+    return lengths

@@ -35,7 +35,7 @@ def _spare(content_digest: str) -> None:
 
 def artifact_keep(*, artifact_id: str) -> None:
     """Have nobody delete it until the transaction ends. Raises NotFound where somebody has."""
-    _found(artifact_id, Artifact.objects.select_for_update(no_key=True))
+    _locked_artifact(artifact_id, Artifact.objects.select_for_update(no_key=True))
 
 
 @transaction.atomic
@@ -43,14 +43,14 @@ def _delete(artifact: Artifact) -> None:
     # Before the artifact, as whoever ends a build with it does.
     builds = Build.objects.filter(artifact=artifact).order_by("id")
     list(builds.select_for_update(no_key=True).values_list("id"))
-    row = _found(artifact.id, Artifact.objects.select_for_update())
+    row = _locked_artifact(artifact.id, Artifact.objects.select_for_update())
     _refuse_while_used(row)
     Build.objects.filter(artifact=row).update(artifact=None)
     audit("artifact.delete", row, team=row.team, before={"content_digest": row.content_digest})
     row.delete()
 
 
-def _found(artifact_id: str, rows: QuerySet[Artifact]) -> Artifact:
+def _locked_artifact(artifact_id: str, rows: QuerySet[Artifact]) -> Artifact:
     row = rows.filter(id=artifact_id).first()
     if row is None:
         raise NotFound(f"Artifact `{artifact_id}` was deleted meanwhile.")

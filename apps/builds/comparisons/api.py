@@ -55,8 +55,8 @@ class BuildComparisonView(BuildView):
     def get(self, request: Request, build_id: str) -> Response:
         """Return what differs between a build and another one."""
         right = self.build()
-        wanted = validated(ComparisonQuery, request.query_params)
-        left = build_detail(team=self.team, build_id=wanted.get("against") or self._before(right))
+        query = validated(ComparisonQuery, request.query_params)
+        left = build_detail(team=self.team, build_id=query.get("against") or self._before(right))
         if left.id == right.id:
             raise InvalidInput("A build does not differ from itself.", fields=["against"])
         parts = compare_builds(left, right)

@@ -160,8 +160,10 @@ def _plan(build: Build) -> Mapping[str, Any]:
 def _gate(build: Build) -> Mapping[str, Any]:
     gate = _result(build, "gate")
     tasks = {each["task"]: {each["metric"]: each["quantized"]} for each in gate.get("tasks") or ()}
-    told = {key: gate[key] for key in ("state", "figures", "limits") if gate.get(key) is not None}
-    return told | ({"tasks": tasks} if tasks else {})
+    gate_parts = {
+        key: gate[key] for key in ("state", "figures", "limits") if gate.get(key) is not None
+    }
+    return gate_parts | ({"tasks": tasks} if tasks else {})
 
 
 def _size(build: Build) -> Mapping[str, Any]:
@@ -192,8 +194,8 @@ def _smoke_test(build: Build) -> Mapping[str, Any]:
 
 
 def _result(build: Build, name: str) -> Mapping[str, Any]:
-    found = next((step.result for step in build.steps.all() if step.name == name), None)
-    result: Mapping[str, Any] = found or {}
+    step_result = next((step.result for step in build.steps.all() if step.name == name), None)
+    result: Mapping[str, Any] = step_result or {}
     return result
 
 

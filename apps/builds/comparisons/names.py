@@ -33,4 +33,4 @@ def row_name(part: str, label: str) -> str:
 
 def _words(key: str) -> str:
     words = _WORDS.get(key) or _UNITS.sub("", key).replace("_", " ")
-    return _SHORT.sub(lambda found: found[0].upper(), words)
+    return _SHORT.sub(lambda match: match[0].upper(), words)

@@ -26,8 +26,8 @@ _STATES: Mapping[str, str] = {
 
 def verdict_of(left: Build, right: Build, parts: Sequence[ComparedPart]) -> str:
     """Return in one sentence how the right build came out beside the left one."""
-    told = [_outcome(left, right), _changed(parts), *_figures(parts)]
-    return f"{'; '.join(filter(None, told))}."
+    sentences = [_outcome(left, right), _changed(parts), *_figures(parts)]
+    return f"{'; '.join(filter(None, sentences))}."
 
 
 def _outcome(left: Build, right: Build) -> str:

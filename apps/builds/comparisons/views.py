@@ -18,18 +18,18 @@ _BAD_REQUEST = 400
 @require_GET
 def compare(request: HttpRequest) -> HttpResponse:
     """Show the two builds whose numbers are given as `build`, the earlier one first."""
-    asked = request.GET.getlist("build")
-    numbers = sorted({each for each in map(whole_number, asked) if each is not None})
-    if len(numbers) != 2 or len(asked) != 2:
+    wanted_numbers = request.GET.getlist("build")
+    numbers = sorted({each for each in map(whole_number, wanted_numbers) if each is not None})
+    if len(numbers) != 2 or len(wanted_numbers) != 2:
         return render(request, "builds/compare.html", {"chosen": len(numbers)}, status=_BAD_REQUEST)
-    found = {
+    builds = {
         each.number: each
         for each in build_list(team=person(request).team).filter(number__in=numbers)
     }
-    missing = [number for number in numbers if number not in found]
+    missing = [number for number in numbers if number not in builds]
     if missing:
         raise NotFound(f"There is no build {missing[0]}.")
-    left, right = (found[number] for number in numbers)
+    left, right = (builds[number] for number in numbers)
     parts = compare_builds(left, right)
     context = {
         "left": left,

@@ -74,8 +74,8 @@ class BuildApplyFixView(BuildView):
     def post(self, request: Request, build_id: str) -> Response:
         """Save the newest config with the fix of the build's failure, and build that."""
         applied = build_apply_fix(build=self.build(), user=self.user)
-        found = build_detail(team=self.team, build_id=applied.build.id)
-        return Response(BuildDetailObject(found).data, status=201 if applied.is_new else 200)
+        build = build_detail(team=self.team, build_id=applied.build.id)
+        return Response(BuildDetailObject(build).data, status=201 if applied.is_new else 200)
 
 
 class BuildSupportBundleView(BuildView):

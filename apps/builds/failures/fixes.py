@@ -13,7 +13,7 @@ from controlplane.domain.spec import parse_text
 from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 
-_MOST_SAID = 3
+_MOST_SENTENCES = 3
 _LONGEST_VALUE = 40
 
 
@@ -90,7 +90,7 @@ def fix_proposal(build: Build) -> Proposal | None:
     except UneditableTextError as error:
         return _proposal(build, base, patch, text=base.text, problem=str(error))
     parsed = parse_text(text)
-    problem = " ".join(error.message for error in parsed.errors[:_MOST_SAID])
+    problem = " ".join(error.message for error in parsed.errors[:_MOST_SENTENCES])
     return _proposal(build, base, patch, text=text, problem=problem or None)
 
 

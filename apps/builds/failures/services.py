@@ -43,8 +43,8 @@ def build_apply_fix(*, build: Build, user: User | None) -> FixApplied:
         started = build_create(revision=revision, user=user)
         started.after, started.fixed = build, _fixed(build, proposal)
         started.save(update_fields=["after", "fixed"])
-        told = {"failed": build.number, "patch": dict(proposal.patch)}
-        audit("build.apply_fix", started, team=started.team, after=told)
+        audited = {"failed": build.number, "patch": dict(proposal.patch)}
+        audit("build.apply_fix", started, team=started.team, after=audited)
     return FixApplied(build=started, is_new=True)
 
 

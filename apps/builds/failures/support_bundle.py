@@ -107,7 +107,7 @@ def _files(build: Build, redactor: Redactor) -> Iterator[tuple[str, str]]:
 
 
 def _build_words(build: Build, steps: list[BuildStep]) -> dict[str, Any]:
-    told = (
+    lines = (
         "id",
         "number",
         "state",
@@ -123,7 +123,7 @@ def _build_words(build: Build, steps: list[BuildStep]) -> dict[str, Any]:
     times = ("created_at", "started_at", "finished_at", "cancel_requested_at")
     of_step = ("name", "state", "started_at", "finished_at", "progress_done", "progress_total")
     return {
-        **{name: getattr(build, name) for name in (*told, *times)},
+        **{name: getattr(build, name) for name in (*lines, *times)},
         "config": build.revision.config.name,
         "revision": build.revision.number,
         "after_build": build.after_id,

@@ -15,5 +15,5 @@ class RevisionForecastView(TeamView):
     def get(self, request: Request, config_id: str, number: int) -> Response:
         """Return what a build of the revision takes, as it would start now."""
         config = config_get(team=self.team, config_id=config_id)
-        told: dict[str, Any] = forecast_of_revision(revision_get(config=config, number=number))
-        return Response(ForecastObject(told).data)
+        forecast: dict[str, Any] = forecast_of_revision(revision_get(config=config, number=number))
+        return Response(ForecastObject(forecast).data)

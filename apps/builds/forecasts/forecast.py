@@ -45,19 +45,19 @@ def forecast_of_spec(*, team: Team, spec: Spec) -> dict[str, Any]:
     """Return the forecast's stored form; `absent` says why there is none."""
     known = known_of(team=team, spec=spec)
     spec = context_of(spec, known).spec
-    told: dict[str, Any] = {
+    forecast: dict[str, Any] = {
         "made_at": clock.now().isoformat(timespec="seconds"),
         "queue": queue_before(pool=spec.pool).to_json(),
         "absent": _why_absent(spec, known),
     }
-    if told["absent"] is None:
+    if forecast["absent"] is None:
         cached = _cached_checkpoint(team, spec, known)
-        told |= _planned(team, spec, known, is_fetched=cached.is_fetched)
-        told["cached"] = {
+        forecast |= _planned(team, spec, known, is_fetched=cached.is_fetched)
+        forecast["cached"] = {
             "checkpoint": cached.to_json(),
             "artifact": _known_artifact(team, spec, known),
         }
-    return told
+    return forecast
 
 
 def queue_before(*, pool: str, build: Build | None = None) -> QueuePlace:
@@ -180,13 +180,13 @@ def _known_artifact(team: Team, spec: Spec, known: Known) -> dict[str, Any] | No
     same = Artifact.objects.filter(
         team=team, inputs__commit=commit, inputs__spec=spec.model_dump(mode="json")
     )
-    found = same.defer("files", "passport").order_by("-created_at").first()
-    if found is None:
+    artifact = same.defer("files", "passport").order_by("-created_at").first()
+    if artifact is None:
         return None
-    inputs: Mapping[str, Any] = found.inputs or {}
+    inputs: Mapping[str, Any] = artifact.inputs or {}
     return {
-        "id": found.id,
-        "content_digest": found.content_digest,
+        "id": artifact.id,
+        "content_digest": artifact.content_digest,
         "tool_versions": inputs["tool_versions"],
         "calibration": inputs.get("calibration"),
     }

@@ -193,8 +193,8 @@ class ForecastPanel:
     @property
     def artifact(self) -> Mapping[str, Any] | None:
         """The artifact of the same commit and config, where there is one."""
-        found: Mapping[str, Any] | None = (self.told.get("cached") or {}).get("artifact")
-        return found
+        artifact: Mapping[str, Any] | None = (self.told.get("cached") or {}).get("artifact")
+        return artifact
 
     @property
     def artifact_conditions(self) -> str:

@@ -20,8 +20,8 @@ def draft(request: HttpRequest) -> HttpResponse:
     spec = posted_draft(request, None).parsed.spec
     if spec is None:
         return as_part(HttpResponse())
-    told = forecast_of_spec(team=person(request).team, spec=spec)
-    return part_answer(request, _PART, {"forecast": ForecastPanel(told=told)})
+    forecast = forecast_of_spec(team=person(request).team, spec=spec)
+    return part_answer(request, _PART, {"forecast": ForecastPanel(told=forecast)})
 
 
 @page
@@ -29,5 +29,5 @@ def draft(request: HttpRequest) -> HttpResponse:
 def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
     """Show what a build of the revision takes, as it would start now."""
     config = config_get(team=person(request).team, config_id=config_id)
-    told = forecast_of_revision(revision_get(config=config, number=number))
-    return part_answer(request, _PART, {"forecast": ForecastPanel(told=told)})
+    forecast = forecast_of_revision(revision_get(config=config, number=number))
+    return part_answer(request, _PART, {"forecast": ForecastPanel(told=forecast)})

@@ -30,12 +30,12 @@ class CalibrationPanel:
     @property
     def samples_words(self) -> str:
         """How many were used of those asked for, how long they are, and how many were held out."""
-        used, asked = self.told["used"], self.told["size_asked"]
+        used, size = self.told["used"], self.told["size_asked"]
         if not used:
             held_out = formats.number(self.told["held_out"])
             return f"none: scales come from the weights alone; {held_out} held out for the gate"
         return (
-            f"{formats.number(used)} of {formats.number(asked)} asked for, "
+            f"{formats.number(used)} of {formats.number(size)} asked for, "
             f"{formats.number(self.told['tokens'])} tokens, "
             f"{formats.number(self.told['held_out'])} more held out for the gate"
         )

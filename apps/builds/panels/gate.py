@@ -181,7 +181,7 @@ def _changed(by: float) -> str:
 
 def _of_encoder(figures: Mapping[str, Any], limit: float | None) -> Sequence[Figure]:
     least = formats.ABSENT if limit is None else f"at least {formats.number(1 - limit, 4)}"
-    found = [
+    rows = [
         Figure(
             label="Mean cosine",
             measured=formats.number(figures.get("mean_cosine"), 4),
@@ -190,8 +190,8 @@ def _of_encoder(figures: Mapping[str, Any], limit: float | None) -> Sequence[Fig
     ]
     if (agreed := figures.get("label_agreement")) is not None:
         agreement = formats.number(agreed, 4)
-        found.append(Figure(label="Label agreement", measured=agreement, limit=least))
-    return found
+        rows.append(Figure(label="Label agreement", measured=agreement, limit=least))
+    return rows
 
 
 def _lost(sample: Mapping[str, Any]) -> str:

@@ -80,5 +80,5 @@ def reuse_panel(build: Build) -> ReusePanel | None:
     """Return what is known of the build's inputs; None before its worker has looked."""
     if build.reuse is None:
         return None
-    found = Artifact.objects.filter(team_id=build.team_id, id=build.reuse["artifact_id"])
-    return ReusePanel(told=build.reuse, artifact=found.only("id", "created_at").first())
+    artifacts = Artifact.objects.filter(team_id=build.team_id, id=build.reuse["artifact_id"])
+    return ReusePanel(told=build.reuse, artifact=artifacts.only("id", "created_at").first())

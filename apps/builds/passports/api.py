@@ -16,8 +16,8 @@ class ArtifactPassportView(TeamView):
     @extend_schema(responses=file_shown_as(OpenApiTypes.OBJECT, PASSPORT))
     def get(self, request: Request, artifact_id: str) -> Response:
         """Return the passport: what it was made of, by what, how well, by whom and when."""
-        found = artifact_detail(team=self.team, artifact_id=artifact_id)
-        return Response(passport_document(found))
+        artifact = artifact_detail(team=self.team, artifact_id=artifact_id)
+        return Response(passport_document(artifact))
 
 
 class ArtifactDownloadView(TeamView):
@@ -31,6 +31,6 @@ class ArtifactDownloadView(TeamView):
     )
     def get(self, request: Request, artifact_id: str) -> HttpResponseBase:
         """Return the artifact's files and passport as a tar archive."""
-        found = artifact_detail(team=self.team, artifact_id=artifact_id)
+        artifact = artifact_detail(team=self.team, artifact_id=artifact_id)
         plain: HttpRequest = request._request
-        return artifact_archive_answer(plain, found)
+        return artifact_archive_answer(plain, artifact)

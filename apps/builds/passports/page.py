@@ -59,8 +59,8 @@ class PassportPage:
     @property
     def remote_code(self) -> str:
         """Whose Python the artifact runs; empty where it runs none."""
-        found = self.passport.get("remote_code")
-        return remote_code_words(found) if found else ""
+        remote_code = self.passport.get("remote_code")
+        return remote_code_words(remote_code) if remote_code else ""
 
     @property
     def identity(self) -> Sequence[PassportRow]:

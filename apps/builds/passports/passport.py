@@ -151,16 +151,16 @@ def adapter_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:
 
 def calibration_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:
     """Return the data that the model was calibrated on; none where it was not."""
-    if not (told := passport.get("calibration")):
+    if not (calibration := passport.get("calibration")):
         return ()
-    split = " ".join(each for each in (told["config"], told["split"]) if each)
-    revision = told["revision"]
+    split = " ".join(each for each in (calibration["config"], calibration["split"]) if each)
+    revision = calibration["revision"]
     return (
-        PassportRow(label="Calibrated on", value=f"{told['dataset']} ({split})"),
+        PassportRow(label="Calibrated on", value=f"{calibration['dataset']} ({split})"),
         PassportRow(
             label="Data revision", value=revision, shown=short_digest(revision), copies=True
         ),
-        PassportRow(label="Samples", value=_samples_words(told)),
+        PassportRow(label="Samples", value=_samples_words(calibration)),
     )
 
 
@@ -170,17 +170,18 @@ def short_digest(digest: str) -> str:
     return f"{algorithm}:{value[:12]}" if algorithm else value[:12]
 
 
-def _samples_words(told: Mapping[str, Any]) -> str:
+def _samples_words(calibration: Mapping[str, Any]) -> str:
     """Return how many were used of those asked for, what was skipped, and how they were drawn."""
     skipped = {
-        "empty": told["skipped_empty"],
-        "too short": told["skipped_short"],
-        "repeated": told["skipped_duplicate"],
+        "empty": calibration["skipped_empty"],
+        "too short": calibration["skipped_short"],
+        "repeated": calibration["skipped_duplicate"],
     }
     left_out = [f"{count} {why}" for why, count in skipped.items() if count]
-    used = f"{formats.number(told['used'])} of {formats.number(told['size_asked'])}"
+    used = f"{formats.number(calibration['used'])} of {formats.number(calibration['size_asked'])}"
     return (
-        f"{used if told['used'] else 'none (scales come from the weights alone)'}, "
-        f"{', '.join(left_out) or 'none'} skipped, {formats.number(told['held_out'])} held out, "
-        f"up to {formats.number(told['max_length'])} tokens, seed {told['seed']}"
+        f"{used if calibration['used'] else 'none (scales come from the weights alone)'}, "
+        f"{', '.join(left_out) or 'none'} skipped, "
+        f"{formats.number(calibration['held_out'])} held out, up to "
+        f"{formats.number(calibration['max_length'])} tokens, seed {calibration['seed']}"
     )

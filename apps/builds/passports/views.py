@@ -24,23 +24,27 @@ _SORTS = {"size": "size_bytes", "published": "created_at"}
 @require_GET
 def artifacts(request: HttpRequest) -> HttpResponse:
     """Show the team's artifacts, newest first."""
-    asked = asked_in(request, sorts=_SORTS)
-    found = artifact_search(team=person(request).team, words=asked.words)
-    shown = page_in(request, sorted_rows(found, asked.sort, _SORTS, otherwise="-published"))
+    list_query = asked_in(request, sorts=_SORTS)
+    artifacts = artifact_search(team=person(request).team, words=list_query.words)
+    shown = page_in(
+        request, sorted_rows(artifacts, list_query.sort, _SORTS, otherwise="-published")
+    )
     rows = [ArtifactRow(artifact=artifact) for artifact in shown]
-    return render(request, "artifacts/list.html", {"rows": rows, "page": shown, "asked": asked})
+    return render(
+        request, "artifacts/list.html", {"rows": rows, "page": shown, "asked": list_query}
+    )
 
 
 @page
 @require_GET
 def artifact(request: HttpRequest, artifact_id: str) -> HttpResponse:
     """Show an artifact's passport and who uses it; its content digest is an address too."""
-    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
-    deployments = found.deployments.select_related("model").order_by("-created_at")
+    artifact = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    deployments = artifact.deployments.select_related("model").order_by("-created_at")
     context = {
-        "artifact": found,
-        "passport": PassportPage(artifact=found),
-        "builds": artifact_builds(found),
+        "artifact": artifact,
+        "passport": PassportPage(artifact=artifact),
+        "builds": artifact_builds(artifact),
         "deployments": deployments,
     }
     return render(request, "artifacts/artifact.html", context)
@@ -49,12 +53,12 @@ def artifact(request: HttpRequest, artifact_id: str) -> HttpResponse:
 @page
 @require_POST
 def delete(request: HttpRequest, artifact_id: str) -> HttpResponse:
-    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
-    if request.POST.get("name", "").strip() != found.id:
+    artifact = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    if request.POST.get("name", "").strip() != artifact.id:
         raise Conflict(
             "The typed identifier is not the artifact's. Nothing was deleted.", fields=["name"]
         )
-    artifact_delete(artifact=found)
+    artifact_delete(artifact=artifact)
     messages.success(request, f"Artifact `{artifact_id}` is deleted; its files go within a day.")
     return redirect("artifacts:list")
 
@@ -62,9 +66,9 @@ def delete(request: HttpRequest, artifact_id: str) -> HttpResponse:
 @page
 @require_GET
 def passport(request: HttpRequest, artifact_id: str) -> HttpResponse:
-    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
-    answer = JsonResponse(passport_document(found), json_dumps_params={"indent": 1})
-    answer["Content-Disposition"] = f'attachment; filename="artifact-{found.id}.passport.json"'
+    artifact = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    answer = JsonResponse(passport_document(artifact), json_dumps_params={"indent": 1})
+    answer["Content-Disposition"] = f'attachment; filename="artifact-{artifact.id}.passport.json"'
     return answer
 
 
@@ -72,5 +76,5 @@ def passport(request: HttpRequest, artifact_id: str) -> HttpResponse:
 @require_GET
 def download(request: HttpRequest, artifact_id: str) -> HttpResponseBase:
     """Return the artifact's files as a tar archive."""
-    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
-    return artifact_archive_answer(request, found)
+    artifact = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    return artifact_archive_answer(request, artifact)

@@ -29,14 +29,14 @@ class ArtifactPushListView(ArtifactPushView):
     @extend_schema(parameters=[PageQuery], responses=PushPage)
     def get(self, request: Request, artifact_id: str) -> Response:
         """Return the pushes of an artifact, newest first."""
-        wanted = validated(PageQuery, request.query_params)
-        return Response(page_of(push_list(artifact=self.artifact()), **wanted).to_json(PushObject))
+        query = validated(PageQuery, request.query_params)
+        return Response(page_of(push_list(artifact=self.artifact()), **query).to_json(PushObject))
 
     @extend_schema(request=PushCreateBody, responses={201: PushObject, 409: _TAKEN})
     def post(self, request: Request, artifact_id: str) -> Response:
         """Push an artifact to a repository of the hub or to a bucket; a worker carries it out."""
-        wanted = validated(PushCreateBody, request.data)
-        push = push_request(artifact=self.artifact(), user=self.user, **wanted)
+        body = validated(PushCreateBody, request.data)
+        push = push_request(artifact=self.artifact(), user=self.user, **body)
         return Response(PushObject(push).data, status=201)
 
 

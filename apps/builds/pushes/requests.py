@@ -54,8 +54,8 @@ def push_request(
             pool=_pool_of(artifact),
             created_by=user,
         )
-        told = {"destination": destination, "secret": secret, "private": private}
-        audit("artifact.push", artifact, team=artifact.team, after=told)
+        audited = {"destination": destination, "secret": secret, "private": private}
+        audit("artifact.push", artifact, team=artifact.team, after=audited)
         work_send(PUSH, push)
     return push
 
@@ -137,8 +137,8 @@ def _open_push(team: Team, destination: str) -> ArtifactPush | None:
 
 
 def _is_same(push: ArtifactPush, artifact: Artifact, secret: str, *, private: bool) -> bool:
-    wanted = (artifact.id, secret, private)
-    return (push.artifact_id, push.secret_name, push.private) == wanted
+    requested = (artifact.id, secret, private)
+    return (push.artifact_id, push.secret_name, push.private) == requested
 
 
 def _refuse_second(known: ArtifactPush | None) -> None:

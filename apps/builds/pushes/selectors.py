@@ -18,7 +18,7 @@ def push_list(*, artifact: Artifact) -> QuerySet[ArtifactPush]:
 
 def push_get(*, artifact: Artifact, push_id: str) -> ArtifactPush:
     """Return that push of an artifact. Raises NotFound."""
-    found = push_list(artifact=artifact).filter(id=push_id).first()
-    if found is None:
+    push = push_list(artifact=artifact).filter(id=push_id).first()
+    if push is None:
         raise NotFound(f"There is no push `{push_id}` of artifact `{artifact.id}`.")
-    return found
+    return push

@@ -17,15 +17,15 @@ from apps.ui.listing import page_in
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def pushes(request: HttpRequest, artifact_id: str) -> HttpResponse:
-    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    artifact = artifact_detail(team=person(request).team, artifact_id=artifact_id)
     if request.method == "POST":
-        return _pushed(request, found)
-    shown = page_in(request, push_list(artifact=found))
+        return _pushed(request, artifact)
+    shown = page_in(request, push_list(artifact=artifact))
     context = {
-        "artifact": found,
+        "artifact": artifact,
         "pushes": shown,
         "page": shown,
-        "secret_names": sorted(secret_names(team=found.team)),
+        "secret_names": sorted(secret_names(team=artifact.team)),
     }
     return live_answer(
         request, page="artifacts/pushes.html", part="artifacts/_pushes.html", context=context

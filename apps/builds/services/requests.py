@@ -130,19 +130,19 @@ def build_promote(*, build: Build, user: User | None, reason: str) -> Build:
             id=build.id, state=BuildState.FAILED
         )
         gate = build.steps.filter(name="gate", state=StepState.FAILED).first()
-        found = (gate.result if gate else None) or {}
-        if not stopped.exists() or not found.get("failure"):
+        result = (gate.result if gate else None) or {}
+        if not stopped.exists() or not result.get("failure"):
             raise Conflict(f"Build {build.number} did not fail at its quality gate.")
         stopped.update(
             promotion={
-                "accepted": found["failure"]["sentence"],
+                "accepted": result["failure"]["sentence"],
                 "by": user.email if user else None,
                 "at": clock.now().isoformat(timespec="seconds"),
                 "reason": reason.strip(),
             }
         )
-        told = {"accepted": found["failure"]["sentence"], "reason": reason.strip()}
-        audit("build.promote", build, team=build.team, after=told)
+        audited = {"accepted": result["failure"]["sentence"], "reason": reason.strip()}
+        audit("build.promote", build, team=build.team, after=audited)
         return build_retry(build=build)
 
 

@@ -39,27 +39,27 @@ def build_explain_reuse(*, lease: Lease, inputs: Mapping[str, Any], is_lost: boo
     `is_lost`: there is one, and the store does not have its files whole.
     """
     with held_build(lease) as build:
-        found = reuse_of(build, inputs)
+        reuse = reuse_of(build, inputs)
         if is_lost:
-            found["state"] = ReuseState.LOST.value
-        told = storable({**found, "inputs": inputs})
-        Build.objects.filter(id=build.id).update(reuse=told)
+            reuse["state"] = ReuseState.LOST.value
+        stored = storable({**reuse, "inputs": inputs})
+        Build.objects.filter(id=build.id).update(reuse=stored)
 
 
 def reuse_of(build: Build, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state, the artifact compared with, and every input that differs from its own."""
     same = Artifact.objects.filter(team_id=build.team_id, input_digest=input_digest(inputs)).first()
     if same is not None:
-        return _told(ReuseState.SAME, same)
+        return _reuse_json(ReuseState.SAME, same)
     earlier = list(_related(build, inputs)[:_MOST_LOOKED_AT])
     compared = [(each, differences(each.inputs, inputs)) for each in earlier if each.inputs]
     if compared:
         # The newest of those with the fewest: `min` keeps the first.
-        nearest, found = min(compared, key=lambda pair: len(pair[1]))
-        return _told(ReuseState.DIFFERS, nearest, found)
+        nearest, of_nearest = min(compared, key=lambda pair: len(pair[1]))
+        return _reuse_json(ReuseState.DIFFERS, nearest, of_nearest)
     if earlier:
-        return _told(ReuseState.INCOMPARABLE, earlier[0])
-    return _told(ReuseState.FIRST)
+        return _reuse_json(ReuseState.INCOMPARABLE, earlier[0])
+    return _reuse_json(ReuseState.FIRST)
 
 
 def _related(build: Build, inputs: Mapping[str, Any]) -> QuerySet[Artifact]:
@@ -76,11 +76,11 @@ def _related(build: Build, inputs: Mapping[str, Any]) -> QuerySet[Artifact]:
     )
 
 
-def _told(
-    state: ReuseState, artifact: Artifact | None = None, found: tuple[Difference, ...] = ()
+def _reuse_json(
+    state: ReuseState, artifact: Artifact | None = None, differences: tuple[Difference, ...] = ()
 ) -> dict[str, Any]:
     return {
         "state": state.value,
         "artifact_id": artifact.id if artifact else None,
-        "differences": [each.to_json() for each in found],
+        "differences": [each.to_json() for each in differences],
     }

@@ -8,12 +8,12 @@ from controlplane.domain.failures import Failure
 def store_checked(failure: Failure | None) -> bool:
     """Note what a check found; return whether that is news."""
     now = clock.now()
-    told = failure.to_json() if failure else None
+    failure_json = failure.to_json() if failure else None
     before = StoreCheck.objects.filter(id=StoreCheck.ROW).first()
-    is_news = before is None or _code(before.failure) != _code(told)
+    is_news = before is None or _code(before.failure) != _code(failure_json)
     since = now if before is None or is_news else before.since
     StoreCheck.objects.update_or_create(
-        id=StoreCheck.ROW, defaults={"failure": told, "since": since, "checked_at": now}
+        id=StoreCheck.ROW, defaults={"failure": failure_json, "since": since, "checked_at": now}
     )
     return is_news
 

@@ -52,16 +52,18 @@ class CalibrationSetListView(TeamView):
 
         200 when the last version has the same content already.
         """
-        wanted = validated(CalibrationUploadBody, request.data)
+        body = validated(CalibrationUploadBody, request.data)
         upload = set_upload(
             team=self.team,
-            name=wanted["name"],
-            file=wanted["file"],
-            file_name=wanted["file"].name,
+            name=body["name"],
+            file=body["file"],
+            file_name=body["file"].name,
             user=self.user,
         )
-        found = set_get(team=self.team, set_id=upload.version.set_id)
-        return Response(CalibrationSetObject(found).data, status=201 if upload.is_new else 200)
+        calibration_set = set_get(team=self.team, set_id=upload.version.set_id)
+        return Response(
+            CalibrationSetObject(calibration_set).data, status=201 if upload.is_new else 200
+        )
 
 
 class CalibrationSetDetailView(TeamView):
@@ -73,19 +75,19 @@ class CalibrationSetDetailView(TeamView):
     @extend_schema(responses={200: CalibrationSetTombstone})
     def delete(self, request: Request, set_id: str) -> Response:
         """Delete a set with all its versions."""
-        found = set_get(team=self.team, set_id=set_id)
-        told = {"id": found.id, "name": found.name, "deleted": True}
-        set_delete(found=found)
-        return Response(told)
+        calibration_set = set_get(team=self.team, set_id=set_id)
+        body = {"id": calibration_set.id, "name": calibration_set.name, "deleted": True}
+        set_delete(calibration_set=calibration_set)
+        return Response(body)
 
 
 class CalibrationHeadView(TeamView):
     @extend_schema(parameters=[HeadQuery], responses=CalibrationHeadObject)
     def get(self, request: Request, set_id: str) -> Response:
         """Return the first rows of a version, the last one where none is named."""
-        wanted = validated(HeadQuery, request.query_params)
-        found = set_get(team=self.team, set_id=set_id)
-        version = version_get(found=found, number=wanted.get("version"))
+        query = validated(HeadQuery, request.query_params)
+        calibration_set = set_get(team=self.team, set_id=set_id)
+        version = version_get(calibration_set=calibration_set, number=query.get("version"))
         return Response(CalibrationHeadObject(version).data)
 
 
@@ -93,10 +95,10 @@ class PreviewListView(TeamView):
     @extend_schema(request=PreviewBody, responses={202: PreviewObject})
     def post(self, request: Request) -> Response:
         """Ask for the first samples as a config's model will see them; read it again until done."""
-        wanted = validated(PreviewBody, request.data)
-        config = config_get(team=self.team, config_id=wanted["config_id"])
-        revision = revision_wanted(config=config, number=wanted.get("revision"))
-        preview = preview_request(revision=revision, dataset=wanted.get("dataset"), user=self.user)
+        body = validated(PreviewBody, request.data)
+        config = config_get(team=self.team, config_id=body["config_id"])
+        revision = revision_wanted(config=config, number=body.get("revision"))
+        preview = preview_request(revision=revision, dataset=body.get("dataset"), user=self.user)
         return Response(PreviewObject(preview).data, status=202)
 
 

@@ -30,11 +30,11 @@ SET_SORTS: Mapping[str, Callable[[SetRow], Any]] = {
 
 
 def set_rows(
-    found: Sequence[CalibrationSet], naming: Mapping[str, Sequence[Any]]
+    sets: Sequence[CalibrationSet], naming: Mapping[str, Sequence[Any]]
 ) -> Sequence[SetRow]:
     """Return the lines of the list; a set always has a version."""
     return [
-        SetRow(set=each, last=each.versions.all()[0], configs=naming[each.name]) for each in found
+        SetRow(set=each, last=each.versions.all()[0], configs=naming[each.name]) for each in sets
     ]
 
 

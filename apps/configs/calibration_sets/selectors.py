@@ -44,20 +44,22 @@ def set_names(*, team: Team) -> list[str]:
 
 def set_get(*, team: Team, set_id: str) -> CalibrationSet:
     """Return the team's set of that id. Raises NotFound."""
-    found = set_list(team=team).filter(id=set_id).first()
-    if found is None:
+    calibration_set = set_list(team=team).filter(id=set_id).first()
+    if calibration_set is None:
         raise NotFound(f"There is no calibration set `{set_id}`.")
-    return found
+    return calibration_set
 
 
-def version_get(*, found: CalibrationSet, number: int | None = None) -> CalibrationVersion:
+def version_get(
+    *, calibration_set: CalibrationSet, number: int | None = None
+) -> CalibrationVersion:
     """Return that version of a set whole, the last one where none is named. Raises NotFound."""
-    versions = CalibrationVersion.objects.filter(set=found).select_related("created_by")
+    versions = CalibrationVersion.objects.filter(set=calibration_set).select_related("created_by")
     if number is not None:
         versions = versions.filter(number=number)
     version = versions.order_by("-number").first()
     if version is None:
-        raise NotFound(f"The set `{found.name}` has no version {number}.")
+        raise NotFound(f"The set `{calibration_set.name}` has no version {number}.")
     return version
 
 
@@ -70,7 +72,8 @@ def known_sets(*, team: Team) -> tuple[facts.CalibrationSet, ...]:
         version = facts.SetVersion(number=number, column=column, rows=rows - empty)
         versions.setdefault(name, []).append(version)
     return tuple(
-        facts.CalibrationSet(name=name, versions=tuple(found)) for name, found in versions.items()
+        facts.CalibrationSet(name=name, versions=tuple(set_versions))
+        for name, set_versions in versions.items()
     )
 
 
@@ -82,7 +85,7 @@ def sets_of_job(
     `pinned` maps data sets to the digest that a build began with: that version, whatever was
     uploaded since. A set that is gone is absent.
     """
-    found = {}
+    sets = {}
     for dataset, reference in facts.references_of(spec).items():
         versions = CalibrationVersion.objects.filter(set__team=team, set__name=reference.name)
         if reference.version is not None:
@@ -90,7 +93,7 @@ def sets_of_job(
         elif digest := (pinned or {}).get(dataset):
             versions = versions.filter(digest=digest)
         if version := versions.order_by("-number").first():
-            found[dataset] = {
+            sets[dataset] = {
                 "name": reference.name,
                 "version": version.number,
                 "column": version.column,
@@ -98,7 +101,7 @@ def sets_of_job(
                 "content_digest": version.content_digest,
                 "file_name": version.file_name,
             }
-    return found
+    return sets
 
 
 def stored_contents() -> frozenset[str]:
@@ -111,19 +114,19 @@ def revisions_naming(*, team: Team, names: Iterable[str]) -> Sequence[Revision]:
     names = list(names)
     if not names:
         return []
-    wanted = {*names, *(f"{facts.PREFIX}{name}" for name in names)}
+    references = {*names, *(f"{facts.PREFIX}{name}" for name in names)}
     last = Revision.objects.filter(config__team=team).order_by("config_id", "-number")
     # Read once and compared here: a condition for each name would cut every document open again.
-    said = last.distinct("config_id").values_list("id", *(KT(path) for path in (*_PATHS, *_TASKS)))
-    naming = [each for each, *told in said if wanted & {*map(_without_version, _data(told))}]
-    found = Revision.objects.filter(id__in=naming)
-    return list(found.select_related("config__team").order_by("config__name"))
+    rows = last.distinct("config_id").values_list("id", *(KT(path) for path in (*_PATHS, *_TASKS)))
+    naming = [each for each, *data in rows if references & {*map(_without_version, _data(data))}]
+    revisions = Revision.objects.filter(id__in=naming)
+    return list(revisions.select_related("config__team").order_by("config__name"))
 
 
-def _data(told: Sequence[str | None]) -> Iterator[str | None]:
+def _data(data: Sequence[str | None]) -> Iterator[str | None]:
     """Yield the data sets of what was read at the two kinds of places."""
-    yield from told[: len(_PATHS)]
-    for tasks in filter(None, told[len(_PATHS) :]):
+    yield from data[: len(_PATHS)]
+    for tasks in filter(None, data[len(_PATHS) :]):
         yield from (each.get("dataset") for each in json.loads(tasks).values())
 
 
@@ -145,19 +148,19 @@ def preview_list(*, team: Team) -> QuerySet[CalibrationPreview]:
     )
 
 
-def previews_of(found: CalibrationSet) -> QuerySet[CalibrationPreview]:
+def previews_of(calibration_set: CalibrationSet) -> QuerySet[CalibrationPreview]:
     """Return the previews of a set in any of its versions, the last one first."""
-    dataset = f"{facts.PREFIX}{found.name}"
+    dataset = f"{facts.PREFIX}{calibration_set.name}"
     named = Q(dataset=dataset) | Q(dataset__startswith=f"{dataset}@")
-    return preview_list(team=found.team).filter(named)
+    return preview_list(team=calibration_set.team).filter(named)
 
 
 def preview_get(*, team: Team, preview_id: str) -> CalibrationPreview:
     """Return the team's preview of that id. Raises NotFound."""
-    found = preview_list(team=team).filter(id=preview_id).first()
-    if found is None:
+    preview = preview_list(team=team).filter(id=preview_id).first()
+    if preview is None:
         raise NotFound(f"There is no preview `{preview_id}`.")
-    return found
+    return preview
 
 
 def preview_to_make(*, preview_id: str) -> CalibrationPreview:

@@ -34,8 +34,8 @@ class CalibrationSetObject(serializers.Serializer[Any]):
     updated_at = serializers.DateTimeField()
     versions = CalibrationVersionObject(many=True, help_text="The last one first.")
 
-    def get_dataset(self, found: Any) -> str:
-        return f"team/{found.name}"
+    def get_dataset(self, calibration_set: Any) -> str:
+        return f"team/{calibration_set.name}"
 
 
 @shown_as(examples.HEAD)

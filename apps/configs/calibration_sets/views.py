@@ -41,10 +41,12 @@ def sets(request: HttpRequest) -> HttpResponse:
     if form.is_valid() and (answer := _uploaded(request, form)):
         return answer
     team = person(request).team
-    found = list(set_list(team=team).order_by("name"))
-    asked = asked_in(request, sorts=SET_SORTS)
-    rows = sorted_items(set_rows(found, _naming(team, found)), asked.sort, SET_SORTS)
-    context = {"form": form, "rows": rows, "asked": asked}
+    sets_of_team = list(set_list(team=team).order_by("name"))
+    list_query = asked_in(request, sorts=SET_SORTS)
+    rows = sorted_items(
+        set_rows(sets_of_team, _naming(team, sets_of_team)), list_query.sort, SET_SORTS
+    )
+    context = {"form": form, "rows": rows, "asked": list_query}
     status = 400 if form.errors else 200
     return render(request, "calibration_sets/list.html", context, status=status)
 
@@ -54,16 +56,18 @@ def sets(request: HttpRequest) -> HttpResponse:
 def calibration_set(request: HttpRequest, set_id: str) -> HttpResponse:
     """Show one set: its versions, its first rows, who names it, and the way to a preview."""
     team = person(request).team
-    found = set_get(team=team, set_id=set_id)
-    dataset = f"{PREFIX}{found.name}"
+    calibration_set = set_get(team=team, set_id=set_id)
+    dataset = f"{PREFIX}{calibration_set.name}"
     context = {
-        "set": found,
+        "set": calibration_set,
         "dataset": dataset,
-        "versions": found.versions.all(),
-        "shown": version_get(found=found, number=whole_number(request.GET.get("version", ""))),
-        "naming": _naming(team, [found])[found.name],
+        "versions": calibration_set.versions.all(),
+        "shown": version_get(
+            calibration_set=calibration_set, number=whole_number(request.GET.get("version", ""))
+        ),
+        "naming": _naming(team, [calibration_set])[calibration_set.name],
         "configs": config_list(team=team).order_by("-updated_at")[:100],
-        "previews": previews_of(found)[:_SHOWN_PREVIEWS],
+        "previews": previews_of(calibration_set)[:_SHOWN_PREVIEWS],
     }
     return render(request, "calibration_sets/set.html", context)
 
@@ -71,11 +75,11 @@ def calibration_set(request: HttpRequest, set_id: str) -> HttpResponse:
 @page
 @require_POST
 def delete(request: HttpRequest, set_id: str) -> HttpResponse:
-    found = set_get(team=person(request).team, set_id=set_id)
-    if request.POST.get("name", "").strip() != found.name:
+    calibration_set = set_get(team=person(request).team, set_id=set_id)
+    if request.POST.get("name", "").strip() != calibration_set.name:
         raise Conflict("The typed name is not the set's. Nothing was deleted.", fields=["name"])
-    set_delete(found=found)
-    messages.success(request, f"`{PREFIX}{found.name}` is deleted.")
+    set_delete(calibration_set=calibration_set)
+    messages.success(request, f"`{PREFIX}{calibration_set.name}` is deleted.")
     return redirect("calibration_sets:list")
 
 
@@ -96,12 +100,12 @@ def start_preview(request: HttpRequest) -> HttpResponse:
 @page
 @require_GET
 def preview(request: HttpRequest, preview_id: str) -> HttpResponse:
-    found = preview_get(team=person(request).team, preview_id=preview_id)
+    preview = preview_get(team=person(request).team, preview_id=preview_id)
     return live_answer(
         request,
         page="calibration_sets/preview.html",
         part="calibration_sets/_preview.html",
-        context=preview_context(found),
+        context=preview_context(preview),
     )
 
 
@@ -121,14 +125,14 @@ def _uploaded(request: HttpRequest, form: UploadForm) -> HttpResponse | None:
         form.add_error(field, f"{error.message} {error.hint or ''}".strip())
         return None
     name, number = upload.version.set.name, upload.version.number
-    said = f"is kept as version {number}" if upload.is_new else f"is version {number} already"
-    messages.success(request, f"`{PREFIX}{name}`: `{upload.version.uploaded_name}` {said}.")
+    outcome = f"is kept as version {number}" if upload.is_new else f"is version {number} already"
+    messages.success(request, f"`{PREFIX}{name}`: `{upload.version.uploaded_name}` {outcome}.")
     return redirect("calibration_sets:set", upload.version.set_id)
 
 
-def _naming(team: Team, found: Sequence[CalibrationSet]) -> dict[str, list[Config]]:
+def _naming(team: Team, sets_shown: Sequence[CalibrationSet]) -> dict[str, list[Config]]:
     """Return set name -> the configs whose last revision names it."""
-    naming: dict[str, list[Config]] = {each.name: [] for each in found}
+    naming: dict[str, list[Config]] = {each.name: [] for each in sets_shown}
     for revision in revisions_naming(team=team, names=list(naming)):
         for dataset in named_data(revision.spec):
             name = dataset.removeprefix(PREFIX).partition("@")[0]

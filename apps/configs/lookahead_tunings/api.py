@@ -32,12 +32,12 @@ class TuningListView(TeamView):
     @extend_schema(request=TuningBody, responses={202: TuningObject})
     def post(self, request: Request) -> Response:
         """Say a set's answers again under each lookahead setting; read it again until done."""
-        wanted = validated(TuningBody, request.data)
-        config = config_get(team=self.team, config_id=wanted["config_id"])
+        body = validated(TuningBody, request.data)
+        config = config_get(team=self.team, config_id=body["config_id"])
         tuning = tuning_request(
-            revision=revision_wanted(config=config, number=wanted.get("revision")),
-            dataset=wanted["dataset"],
-            requests=wanted["requests"],
+            revision=revision_wanted(config=config, number=body.get("revision")),
+            dataset=body["dataset"],
+            requests=body["requests"],
             user=self.user,
         )
         return Response(TuningObject(tuning).data, status=202)
@@ -64,5 +64,5 @@ class TuningApplyView(TeamView):
         """Save the recommended setting as the config's next revision."""
         tuning = tuning_get(team=self.team, tuning_id=tuning_id)
         revision = tuning_apply(tuning=tuning, user=self.user)
-        told = {"config_id": revision.config_id, "revision": revision.number}
-        return Response(AppliedTuningObject(told).data, status=201)
+        body = {"config_id": revision.config_id, "revision": revision.number}
+        return Response(AppliedTuningObject(body).data, status=201)

@@ -109,13 +109,13 @@ def _missing(tuning: LookaheadTuning) -> set[str]:
 
 
 def _end(tuning: LookaheadTuning) -> None:
-    told = list((tuning.figures or {}).values())
-    found = [each for each in told if "failure" not in each]
-    if not found:
-        why = next((each["failure"] for each in told), "away")
+    figures = list((tuning.figures or {}).values())
+    succeeded = [each for each in figures if "failure" not in each]
+    if not succeeded:
+        why = next((each["failure"] for each in figures), "away")
         _fail(tuning, _FAILURES.get(why, calibration.SAMPLES_UNTOLD).failure())
         return
-    counted = _added_up(found)
+    counted = _added_up(succeeded)
     if not counted["answers"]:
         _fail(tuning, calibration.SAMPLES_EMPTY.failure())
     elif OFF.to_json() not in [each["setting"] for each in counted["counted"]]:
@@ -132,12 +132,12 @@ _FAILURES = {
 }
 
 
-def _added_up(found: Sequence[Figures]) -> dict[str, Any]:
+def _added_up(figures: Sequence[Figures]) -> dict[str, Any]:
     by_setting: dict[LookaheadSetting, list[Counted]] = {}
-    for each in _counted(found):
+    for each in _counted(figures):
         by_setting.setdefault(each.setting, []).append(each)
-    of_all = [added_up(each) for each in by_setting.values() if len(each) == len(found)]
-    sums = {name: sum(each[name] for each in found) for name in _SUMS}
+    of_all = [added_up(each) for each in by_setting.values() if len(each) == len(figures)]
+    sums = {name: sum(each[name] for each in figures) for name in _SUMS}
     return {
         "commit": "",
         "conversations": sums["answers"],
@@ -146,8 +146,8 @@ def _added_up(found: Sequence[Figures]) -> dict[str, Any]:
     }
 
 
-def _counted(found: Sequence[Figures]) -> Iterable[Counted]:
-    return (Counted.from_json(one) for each in found for one in each["counted"])
+def _counted(figures: Sequence[Figures]) -> Iterable[Counted]:
+    return (Counted.from_json(one) for each in figures for one in each["counted"])
 
 
 def _fail(tuning: LookaheadTuning, failure: Failure) -> None:

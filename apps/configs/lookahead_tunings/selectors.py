@@ -25,10 +25,10 @@ def tuning_list(*, team: Team) -> QuerySet[LookaheadTuning]:
 
 def tuning_get(*, team: Team, tuning_id: str) -> LookaheadTuning:
     """Return the team's tuning of that id. Raises NotFound."""
-    found = tuning_list(team=team).filter(id=tuning_id).first()
-    if found is None:
+    tuning = tuning_list(team=team).filter(id=tuning_id).first()
+    if tuning is None:
         raise NotFound(f"There is no lookahead tuning `{tuning_id}`.")
-    return found
+    return tuning
 
 
 def tuning_to_make(*, tuning_id: str) -> LookaheadTuning:

@@ -52,12 +52,12 @@ def tunings(request: HttpRequest) -> HttpResponse:
 @page
 @require_GET
 def tuning(request: HttpRequest, tuning_id: str) -> HttpResponse:
-    found = tuning_get(team=person(request).team, tuning_id=tuning_id)
+    tuning = tuning_get(team=person(request).team, tuning_id=tuning_id)
     return live_answer(
         request,
         page="lookahead_tunings/tuning.html",
         part="lookahead_tunings/_tuning.html",
-        context=tuning_context(found),
+        context=tuning_context(tuning),
     )
 
 
@@ -71,8 +71,8 @@ def cancel(request: HttpRequest, tuning_id: str) -> HttpResponse:
 @page
 @require_POST
 def apply(request: HttpRequest, tuning_id: str) -> HttpResponse:
-    found = tuning_get(team=person(request).team, tuning_id=tuning_id)
-    revision = tuning_apply(tuning=found, user=person(request))
+    tuning = tuning_get(team=person(request).team, tuning_id=tuning_id)
+    revision = tuning_apply(tuning=tuning, user=person(request))
     messages.success(request, f"Revision {revision.number} has the recommended lookahead.")
     return redirect("configs:revision", revision.config_id, revision.number)
 

@@ -9,7 +9,7 @@ from controlplane.domain.rules.context import CodeGrant
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.repository_forms import shown
 
-_MOST_TOLD = 50
+_MOST_LISTED = 50
 
 
 def grant_list() -> QuerySet[RemoteCodeGrant]:
@@ -18,10 +18,10 @@ def grant_list() -> QuerySet[RemoteCodeGrant]:
 
 def grant_get(*, grant_id: str) -> RemoteCodeGrant:
     """Return a grant. Raises NotFound."""
-    found = RemoteCodeGrant.objects.filter(id=grant_id).first()
-    if found is None:
+    grant = RemoteCodeGrant.objects.filter(id=grant_id).first()
+    if grant is None:
         raise NotFound(f"There is no grant `{grant_id}`.")
-    return found
+    return grant
 
 
 def grants_of(checkpoint: CheckpointRepository | None) -> QuerySet[RemoteCodeGrant]:
@@ -37,7 +37,7 @@ def code_grants(checkpoint: CheckpointRepository | None) -> tuple[CodeGrant, ...
     """Return the grants of a repository that hold now, as the checks read them."""
     return tuple(
         CodeGrant(commit=each.commit, by=each.granted_by, on=each.created_at.date())
-        for each in grants_of(checkpoint).filter(revoked_at=None)[:_MOST_TOLD]
+        for each in grants_of(checkpoint).filter(revoked_at=None)[:_MOST_LISTED]
     )
 
 
@@ -46,10 +46,10 @@ def grants_told(checkpoint: CheckpointRepository | None) -> CodeGrants:
 
     A commit that was granted again after a revocation is live, whatever came before.
     """
-    found = list(grants_of(checkpoint)[:_MOST_TOLD])
+    grants = list(grants_of(checkpoint)[:_MOST_LISTED])
     return CodeGrants(
-        live=tuple(_live(each) for each in found if each.revoked_at is None),
-        revoked=tuple(_revoked(each) for each in found if each.revoked_at is not None),
+        live=tuple(_live(each) for each in grants if each.revoked_at is None),
+        revoked=tuple(_revoked(each) for each in grants if each.revoked_at is not None),
     )
 
 

@@ -27,7 +27,7 @@ def remote_code_grant(
         "source": CheckpointSource(source).value,
         "repo": _named(source, repo),
         "commit": _whole(source, commit.strip().lower()),
-        "reason": _said(reason, "Say why this code may run."),
+        "reason": _required_text(reason, "Say why this code may run."),
     }
     try:
         with transaction.atomic():
@@ -52,9 +52,11 @@ def remote_code_revoke(
 
     Raises InvalidInput, or Conflict where somebody revoked it before.
     """
-    said = _said(reason, "Say why this code may run no more.")
-    held = RemoteCodeGrant.objects.filter(id=grant.id, revoked_at=None)
-    if not held.update(revoked_at=clock.now(), revoked_by=_name(user), revoke_reason=said):
+    explanation = _required_text(reason, "Say why this code may run no more.")
+    unrevoked = RemoteCodeGrant.objects.filter(id=grant.id, revoked_at=None)
+    if not unrevoked.update(
+        revoked_at=clock.now(), revoked_by=_name(user), revoke_reason=explanation
+    ):
         raise Conflict(f"The grant `{grant.id}` is revoked already.", code="already_revoked")
     grant.refresh_from_db()
     audit(
@@ -62,7 +64,7 @@ def remote_code_revoke(
         grant,
         team=None,
         before={"reason": grant.reason, "granted_by": grant.granted_by},
-        after={"reason": said},
+        after={"reason": explanation},
     )
     return grant
 
@@ -72,11 +74,11 @@ def _named(source: str, repo: str) -> str:
 
     Such a grant would lift nothing, which is noticed far from here.
     """
-    wanted = repo.strip()
-    named = shown(wanted)
+    name = repo.strip()
+    named = shown(name)
     if not named or len(named.encode()) > _LONGEST_REPO_BYTES:
         raise InvalidInput("Name the repository as the config does.", fields=["repo"])
-    if not _is_name(CheckpointSource(source), wanted):
+    if not _is_name(CheckpointSource(source), name):
         raise InvalidInput(
             f"`{named[:_SHOWN_LETTERS]}` is no repository of the source `{source}`.",
             fields=["repo"],
@@ -104,9 +106,9 @@ def _whole(source: str, commit: str) -> str:
     return commit
 
 
-def _said(reason: str, wanted: str) -> str:
+def _required_text(reason: str, sentence: str) -> str:
     if not reason.strip():
-        raise InvalidInput(wanted, fields=["reason"])
+        raise InvalidInput(sentence, fields=["reason"])
     return reason.strip()
 
 

@@ -178,8 +178,8 @@ def _too_long(field: str, longest: int) -> Failure:
 def _refuse_unstorable(parsed: ParseResult) -> None:
     """YAML escapes can spell what neither the database nor JSON can hold."""
     spec = parsed.spec
-    said = spec.model_dump(mode="json") if spec else [asdict(error) for error in parsed.errors]
-    if unstorable_text(said):
+    content = spec.model_dump(mode="json") if spec else [asdict(error) for error in parsed.errors]
+    if unstorable_text(content):
         raise InvalidInput(
             "The config spells a NUL or half a surrogate pair, which is not text.",
             fields=["text"],

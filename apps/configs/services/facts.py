@@ -48,8 +48,10 @@ def facts_request(*, team: Team, checkpoint: CheckpointRepository, secret: str) 
     if is_new:
         work_send(FACTS, record)
     elif _is_due(record, now):
-        asked = CheckpointRecord.objects.filter(id=record.id, requested_at=record.requested_at)
-        if asked.update(requested_at=now, lease_claims=0):
+        record_rows = CheckpointRecord.objects.filter(
+            id=record.id, requested_at=record.requested_at
+        )
+        if record_rows.update(requested_at=now, lease_claims=0):
             work_send(FACTS, record)
         record.requested_at = now
     return record

@@ -13,9 +13,9 @@ MOST_REVISIONS = 200
 
 
 def verdict_fields(examination: Examination) -> dict[str, Any]:
-    said = examination.to_json()
+    content = examination.to_json()
     names = ("findings", "waiting", "effective", "plan", "blocks_build")
-    return {name: said[name] for name in names}
+    return {name: content[name] for name in names}
 
 
 def verdict_settle(revision: Revision) -> None:

@@ -79,7 +79,7 @@ def sampled_models(consent: TrafficConsent | None) -> list[SampledModel]:
 
 def gateways_holding(consent: TrafficConsent, model_id: str) -> list[str]:
     """Return the ids of gateways that hold samples of the model, and were heard of lately."""
-    return sorted(_heard(consent).filter(model_id=model_id).values_list("gateway_id", flat=True))
+    return sorted(_reported(consent).filter(model_id=model_id).values_list("gateway_id", flat=True))
 
 
 def gateways_heard(ids: Collection[str]) -> set[str]:
@@ -88,7 +88,7 @@ def gateways_heard(ids: Collection[str]) -> set[str]:
     return set(rows.values_list("id", flat=True))
 
 
-def _heard(consent: TrafficConsent) -> QuerySet[HeldSamples]:
+def _reported(consent: TrafficConsent) -> QuerySet[HeldSamples]:
     since = clock.now() - HEARD_WITHIN
     return HeldSamples.objects.filter(consent=consent, samples__gt=0, told_at__gte=since)
 

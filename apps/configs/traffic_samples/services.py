@@ -36,12 +36,12 @@ def consent_give(*, team: Team, share: float, kept_days: int, user: User | None)
     """
     _check(share, kept_days)
     known = TrafficConsent.objects.select_for_update().filter(team=team).first()
-    wanted = {"share": share, "kept_days": kept_days}
+    consent_values = {"share": share, "kept_days": kept_days}
     before = None if known is None else {"share": known.share, "kept_days": known.kept_days}
     consent, _ = TrafficConsent.objects.update_or_create(
-        team=team, defaults={**wanted, "created_by": user, "created_at": clock.now()}
+        team=team, defaults={**consent_values, "created_by": user, "created_at": clock.now()}
     )
-    audit("traffic_samples.consent", consent, team=team, before=before, after=wanted)
+    audit("traffic_samples.consent", consent, team=team, before=before, after=consent_values)
     routes_version_bump()
     return consent
 
@@ -49,7 +49,7 @@ def consent_give(*, team: Team, share: float, kept_days: int, user: User | None)
 @transaction.atomic
 def consent_revoke(*, team: Team) -> None:
     """Take the consent back: gateways delete what they keep once they hear. Raises Conflict."""
-    consent = _held(team)
+    consent = _locked_consent(team)
     audit("traffic_samples.revoke", consent, team=team, before={"share": consent.share})
     consent.delete()
     routes_version_bump()
@@ -61,7 +61,7 @@ def samples_delete(*, team: Team) -> None:
 
     Raises Conflict.
     """
-    consent = _held(team)
+    consent = _locked_consent(team)
     audit("traffic_samples.delete", consent, team=team)
     consent.held.all().delete()
     TrafficConsent.objects.filter(id=consent.id).update(id=new_id())
@@ -69,13 +69,13 @@ def samples_delete(*, team: Team) -> None:
 
 
 @transaction.atomic
-def held_tell(*, gateway_id: str, held: Sequence[Held]) -> None:
+def held_tell(*, gateway_id: str, samples: Sequence[Held]) -> None:
     """Store what a gateway holds, in place of what it said before; of unknown consents nothing."""
     known = set(
-        TrafficConsent.objects.filter(id__in={each.consent_id for each in held})
+        TrafficConsent.objects.filter(id__in={each.consent_id for each in samples})
         .values_list("id", flat=True)
     )  # fmt: skip
-    rows = [_row(gateway_id, each) for each in held if each.consent_id in known]
+    rows = [_row(gateway_id, each) for each in samples if each.consent_id in known]
     kept = [(each.consent_id, each.model_id) for each in rows]
     for row in HeldSamples.objects.filter(gateway_id=gateway_id):
         if (row.consent_id, row.model_id) not in kept:
@@ -94,13 +94,13 @@ def held_tidy() -> None:
     HeldSamples.objects.filter(told_at__lt=before).delete()
 
 
-def _row(gateway_id: str, held: Held) -> HeldSamples:
-    told: dict[str, Any] = held._asdict()
-    oldest_at = datetime.fromtimestamp(told.pop("oldest_at"), tz=UTC)
-    return HeldSamples(gateway_id=gateway_id, oldest_at=oldest_at, told_at=clock.now(), **told)
+def _row(gateway_id: str, samples: Held) -> HeldSamples:
+    fields: dict[str, Any] = samples._asdict()
+    oldest_at = datetime.fromtimestamp(fields.pop("oldest_at"), tz=UTC)
+    return HeldSamples(gateway_id=gateway_id, oldest_at=oldest_at, told_at=clock.now(), **fields)
 
 
-def _held(team: Team) -> TrafficConsent:
+def _locked_consent(team: Team) -> TrafficConsent:
     consent = TrafficConsent.objects.select_for_update().filter(team=team).first()
     if consent is None:
         raise Conflict("The team has not consented to sampling, so nothing of it is kept.")

@@ -25,12 +25,12 @@ _USUAL = {"percent": 1, "kept_days": 7}
 @require_GET
 def samples(request: HttpRequest) -> HttpResponse:
     """Show the team's consent and what gateways hold under it."""
-    told = consent_told(person(request).team)
+    consent = consent_told(person(request).team)
     context = {
-        "told": told,
-        "is_given": told["consented_at"] is not None,
-        "percent": told["share"] * _PERCENT or _USUAL["percent"],
-        "kept_days": told["kept_days"] or _USUAL["kept_days"],
+        "told": consent,
+        "is_given": consent["consented_at"] is not None,
+        "percent": consent["share"] * _PERCENT or _USUAL["percent"],
+        "kept_days": consent["kept_days"] or _USUAL["kept_days"],
         "most_days": MOST_DAYS,
         "may_change": allowed(actor_on(request), Action.SAMPLE_TRAFFIC),
     }

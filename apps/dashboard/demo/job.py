@@ -52,16 +52,16 @@ class Job:
 
     def config(self, name: str, text: str) -> dict[str, Any]:
         """Return the config with this text in its last revision, created or revised if needed."""
-        found = [each for each in self._get("configs")["items"] if each["name"] == name]
-        if not found:
+        configs = [each for each in self._get("configs")["items"] if each["name"] == name]
+        if not configs:
             return self._post("configs", {"name": name, "text": text})
-        latest = self._get(f"configs/{found[0]['id']}")
+        latest = self._get(f"configs/{configs[0]['id']}")
         if latest["last_revision"]["text"] != text:
             number = latest["revision"]
             self._post(
                 f"configs/{latest['id']}/revisions", {"text": text, "expected_revision": number}
             )
-        return self._get(f"configs/{found[0]['id']}")
+        return self._get(f"configs/{configs[0]['id']}")
 
     def store_what_cannot_run_here(self) -> int:
         """Return how many findings the stored config has that this machine cannot build."""
@@ -114,15 +114,17 @@ class Job:
         return {**model, "deployment": active}
 
     def _model(self, name: str, build: dict[str, Any]) -> dict[str, Any]:
-        found = [each for each in self._get("models")["models"] if each["name"] == name]
-        if found:
-            return dict(found[0])
+        models = [each for each in self._get("models")["models"] if each["name"] == name]
+        if models:
+            return dict(models[0])
         made = self._post("models", {"name": name, "source": _source(build)})
         return dict(made["model"])
 
     def _deployment(self, path: str, build: dict[str, Any]) -> dict[str, Any] | None:
-        found = [each for each in self._get(path)["deployments"] if each["build_id"] == build["id"]]
-        return dict(found[0]) if found else None
+        deployments = [
+            each for each in self._get(path)["deployments"] if each["build_id"] == build["id"]
+        ]
+        return dict(deployments[0]) if deployments else None
 
     def _followed(self, build: dict[str, Any]) -> dict[str, Any]:
         ended = self._until(

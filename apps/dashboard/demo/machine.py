@@ -78,8 +78,8 @@ class Machine:
 
     def _last_words(self) -> str:
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line]
-        said = [line for line in lines if line.startswith("CommandError: ")]
-        return (said or lines or ["without a word"])[-1].removeprefix("CommandError: ")
+        errors = [line for line in lines if line.startswith("CommandError: ")]
+        return (errors or lines or ["without a word"])[-1].removeprefix("CommandError: ")
 
 
 @contextmanager

@@ -10,10 +10,10 @@ from apps.ui import formats
 def quality_lines(build: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the build was calibrated on, what its gate measured, and the gate's verdict."""
     calibrated, gate = _result(build, "calibrate"), _result(build, "gate")
-    if told := calibrated.get("calibration"):
+    if calibration := calibrated.get("calibration"):
         yield (
-            f"calibrated on {told['used']} samples of {told['dataset']}, "
-            f"{formats.number(told['tokens'])} tokens, on {calibrated['device']}"
+            f"calibrated on {calibration['used']} samples of {calibration['dataset']}, "
+            f"{formats.number(calibration['tokens'])} tokens, on {calibrated['device']}"
         )
     if not gate:
         return

@@ -28,8 +28,8 @@ class Document:
 def documents() -> Mapping[str, Document]:
     """Return every document by its path; none where the folder was not installed."""
     folder = Path(settings.ROOT) / "docs"
-    found = (each for each in sorted(folder.rglob("*.md")) if each.is_file())
-    paths = [each.relative_to(folder) for each in found]
+    files = (each for each in sorted(folder.rglob("*.md")) if each.is_file())
+    paths = [each.relative_to(folder) for each in files]
     return {
         str(path.with_suffix("")): _document(folder, path)
         for path in paths

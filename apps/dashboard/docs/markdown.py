@@ -77,9 +77,9 @@ def _as_page(href: str) -> str:
 def _with_breaks(token: Token) -> list[Token]:
     if token.type != "text" or "<br" not in token.content:
         return [token]
-    found: list[Token] = []
+    tokens: list[Token] = []
     for number, part in enumerate(_BREAK.split(token.content)):
         if number:
-            found.append(Token("hardbreak", "br", 0))
-        found.append(Token("text", "", 0, content=part))
-    return found
+            tokens.append(Token("hardbreak", "br", 0))
+        tokens.append(Token("text", "", 0, content=part))
+    return tokens

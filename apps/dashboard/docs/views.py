@@ -11,8 +11,8 @@ from apps.rest.errors import NotFound
 @require_safe
 def document(request: HttpRequest, path: str = INDEX) -> HttpResponse:
     """Show one document. Raises NotFound."""
-    found = documents().get(path)
-    if found is None:
+    page = documents().get(path)
+    if page is None:
         raise NotFound(f"There is no document `{path}`.")
-    context = {"document": found, "is_index": path == INDEX}
+    context = {"document": page, "is_index": path == INDEX}
     return render(request, "dashboard/document.html", context)

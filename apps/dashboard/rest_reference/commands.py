@@ -28,7 +28,7 @@ def curl_of(operation: Operation) -> str:
 
 
 def _address(operation: Operation) -> str:
-    path = re.sub(r"\{(\w+)\}", lambda found: found[1].upper(), operation.path)
+    path = re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), operation.path)
     needed = [each for each in operation.parameters if each.place == "query" and each.is_required]
     query = "&".join(f"{quote(each.name)}={each.name.upper()}" for each in needed)
     return f"{path}?{query}" if query else path

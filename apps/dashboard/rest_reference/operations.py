@@ -70,12 +70,12 @@ def operations() -> Mapping[str, Operation]:
     """Return every operation by its name, in the order of the document."""
     spec = document()
     components = spec["components"]["schemas"]
-    found = [
+    listed = [
         _operation(path, method, node, components)
         for path, methods in spec["paths"].items()
         for method, node in methods.items()
     ]
-    return {operation.name: operation for operation in found}
+    return {operation.name: operation for operation in listed}
 
 
 def _operation(path: str, method: str, node: Node, components: Node) -> Operation:
@@ -101,18 +101,18 @@ def _operation(path: str, method: str, node: Node, components: Node) -> Operatio
 
 def _together(bodies: list[Body]) -> tuple[Body, ...]:
     """Return the answers, those of one shape as one."""
-    found: dict[tuple[Any, ...], Body] = {}
+    by_shape: dict[tuple[Any, ...], Body] = {}
     for body in bodies:
         shape = (body.media_type, body.fields)
-        before = found.get(shape)
+        before = by_shape.get(shape)
         statuses = f"{before.status}, {body.status}" if before else body.status
-        found[shape] = replace(body, status=statuses)
-    return tuple(found.values())
+        by_shape[shape] = replace(body, status=statuses)
+    return tuple(by_shape.values())
 
 
 def _parameters(nodes: Iterable[Node], components: Node) -> tuple[Parameter, ...]:
-    found = [_parameter(node, components) for node in nodes]
-    return tuple(sorted(found, key=lambda each: _PLACES.index(each.place)))
+    parameters = [_parameter(node, components) for node in nodes]
+    return tuple(sorted(parameters, key=lambda each: _PLACES.index(each.place)))
 
 
 def _parameter(node: Node, components: Node) -> Parameter:

@@ -76,9 +76,9 @@ def _of_any(
     shapes = [{line.name: line for line in _lines(way, components, path, depth)} for way in ways]
     names = dict.fromkeys(name for shape in shapes for name in shape)
     for name in names:
-        found = [shape[name] for shape in shapes if name in shape]
-        is_required = len(found) == len(shapes) and all(line.is_required for line in found)
-        yield replace(found[0], is_required=is_required)
+        values = [shape[name] for shape in shapes if name in shape]
+        is_required = len(values) == len(shapes) and all(line.is_required for line in values)
+        yield replace(values[0], is_required=is_required)
 
 
 def _name(schema: Schema) -> str:
@@ -92,9 +92,9 @@ def _resolved(schema: Schema, components: Schema) -> Schema:
     ways = schema.get("allOf") or schema.get("oneOf")
     if not ways:
         return schema
-    found = _resolved(ways[0], components)
+    resolved = _resolved(ways[0], components)
     beside = {name: value for name, value in schema.items() if name in ("nullable", "default")}
-    return {**found, **beside}
+    return {**resolved, **beside}
 
 
 def _kind(plain: Schema, components: Schema) -> str:

@@ -16,13 +16,13 @@ from apps.rest.errors import NotFound
 @require_GET
 def rest_index(request: HttpRequest) -> HttpResponse:
     """Show the operations that match, by area."""
-    asked = request.GET.get("q", "").strip()[:200]
+    words = request.GET.get("q", "").strip()[:200]
     known = operations().values()
-    found = [each for each in known if each.matches(asked.lower().split())]
+    matching = [each for each in known if each.matches(words.lower().split())]
     context = {
-        "asked": asked,
-        "areas": [(area, list(each)) for area, each in groupby(found, key=lambda it: it.area)],
-        "count": len(found),
+        "asked": words,
+        "areas": [(area, list(each)) for area, each in groupby(matching, key=lambda it: it.area)],
+        "count": len(matching),
         "total": len(known),
     }
     return render(request, "dashboard/rest_index.html", context)

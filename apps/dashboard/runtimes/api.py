@@ -26,18 +26,18 @@ class RuntimeListView(TeamView):
     def get(self, request: Request) -> Response:
         """Return every runtime with the hosts that start it."""
         hosts = RuntimeHosts()
-        told = [runtime_json(each, hosts) for each in RUNTIMES.values()]
-        return Response(RuntimeListObject({"runtimes": told}).data)
+        bodies = [runtime_json(each, hosts) for each in RUNTIMES.values()]
+        return Response(RuntimeListObject({"runtimes": bodies}).data)
 
 
 class RuntimeDetailView(TeamView):
     @extend_schema(parameters=[RuntimeQuery], responses=RuntimeTableObject)
     def get(self, request: Request, runtime: str) -> Response:
         """Return what a runtime can do in one version, on each kind of GPU."""
-        asked = validated(RuntimeQuery, request.query_params)
-        hosts, found = RuntimeHosts(), _runtime(runtime)
-        version = _version(found, asked.get("version") or hosts.version_of(found))
-        table = table_of(found, version, owned=hosts.kinds)
+        query = validated(RuntimeQuery, request.query_params)
+        hosts, runtime_object = RuntimeHosts(), _runtime(runtime)
+        version = _version(runtime_object, query.get("version") or hosts.version_of(runtime_object))
+        table = table_of(runtime_object, version, owned=hosts.kinds)
         return Response(RuntimeTableObject(table_json(table, hosts)).data)
 
 

@@ -28,8 +28,8 @@ class RuntimeHosts:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        found = {host.kind for host in self._offers.started}
-        return tuple(kind for kind in GPUS if kind in found)
+        kinds = {host.kind for host in self._offers.started}
+        return tuple(kind for kind in GPUS if kind in kinds)
 
     @property
     def has_gpus(self) -> bool:

@@ -41,7 +41,7 @@ def runtimes(request: HttpRequest) -> HttpResponse:
 
 
 def _version(request: HttpRequest, hosts: RuntimeHosts, runtime: Runtime) -> str:
-    asked = request.GET.get("version", "")
+    version = request.GET.get("version", "")
     known = runtime.capabilities.VERSIONS
-    found = nearest_version(known, asked) if asked[:1].isdecimal() else None
-    return found or hosts.version_of(runtime)
+    nearest = nearest_version(known, version) if version[:1].isdecimal() else None
+    return nearest or hosts.version_of(runtime)

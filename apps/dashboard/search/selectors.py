@@ -63,21 +63,21 @@ def _of_team(team: Team, words: str) -> Iterator[Hit]:
 
 
 def _configs(team: Team, words: str) -> Iterator[Hit]:
-    found = Config.objects.filter(team=team, name__icontains=words).order_by("name")[:EACH]
-    for id, name in found.values_list("id", "name"):
+    configs = Config.objects.filter(team=team, name__icontains=words).order_by("name")[:EACH]
+    for id, name in configs.values_list("id", "name"):
         yield Hit(kind="Config", name=name, url=reverse("configs:editor", args=[id]))
 
 
 def _models(team: Team, words: str) -> Iterator[Hit]:
-    found = ServedModel.objects.filter(team=team, name__icontains=words).order_by("name")[:EACH]
-    for id, name in found.values_list("id", "name"):
+    models = ServedModel.objects.filter(team=team, name__icontains=words).order_by("name")[:EACH]
+    for id, name in models.values_list("id", "name"):
         yield Hit(kind="Model", name=name, url=reverse("deployments:model", args=[id]), note=id)
 
 
 def _deployments(team: Team, words: str) -> Iterator[Hit]:
     rows = Deployment.objects.filter(model__team=team, name__icontains=words)
-    found = rows.order_by("-created_at").annotate(of=F("model__name"))[:EACH]
-    for id, name, model_id, of in found.values_list("id", "name", "model_id", "of"):
+    deployments = rows.order_by("-created_at").annotate(of=F("model__name"))[:EACH]
+    for id, name, model_id, of in deployments.values_list("id", "name", "model_id", "of"):
         url = reverse("deployments:deployment", args=[model_id, id])
         yield Hit(kind="Deployment", name=name, url=url, note=of)
 
@@ -89,9 +89,9 @@ def _builds(team: Team, words: str) -> Iterator[Hit]:
         rows = rows.filter(number=int(number))
     else:
         rows = rows.filter(config__icontains=words)
-    for found, config in rows.order_by("-number")[:EACH].values_list("number", "config"):
-        url = reverse("builds:build", args=[found])
-        yield Hit(kind="Build", name=f"Build {found}", url=url, note=config)
+    for of_build, config in rows.order_by("-number")[:EACH].values_list("number", "config"):
+        url = reverse("builds:build", args=[of_build])
+        yield Hit(kind="Build", name=f"Build {of_build}", url=url, note=config)
 
 
 _LONGEST_NUMBER = 10

@@ -18,9 +18,9 @@ class ScalingDecisionsView(DeploymentView):
     @extend_schema(parameters=[ListQuery], responses=ScalingDecisionListObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return how the deployment was sized, newest first, and what would be decided now."""
-        found = self.deployment()
-        asked = validated(ListQuery, request.query_params)
-        page = page_of(decision_list(deployment=found), by="-at", **asked)
-        standing = standing_of(found)
+        deployment = self.deployment()
+        query = validated(ListQuery, request.query_params)
+        page = page_of(decision_list(deployment=deployment), by="-at", **query)
+        standing = standing_of(deployment)
         now = None if standing is None else ScalingStandingObject(standing).data
         return Response({"now": now, **page.to_json(ScalingDecisionObject, under="decisions")})

@@ -25,7 +25,7 @@ from controlplane.domain.scaling.reasons import ReasonCode
 from controlplane.domain.scaling.settings import ScalingSettings
 
 _ADVISORY_LOCK = 7_020_006
-_TOLD = frozenset({ReasonCode.SIGNAL_MISSING, ReasonCode.STARTS_FAIL})
+_LOGGED_REASONS = frozenset({ReasonCode.SIGNAL_MISSING, ReasonCode.STARTS_FAIL})
 """Reasons to keep a size that a person wants to find in the history, each once as it begins."""
 
 
@@ -72,7 +72,7 @@ def decision_apply(
     if is_move and not _resized(deployment, decision):
         return False
     known: ScalingState | None = getattr(deployment, "scaling", None)
-    is_news = decision.reason.code in _TOLD and (
+    is_news = decision.reason.code in _LOGGED_REASONS and (
         known is None or known.code != decision.reason.code
     )
     _remember(deployment, known, decision)

@@ -81,8 +81,8 @@ class SizeForm(forms.Form):
     def changes(self) -> dict[str, Any]:
         """Return what differs from what was in force. Raises InvalidInput for what is wrong."""
         if not self.is_valid():
-            name, said = next(iter(self.errors.items()))
-            raise InvalidInput(f"{LABELS[name]}: {said[0]}", fields=[name])
+            name, problems = next(iter(self.errors.items()))
+            raise InvalidInput(f"{LABELS[name]}: {problems[0]}", fields=[name])
         typed = self.cleaned_data
         return {name: typed[name] for name in LIMITS if typed[name] != self.initial[name]}
 

@@ -33,16 +33,16 @@ class ScheduleRow:
     @property
     def settings(self) -> Mapping[str, int]:
         """What is not as usual then, by the names of the form."""
-        told = self.stored["autoscaling_settings"]
-        return {LABELS[name]: told[name] for name in LIMITS if told.get(name) is not None}
+        settings = self.stored["autoscaling_settings"]
+        return {LABELS[name]: settings[name] for name in LIMITS if settings.get(name) is not None}
 
 
 def schedule_rows(shown: Mapping[str, Any]) -> Sequence[ScheduleRow]:
     """Return the lines of what `schedules_shown` returned."""
     zone = ZoneInfo(shown.get("timezone", UTC_NAME))
-    held = (shown.get("applied_state") or {}).get("schedule_id")
+    in_force = (shown.get("applied_state") or {}).get("schedule_id")
     return [
-        ScheduleRow(stored=each, zone=zone, holds=each["id"] == held)
+        ScheduleRow(stored=each, zone=zone, holds=each["id"] == in_force)
         for each in shown.get("schedules", ())
     ]
 

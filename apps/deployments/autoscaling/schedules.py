@@ -23,12 +23,16 @@ def settings_in_force(
     deployments: Iterable[Deployment], *, now: datetime
 ) -> dict[str, ScalingSettings]:
     """Return by id the settings that hold now, with what their environments scheduled."""
-    found = {each.id: settings_of(each) for each in deployments}
-    rows = Environment.objects.filter(current_id__in=found).exclude(autoscaling_schedules={})
+    settings_by_id = {each.id: settings_of(each) for each in deployments}
+    rows = Environment.objects.filter(current_id__in=settings_by_id).exclude(
+        autoscaling_schedules={}
+    )
     for place in rows.only("current_id", "autoscaling_schedules").order_by("id"):
         if place.current_id is not None:
-            _, found[place.current_id] = _applied(place, found[place.current_id], now)
-    return found
+            _, settings_by_id[place.current_id] = _applied(
+                place, settings_by_id[place.current_id], now
+            )
+    return settings_by_id
 
 
 def schedules_shown(environment: Environment, *, now: datetime) -> dict[str, Any] | None:
@@ -57,8 +61,8 @@ def schedules_update(*, environment: Environment, changes: Mapping[str, Any]) ->
     for id in changes.get("delete_schedules", ()):
         if known.pop(id, None) is None:
             raise InvalidInput(f"There is no schedule `{id}`.", fields=[_at("delete_schedules")])
-    for told in changes.get("schedules", ()):
-        stored = _stored(told, known)
+    for schedule in changes.get("schedules", ()):
+        stored = _stored(schedule, known)
         known[stored["id"]] = stored
     if len(known) > MOST_SCHEDULES:
         raise InvalidInput(
@@ -92,37 +96,39 @@ def _timezone(name: str) -> str:
     return name
 
 
-def _stored(told: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    id = told.get("id")
+def _stored(schedule: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    id = schedule.get("id")
     if id is not None and id not in known:
         raise InvalidInput(f"There is no schedule `{id}`.", fields=[_at("schedules")])
-    _require(told, _needed(told))
-    settings = dict(told["autoscaling_settings"])
+    _require(schedule, _needed(schedule))
+    settings = dict(schedule["autoscaling_settings"])
     low, high = settings.get("min_replica"), settings.get("max_replica")
     if low is not None and high is not None and low > high:
-        raise _wrong(told, f"has `min_replica` {low} above `max_replica` {high}")
-    moments = {name: told[name].isoformat() for name in ("start_at", "end_at") if told.get(name)}
-    return {**told, **moments, "id": id or new_id(), "autoscaling_settings": settings}
+        raise _wrong(schedule, f"has `min_replica` {low} above `max_replica` {high}")
+    moments = {
+        name: schedule[name].isoformat() for name in ("start_at", "end_at") if schedule.get(name)
+    }
+    return {**schedule, **moments, "id": id or new_id(), "autoscaling_settings": settings}
 
 
-def _needed(told: Mapping[str, Any]) -> Sequence[str]:
-    if told["cadence"] == Cadence.ONE_TIME:
+def _needed(schedule: Mapping[str, Any]) -> Sequence[str]:
+    if schedule["cadence"] == Cadence.ONE_TIME:
         return ("start_at", "end_at")
-    if told["cadence"] == Cadence.DAILY:
+    if schedule["cadence"] == Cadence.DAILY:
         return ("weekdays", "start_hour", "end_hour")
     return ("weekdays",)
 
 
-def _require(told: Mapping[str, Any], names: Sequence[str]) -> None:
-    missing = [name for name in names if told.get(name) in (None, [])]
+def _require(schedule: Mapping[str, Any], names: Sequence[str]) -> None:
+    missing = [name for name in names if schedule.get(name) in (None, [])]
     if missing:
-        raise _wrong(told, f"is {told['cadence']} and has no `{missing[0]}`")
-    if told["cadence"] == Cadence.ONE_TIME and told["start_at"] >= told["end_at"]:
-        raise _wrong(told, "ends before it starts")
+        raise _wrong(schedule, f"is {schedule['cadence']} and has no `{missing[0]}`")
+    if schedule["cadence"] == Cadence.ONE_TIME and schedule["start_at"] >= schedule["end_at"]:
+        raise _wrong(schedule, "ends before it starts")
 
 
-def _wrong(told: Mapping[str, Any], what: str) -> InvalidInput:
-    return InvalidInput(f"Schedule `{told['name']}` {what}.", fields=[_at("schedules")])
+def _wrong(schedule: Mapping[str, Any], what: str) -> InvalidInput:
+    return InvalidInput(f"Schedule `{schedule['name']}` {what}.", fields=[_at("schedules")])
 
 
 def _at(field: str) -> str:

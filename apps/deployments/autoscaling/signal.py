@@ -64,7 +64,7 @@ def signals_at(now: datetime, *, windows: Collection[int]) -> Signals:
     """Return what the gateways say, averaged over each of these windows."""
     return Signals(
         missing=_missing(now),
-        held=_held(now),
+        held=_waiting(now),
         loads={each: loads_over(each, now) for each in windows},
     )
 
@@ -72,15 +72,17 @@ def signals_at(now: datetime, *, windows: Collection[int]) -> Signals:
 def _missing(now: datetime) -> str:
     """Return in words which gateways said nothing lately, empty where all did."""
     known = Gateway.objects.filter(last_seen_at__gt=now - GATEWAY_FORGOTTEN)
-    heard = GatewayLoad.objects.filter(at__gt=now - REPORT_AGE).values("gateway_id")
-    silent = list(known.exclude(id__in=heard).order_by("name").values_list("name", flat=True)[:4])
+    reporting = GatewayLoad.objects.filter(at__gt=now - REPORT_AGE).values("gateway_id")
+    silent = list(
+        known.exclude(id__in=reporting).order_by("name").values_list("name", flat=True)[:4]
+    )
     if silent:
         names = ", ".join(f"`{name}`" for name in silent)
         return f"Gateway {names} has not said for {REPORT_AGE.seconds} s what is in flight"
     return "" if known.exists() else "No gateway has been heard"
 
 
-_HELD = """
+_WAITING = """
     SELECT load.key, sum((load.value ->> 'held')::int) FROM (
         SELECT DISTINCT ON (gateway_id) loads FROM deployments_gatewayload
         WHERE at > %s ORDER BY gateway_id, sequence DESC
@@ -89,9 +91,9 @@ _HELD = """
 """
 
 
-def _held(now: datetime) -> dict[str, int]:
+def _waiting(now: datetime) -> dict[str, int]:
     with connection.cursor() as cursor:
-        cursor.execute(_HELD, [now - REPORT_AGE])
+        cursor.execute(_WAITING, [now - REPORT_AGE])
         return {id: int(count) for id, count in cursor.fetchall()}
 
 
@@ -117,14 +119,14 @@ _LOADS = """
 
 def loads_over(window_seconds: int, now: datetime) -> dict[str, Load]:
     """Return what was in flight on average over the window, by deployment."""
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "now": now,
         "since": now - timedelta(seconds=window_seconds),
         "fresh": now - REPORT_AGE,
         "window": float(window_seconds),
     }
     with connection.cursor() as cursor:
-        cursor.execute(_LOADS, asked)
+        cursor.execute(_LOADS, parameters)
         return {
             id: Load(requests=requests, tokens=tokens) for id, requests, tokens in cursor.fetchall()
         }

@@ -38,13 +38,13 @@ def deployments_sized() -> list[Deployment]:
 
 
 def settings_of(deployment: Deployment) -> ScalingSettings:
-    told = {**deployment.autoscaling, "min_replica": deployment.min_replica}
-    return ScalingSettings.of({**told, "max_replica": deployment.max_replica})
+    settings = {**deployment.autoscaling, "min_replica": deployment.min_replica}
+    return ScalingSettings.of({**settings, "max_replica": deployment.max_replica})
 
 
 def sizes_of(deployments: Iterable[Deployment]) -> Mapping[str, Size]:
-    found = list(deployments)
-    ready = _ready([each.id for each in found])
+    rows = list(deployments)
+    ready = _ready([each.id for each in rows])
     return {
         each.id: Size(
             wanted=each.wanted_replicas,
@@ -52,7 +52,7 @@ def sizes_of(deployments: Iterable[Deployment]) -> Mapping[str, Size]:
             ready_since=ready.get(each.id, (0, None))[1],
             failed_starts=each.start_failures,
         )
-        for each in found
+        for each in rows
     }
 
 

@@ -29,17 +29,17 @@ from controlplane import clock
 @require_POST
 def resize(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     """Change between how many replicas a deployment follows its load, and how."""
-    found = deployment_get(
+    deployment = deployment_get(
         team=person(request).team, model_id=model_id, deployment_id=deployment_id
     )
-    require_deployment(actor_on(request), found)
-    before = autoscaling_settings(found)
+    require_deployment(actor_on(request), deployment)
+    before = autoscaling_settings(deployment)
     answer = autoscaling_update(
-        deployment=found, changes=SizeForm(request.POST, initial=before).changes()
+        deployment=deployment, changes=SizeForm(request.POST, initial=before).changes()
     )
     was = {name: "" if value is None else str(value) for name, value in before.items()}
     say_undoable(request, answer.message, path=request.path, fields=was)
-    return redirect("deployments:deployment", model_id, found.id)
+    return redirect("deployments:deployment", model_id, deployment.id)
 
 
 @page

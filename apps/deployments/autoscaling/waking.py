@@ -40,13 +40,13 @@ def _wake_alone(deployment: Deployment, why: str, clock: Clock) -> bool:
 @transaction.atomic
 def deployment_wake(*, deployment: Deployment, why: str, clock: Clock = SYSTEM) -> bool:
     """Return whether it was this call that woke it. Raises Conflict for code nobody lets run."""
-    wanted = max(1, deployment.min_replica)
+    replicas = max(1, deployment.min_replica)
     asleep = Deployment.objects.filter(id=deployment.id, wanted_replicas=0, state__in=_SLEEPING)
-    if not asleep.update(**woken_values(deployment), wanted_replicas=wanted):
+    if not asleep.update(**woken_values(deployment), wanted_replicas=replicas):
         return False
     ScalingDecision.objects.create(
         deployment=deployment, at=clock.now(), code=ReasonCode.WOKEN, sentence=why,
-        before=0, after=wanted, by_load=0, requests=0, tokens=0,
+        before=0, after=replicas, by_load=0, requests=0, tokens=0,
     )  # fmt: skip
     routes_version_bump(deployments=[deployment.id])
     deployment_settle_after_commit(deployment_id=deployment.id)

@@ -17,7 +17,7 @@ from controlplane.domain.scaling.simulation import Outcome, Traffic, World, simu
 STEP_SECONDS = 5
 _PIECE = timedelta(hours=6)
 """As much as one answer holds by the minute."""
-_ASKED_STEP_SECONDS = 60
+_STEP_SECONDS = 60
 _STARTS_LOOKED_AT = 20
 UNKNOWN_START_SECONDS = 120.0
 """Of a deployment that never started a replica."""
@@ -88,7 +88,7 @@ def _arrivals(
     owed = 0.0
     for at in _pieces(start, end):
         answer = query("requests", start=at, end=min(at + _PIECE, end), now=now,
-                       step_seconds=_ASKED_STEP_SECONDS, **_scope(deployment))  # fmt: skip
+                       step_seconds=_STEP_SECONDS, **_scope(deployment))  # fmt: skip
         counts = answer.lines[0].values["sum"] if answer.lines else [None] * len(answer.times)
         steps = answer.step_seconds // STEP_SECONDS
         for count in counts:

@@ -62,5 +62,5 @@ def default_environment(*, team: Team, model_name: str) -> str:
 
 def _current(model: ServedModel, environment: str) -> Deployment | None:
     places = model.environments.filter(name=environment, current__isnull=False)
-    found = deployment_list(team=model.team, model_id=model.id)
-    return found.select_related("build__revision").filter(current_of__in=places).first()
+    deployments = deployment_list(team=model.team, model_id=model.id)
+    return deployments.select_related("build__revision").filter(current_of__in=places).first()

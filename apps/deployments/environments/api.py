@@ -37,26 +37,26 @@ class EnvironmentListView(TeamView):
     def get(self, request: Request, model_id: str) -> Response:
         """Return the model's environments, production first."""
         model = model_get(team=self.team, model_id=model_id)
-        found = environment_list(team=self.team, model_id=model.id)
-        page = page_of(found, by="id", **validated(ListQuery, request.query_params))
+        environments = environment_list(team=self.team, model_id=model.id)
+        page = page_of(environments, by="id", **validated(ListQuery, request.query_params))
         return Response(page.to_json(EnvironmentObject, under="environments"))
 
     @extend_schema(request=EnvironmentCreateBody, responses={201: EnvironmentObject})
     def post(self, request: Request, model_id: str) -> Response:
         """Make an empty environment."""
-        wanted = validated(EnvironmentCreateBody, request.data)
-        require_environment(self.actor, wanted["name"])
+        body = validated(EnvironmentCreateBody, request.data)
+        require_environment(self.actor, body["name"])
         model = model_get(team=self.team, model_id=model_id)
         with transaction.atomic():
-            full = wanted.get("request_backpressure_settings", {})
+            full = body.get("request_backpressure_settings", {})
             made = environment_create(
-                model=model, name=wanted["name"], backpressure_policy=full.get("policy")
+                model=model, name=body["name"], backpressure_policy=full.get("policy")
             )
             environment_configure(
-                environment=made, promotion_settings=wanted.get("promotion_settings", {})
+                environment=made, promotion_settings=body.get("promotion_settings", {})
             )
-        found = environment_get(team=self.team, model_id=model_id, name=made.name)
-        return Response(EnvironmentObject(found).data, status=201)
+        environment = environment_get(team=self.team, model_id=model_id, name=made.name)
+        return Response(EnvironmentObject(environment).data, status=201)
 
 
 class EnvironmentView(TeamView):
@@ -68,16 +68,16 @@ class EnvironmentView(TeamView):
 
     def changeable(self) -> Environment:
         """Return it for a change. Raises NotFound, or NotAllowed where it is restricted."""
-        found = self.environment()
-        require_environment(self.actor, found.name)
-        return found
+        environment = self.environment()
+        require_environment(self.actor, environment.name)
+        return environment
 
     def current(self) -> Deployment:
         """Return what is deployed there, for a change. Raises NotAllowed or Conflict."""
-        found = self.changeable()
-        if found.current is None:
-            raise Conflict(f"Nothing is deployed to `{found.name}` yet.")
-        return found.current
+        environment = self.changeable()
+        if environment.current is None:
+            raise Conflict(f"Nothing is deployed to `{environment.name}` yet.")
+        return environment.current
 
 
 class EnvironmentDetailView(EnvironmentView):
@@ -89,22 +89,22 @@ class EnvironmentDetailView(EnvironmentView):
     @extend_schema(request=EnvironmentPatchBody, responses=EnvironmentPatchedObject)
     def patch(self, request: Request, **path: str) -> Response:
         """Change how promotion cleans up, how many replicas run, and what is beyond them."""
-        wanted = validated(EnvironmentPatchBody, request.data)
+        body = validated(EnvironmentPatchBody, request.data)
         status, message = "ACCEPTED", "Stored."
         self.changeable()
-        if "autoscaling_settings" in wanted:
+        if "autoscaling_settings" in body:
             answer = autoscaling_update(
-                deployment=self.current(), changes=wanted["autoscaling_settings"]
+                deployment=self.current(), changes=body["autoscaling_settings"]
             )
             status, message = answer.status, answer.message
-        if "request_backpressure_settings" in wanted:
+        if "request_backpressure_settings" in body:
             backpressure_update(
-                deployment=self.current(), policy=wanted["request_backpressure_settings"]["policy"]
+                deployment=self.current(), policy=body["request_backpressure_settings"]["policy"]
             )
-        if schedules := wanted.get("autoscaling_schedule_settings"):
+        if schedules := body.get("autoscaling_schedule_settings"):
             schedules_update(environment=self.changeable(), changes=schedules)
         environment_configure(
-            environment=self.changeable(), promotion_settings=wanted.get("promotion_settings", {})
+            environment=self.changeable(), promotion_settings=body.get("promotion_settings", {})
         )
         shown = EnvironmentObject(self.environment()).data
         return Response({"environment": shown, "status": status, "message": message})
@@ -120,18 +120,18 @@ class EnvironmentPromoteView(EnvironmentView):
     @extend_schema(request=PromoteBody, responses=DeploymentObject)
     def post(self, request: Request, **path: str) -> Response:
         """Promote a deployment to the environment."""
-        wanted = validated(PromoteBody, request.data)
+        body = validated(PromoteBody, request.data)
         model_id = self.kwargs["model_id"]
         candidate = environment_promote(
             environment=self.changeable(),
             deployment=deployment_get(
-                team=self.team, model_id=model_id, deployment_id=wanted["deployment_id"]
+                team=self.team, model_id=model_id, deployment_id=body["deployment_id"]
             ),
-            scale_down_previous=wanted["scale_down_previous_deployment"],
+            scale_down_previous=body["scale_down_previous_deployment"],
             user=self.user,
         )
-        found = deployment_get(team=self.team, model_id=model_id, deployment_id=candidate.id)
-        return Response(DeploymentObject(found).data)
+        deployment = deployment_get(team=self.team, model_id=model_id, deployment_id=candidate.id)
+        return Response(DeploymentObject(deployment).data)
 
 
 class EnvironmentRollBackView(EnvironmentView):
@@ -140,8 +140,8 @@ class EnvironmentRollBackView(EnvironmentView):
         """Go back to the deployment that served there before, one step further each time."""
         back_to = environment_roll_back(environment=self.changeable(), user=self.user)
         model_id = self.kwargs["model_id"]
-        found = deployment_get(team=self.team, model_id=model_id, deployment_id=back_to.id)
-        return Response(DeploymentObject(found).data)
+        deployment = deployment_get(team=self.team, model_id=model_id, deployment_id=back_to.id)
+        return Response(DeploymentObject(deployment).data)
 
 
 class _EnvironmentSwitchView(EnvironmentView):

@@ -38,12 +38,12 @@ def capacity_of(environment: Environment, candidate: Deployment) -> Capacity:
     """Return what the candidate has and needs; the caller holds the lock of both deployments."""
     ready = _ready_by_id(environment.current_id, candidate.id)
     carried = ready.get(environment.current_id, 0)
-    asked = asked_replicas(environment, candidate)
-    needed = carried if asked is None else min(carried, asked)
+    replicas = asked_replicas(environment, candidate)
+    needed = carried if replicas is None else min(carried, replicas)
     return Capacity(
         ready=ready.get(candidate.id, 0),
         needed=max(1, needed),
-        rule=_rule(environment, carried, asked),
+        rule=_rule(environment, carried, replicas),
     )
 
 
@@ -63,9 +63,9 @@ def _ready_by_id(*ids: str | None) -> dict[str | None, int]:
     return Counter(each.deployment_id for each in ready)
 
 
-def _rule(environment: Environment, carried: int, asked: int | None) -> str:
+def _rule(environment: Environment, carried: int, replicas: int | None) -> str:
     if carried == 0:
         return f"one, since none carries the traffic of `{environment.name}` now"
-    if asked is not None and asked < carried:
-        return f"the {asked} that `max_replica` allows; {carried} carry the traffic now"
+    if replicas is not None and replicas < carried:
+        return f"the {replicas} that `max_replica` allows; {carried} carry the traffic now"
     return f"as many as carry the traffic of `{environment.name}` now"

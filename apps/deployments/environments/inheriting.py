@@ -16,12 +16,12 @@ def settings_inherit(environment: Environment, candidate: Deployment) -> bool:
 def _inherit_size(environment: Environment, candidate: Deployment) -> bool:
     settings = environment.autoscaling_settings
     if settings:
-        wanted = _scale_of(settings, candidate)
+        replicas = _scale_of(settings, candidate)
     elif environment.current is not None and asked_replicas(environment, candidate) is None:
-        wanted = _replicas_of(environment.current, candidate)
+        replicas = _replicas_of(environment.current, candidate)
     else:
         return False
-    changes = {name: value for name, value in wanted.items() if getattr(candidate, name) != value}
+    changes = {name: value for name, value in replicas.items() if getattr(candidate, name) != value}
     if changes:
         Deployment.objects.filter(id=candidate.id).update(**changes)
     return "wanted_replicas" in changes
@@ -46,5 +46,5 @@ def _scale_of(settings: Mapping[str, Any], candidate: Deployment) -> dict[str, A
 
 def _replicas_of(current: Deployment, candidate: Deployment) -> dict[str, Any]:
     low, high = current.min_replica, current.max_replica
-    wanted = max(1, low, candidate.wanted_replicas)
-    return {"min_replica": low, "max_replica": high, "wanted_replicas": wanted}
+    replicas = max(1, low, candidate.wanted_replicas)
+    return {"min_replica": low, "max_replica": high, "wanted_replicas": replicas}

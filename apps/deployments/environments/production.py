@@ -85,8 +85,8 @@ def _traffic(
 ) -> Mapping[str, HourOfTraffic]:
     if not deployment_ids:
         return {}
-    asked = _Asked(team_id=team.id, deployment_ids=sorted(deployment_ids), now=now)
-    requests, first = asked.requests(), asked.p90("time_to_first_token_seconds")
+    question = _TrafficQuery(team_id=team.id, deployment_ids=sorted(deployment_ids), now=now)
+    requests, first = question.requests(), question.p90("time_to_first_token_seconds")
     return {each: _hour(lines, first.get(each)) for each, lines in requests.items()}
 
 
@@ -108,18 +108,18 @@ def _sum_of(values: Iterable[float | None]) -> float | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _TrafficQuery:
     team_id: str
     deployment_ids: Sequence[str]
     now: datetime
 
     def requests(self) -> Mapping[str, Mapping[str, _Values]]:
         """Return by deployment and class of status how many ended in each step."""
-        found: dict[str, dict[str, _Values]] = defaultdict(dict)
+        values: dict[str, dict[str, _Values]] = defaultdict(dict)
         by = ["deployment_id", "status_class"]
         for line in self._ask("requests", by, step_seconds=_STEP_SECONDS).lines:
-            found[line.labels["deployment_id"]][line.labels["status_class"]] = line.values["sum"]
-        return found
+            values[line.labels["deployment_id"]][line.labels["status_class"]] = line.values["sum"]
+        return values
 
     def p90(self, series: str) -> Mapping[str, float | None]:
         """Return by deployment the percentile of the whole window."""

@@ -27,10 +27,10 @@ from apps.fleet.selectors import gateways_have_applied
 from apps.rest.errors import NotFound
 from controlplane.compiled_query import CompiledQuery
 
-_HELD = CompiledQuery(
+_LOCKED = CompiledQuery(
     int, lambda id: Environment.objects.filter(id=id).select_for_update(no_key=True)
 )
-_MODEL_HELD = CompiledQuery(
+_LOCKED_MODEL = CompiledQuery(
     str,
     lambda id: (
         ServedModel.objects.filter(id=id)
@@ -93,8 +93,8 @@ def _locked(environment: Environment, deployment: Deployment) -> tuple[Environme
     Whoever has changed one holds them to the end of the transaction, and must not wait for anything
     else in it.
     """
-    model: Any = _MODEL_HELD.first(environment.model_id)
-    place = _HELD.first(environment.id)
+    model: Any = _LOCKED_MODEL.first(environment.model_id)
+    place = _LOCKED.first(environment.id)
     if model is None or place is None:
         raise no_environment(environment.name)
     model.team = Team(id=model.team_id, name=model.team_name)

@@ -37,7 +37,7 @@ _WAITING = (
     "ready_replicas", "needed_replicas", "waits_for", "most_ready", "gives_up_at", "step_code",
     "plan", "roll", "share_version", "by_header", "guard", "answers",
 )  # fmt: skip
-_HELD = CompiledQuery(
+_LOCKED = CompiledQuery(
     list,
     lambda ids: (
         Deployment.objects.extra(where=["id = ANY(%s)"], params=[ids])
@@ -48,7 +48,7 @@ _HELD = CompiledQuery(
 )
 
 
-_PLACE_HELD = CompiledQuery(
+_LOCKED_PLACE = CompiledQuery(
     int, lambda id: Environment.objects.filter(id=id).select_for_update(no_key=True)
 )
 
@@ -56,7 +56,7 @@ _PLACE_HELD = CompiledQuery(
 @transaction.atomic
 def environment_advance(*, environment_id: int) -> list[str]:
     """Take the next step of a promotion and return the deployments that want other replicas now."""
-    environment = _PLACE_HELD.first(environment_id)
+    environment = _LOCKED_PLACE.first(environment_id)
     if environment is None:
         return []
     deployments_lock(environment)
@@ -82,12 +82,12 @@ def deployments_lock(environment: Environment, *more: str) -> Mapping[str, Deplo
     Before the routes, which are held to the end of a transaction that has changed one.
     """
     ids = {place: getattr(environment, f"{place}_id") for place in _PLACES}
-    wanted = {each for each in [*ids.values(), *more] if each}
-    held = {each.id: each for each in _HELD.rows(sorted(wanted))}
+    wanted_ids = {each for each in [*ids.values(), *more] if each}
+    locked = {each.id: each for each in _LOCKED.rows(sorted(wanted_ids))}
     for place in _PLACES:
-        if ids[place] in held:
-            setattr(environment, place, held[ids[place]])
-    return held
+        if ids[place] in locked:
+            setattr(environment, place, locked[ids[place]])
+    return locked
 
 
 class Switch(NamedTuple):
@@ -167,11 +167,11 @@ def _serves(candidate: Deployment) -> bool:
 
 
 def _wait(environment: Environment, candidate: Deployment, capacity: Capacity) -> list[str]:
-    told = _told(environment.promotion or {}, candidate, capacity)
-    if clock.now() >= datetime.fromisoformat(told["gives_up_at"]):
+    promotion = _waiting_promotion(environment.promotion or {}, candidate, capacity)
+    if clock.now() >= datetime.fromisoformat(promotion["gives_up_at"]):
         return _fail(environment, candidate, _stalled(candidate, capacity))
-    if told != environment.promotion:
-        environment.promotion = told
+    if promotion != environment.promotion:
+        environment.promotion = promotion
         environment.save(update_fields=["promotion"])
     # None of one that a person has put to sleep meanwhile.
     fewer = Deployment.objects.filter(
@@ -180,7 +180,7 @@ def _wait(environment: Environment, candidate: Deployment, capacity: Capacity) -
     return [candidate.id] if fewer.update(wanted_replicas=capacity.needed) else []
 
 
-def _told(
+def _waiting_promotion(
     promotion: Mapping[str, Any], candidate: Deployment, capacity: Capacity
 ) -> dict[str, Any]:
     """Return the promotion with what it waits for; more ready than ever before is progress."""

@@ -25,6 +25,6 @@ def roll_back(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
 
 
 def _changeable(request: HttpRequest, model_id: str, name: str) -> Environment:
-    found = environment_get(team=person(request).team, model_id=model_id, name=name)
-    require_environment(actor_on(request), found.name)
-    return found
+    environment = environment_get(team=person(request).team, model_id=model_id, name=name)
+    require_environment(actor_on(request), environment.name)
+    return environment

@@ -171,11 +171,11 @@ def _audited(settings: Values) -> Values:
     return {**settings, "answer_guard": {**guard, "prompts": len(guard["prompts"])}}
 
 
-def _with_prompts(before: Values, told: dict[str, Any]) -> dict[str, Any]:
+def _with_prompts(before: Values, changes: dict[str, Any]) -> dict[str, Any]:
     """Return the settings with the prompts that are set, where a guard names none of its own."""
-    guard = told.get("answer_guard")
+    guard = changes.get("answer_guard")
     if guard is None or "prompts" in guard:
-        return told
+        return changes
     known = (before.get("answer_guard") or {}).get("prompts")
     if not known:
         raise InvalidInput(
@@ -185,7 +185,7 @@ def _with_prompts(before: Values, told: dict[str, Any]) -> dict[str, Any]:
         )
     answer_guard = {**guard, "prompts": known}
     _refuse_without_schema(answer_guard)
-    return {**told, "answer_guard": answer_guard}
+    return {**changes, "answer_guard": answer_guard}
 
 
 def _refuse_without_schema(guard: Mapping[str, Any]) -> None:
@@ -197,14 +197,14 @@ def _refuse_without_schema(guard: Mapping[str, Any]) -> None:
         )
 
 
-def _with_rolling(before: Values, told: Mapping[str, Any]) -> dict[str, Any]:
+def _with_rolling(before: Values, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings with what was told of the rolls, over what is set. Raises InvalidInput.
 
     A percent that is told replaces a number of replicas that was, and the other way round.
     """
-    config = told.get("rolling_deploy_config")
+    config = changes.get("rolling_deploy_config")
     if config is None:
-        return dict(told)
+        return dict(changes)
     known = {**(before.get("rolling_deploy_config") or {}), **config}
     for kind in ("surge", "unavailable"):
         percent, replicas = f"max_{kind}_percent", f"max_{kind}_replicas"
@@ -213,7 +213,7 @@ def _with_rolling(before: Values, told: Mapping[str, Any]) -> dict[str, Any]:
     for names, sentence, hint in problems_of(known):
         fields = [f"promotion_settings.rolling_deploy_config.{each}" for each in names.split(",")]
         raise InvalidInput(sentence, fields=fields, hint=hint)
-    return {**told, "rolling_deploy_config": known}
+    return {**changes, "rolling_deploy_config": known}
 
 
 def _routes_bump(environment: Environment, *deployment_ids: str | None) -> None:

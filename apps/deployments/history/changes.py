@@ -48,12 +48,12 @@ def changes_list(
     """
     names = dict(model.deployments.values_list("id", "name"))
     places = [str(each.id) for each in environments]
-    wanted = [deployment.id] if deployment else list(names)
-    found = AuditEntry.objects.filter(team_id=model.team_id).filter(
-        Q(action__startswith="deployment.", target_id__in=wanted)
+    ids = [deployment.id] if deployment else list(names)
+    entries = AuditEntry.objects.filter(team_id=model.team_id).filter(
+        Q(action__startswith="deployment.", target_id__in=ids)
         | Q(action__startswith="environment.", target_id__in=places)
     )
-    return [_change(entry, names) for entry in found.order_by("-at", "-id")[:limit]]
+    return [_change(entry, names) for entry in entries.order_by("-at", "-id")[:limit]]
 
 
 def _change(entry: AuditEntry, names: Mapping[str, str]) -> ModelChange:

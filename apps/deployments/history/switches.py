@@ -28,17 +28,17 @@ def rollback_targets(environments: Collection[Environment]) -> Mapping[int, Depl
         for each in environments
         if each.current_id and each.candidate_id is None and each.promotion_version is None
     }
-    wanted = {id for ids in before.values() for id in ids}
+    target_ids = {id for ids in before.values() for id in ids}
     fit = {
         row.id: row
-        for row in Deployment.objects.filter(id__in=wanted, state__in=_COMES_BACK)
+        for row in Deployment.objects.filter(id__in=target_ids, state__in=_COMES_BACK)
         .select_related("model")
         .defer("spec", "checkpoint")
     }
-    found = {
+    deployments = {
         place: next((fit[id] for id in ids if id in fit), None) for place, ids in before.items()
     }
-    return {place: row for place, row in found.items() if row is not None}
+    return {place: row for place, row in deployments.items() if row is not None}
 
 
 def _served(environments: Collection[Environment]) -> Mapping[int, Sequence[str]]:

@@ -86,10 +86,10 @@ def deployment_charts(
     *, deployment: Deployment, range_name: str, now: datetime | None = None
 ) -> dict[str, Any]:
     """Return begin and end, times, and each line's values; None where nothing was measured."""
-    asked = RANGES.get(range_name, RANGES[DEFAULT_RANGE])
+    chosen = RANGES.get(range_name, RANGES[DEFAULT_RANGE])
     present = now or clock.now()
     scope = _Scope(
-        deployment=deployment, start=present - asked.length, end=present - _FOLDED, now=present
+        deployment=deployment, start=present - chosen.length, end=present - _FOLDED, now=present
     )
     # Those of one source lie in the same rows, and have the same step.
     of_source = {BY_NAME[each.series].source: each.series for each in _LINES.values()}
@@ -113,9 +113,9 @@ def deployment_charts(
         "start": int(scope.start.timestamp()),
         "end": int(scope.end.timestamp()),
         "times": list(times),
-        "window": f"{asked.words}, by {_step_words(step)}",
+        "window": f"{chosen.words}, by {_step_words(step)}",
         "measured_at": present.isoformat(timespec="seconds"),
-        "headlines": scope.headlines(answers, asked.words),
+        "headlines": scope.headlines(answers, chosen.words),
         "events": {"marks": [each.to_json() for each in scope.events()]},
         **drawn,
     }
@@ -191,13 +191,13 @@ def _per_step(made: Sequence[float | None], accepted: Sequence[float | None]) ->
 
 
 def _target(
-    wanted: Sequence[float | None], settings: ScalingSettings
+    replicas: Sequence[float | None], settings: ScalingSettings
 ) -> list[float | None]:  # fmt: skip
     """Return above which load replicas are added, by today's settings."""
     if settings.target_in_flight_tokens is not None:
-        return [None] * len(wanted)
+        return [None] * len(replicas)
     each = settings.requests_per_replica
-    return [None if count is None else round(count * each, 6) for count in wanted]
+    return [None if count is None else round(count * each, 6) for count in replicas]
 
 
 def _step_of(times: Sequence[int], otherwise: int) -> int:

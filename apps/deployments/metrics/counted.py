@@ -147,10 +147,10 @@ def _add_counters(
     totals: Sequence[Total],
 ) -> None:
     for name, series, words in metrics:
-        told = ((each, each.sum_of(source, series)) for each in totals)
+        sums = ((each, each.sum_of(source, series)) for each in totals)
         lines = [
             sample(name, _of_replica(shown[each.deployment_id], each.replica_id), amount)
-            for each, amount in told
+            for each, amount in sums
             if amount is not None and each.deployment_id in shown
         ]
         page.add(name, "counter", words, lines)

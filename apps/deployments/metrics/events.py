@@ -26,8 +26,8 @@ class Event:
 
 def events_of(deployment: Deployment, start: datetime, end: datetime) -> list[Event]:
     """Return the latest in the order of their times: made, promoted or left, replicas lost."""
-    found = [*_made(deployment, start, end), *_moves(deployment, start, end)]
-    return sorted([*found, *_losses(deployment, start, end)])[-MOST:]
+    events = [*_made(deployment, start, end), *_moves(deployment, start, end)]
+    return sorted([*events, *_losses(deployment, start, end)])[-MOST:]
 
 
 def _made(deployment: Deployment, start: datetime, end: datetime) -> list[Event]:
@@ -41,14 +41,14 @@ def _moves(deployment: Deployment, start: datetime, end: datetime) -> list[Event
     rows = EnvironmentSwitch.objects.filter(
         Q(environment__in=here), Q(at__gte=start), Q(at__lt=end)
     ).order_by("-id")
-    told = rows.values_list("at", "environment__name", "deployment_id", "deployment__name")[:MOST]
+    moves = rows.values_list("at", "environment__name", "deployment_id", "deployment__name")[:MOST]
     return [
         _event(
             at,
             _MOVED,
             f"{place} points here" if id == deployment.id else f"{place} moved to {name}",
         )
-        for at, place, id, name in told
+        for at, place, id, name in moves
     ]
 
 

@@ -53,8 +53,8 @@ def _counted(answer: Answer, since: float) -> tuple[float, int]:
 
 def _others(percentiles: Mapping[str, Sequence[float | None]]) -> str:
     known: list[tuple[str, Any]] = [(name, _first(percentiles, name)) for name in ("p50", "p99")]
-    told = [f"{name} {formats.duration(value)}" for name, value in known if value is not None]
-    return ", ".join(told)
+    words = [f"{name} {formats.duration(value)}" for name, value in known if value is not None]
+    return ", ".join(words)
 
 
 def _first(percentiles: Mapping[str, Sequence[float | None]], name: str) -> float | None:

@@ -94,17 +94,17 @@ def hosted_metrics(
     now: datetime,
 ) -> dict[str, Any]:
     """Return the answer in the hosted product's shape. Raises InvalidInput."""
-    wanted = {name: _metric(name) for name in names or DEFAULT}
+    metrics = {name: _metric(name) for name in names or DEFAULT}
     until = end or now - (_FOLDED if mode is Mode.CURRENT else timedelta())
     since = until - _LATEST if mode is Mode.CURRENT else start or until - timedelta(hours=1)
-    step = max(_step(each, scope, since, until, now) for each in wanted.values())
+    step = max(_step(each, scope, since, until, now) for each in metrics.values())
     answers = {
         name: query(
             each.series, start=since, end=until, team_id=scope.team_id, now=now,
             filters=_filters(each, scope), group_by=list(each.group_by),
             as_one=mode is not Mode.SERIES, step_seconds=step,
         )
-        for name, each in wanted.items()
+        for name, each in metrics.items()
     }  # fmt: skip
     first = next(iter(answers.values()))
     return {
@@ -112,11 +112,11 @@ def hosted_metrics(
         "end_epoch_millis": _millis(until),
         "mode": mode,
         "step_seconds": first.step_seconds if mode is Mode.SERIES else None,
-        "metric_descriptors": [_descriptor(name, wanted[name], answers[name]) for name in wanted],
+        "metric_descriptors": [_descriptor(name, metrics[name], answers[name]) for name in metrics],
         "metric_values": [
             {
                 "start_epoch_millis": at * 1000,
-                "values": [_values(wanted[name], answers[name], place) for name in wanted],
+                "values": [_values(metrics[name], answers[name], place) for name in metrics],
             }
             for place, at in enumerate(first.times)
         ],
@@ -124,14 +124,14 @@ def hosted_metrics(
 
 
 def _metric(name: str) -> _Metric:
-    found = _METRICS.get(name.removeprefix(PREFIX))
-    if found is None:
+    metric = _METRICS.get(name.removeprefix(PREFIX))
+    if metric is None:
         raise InvalidInput(
             f"There is no metric `{name}`.",
             fields=["metrics"],
             hint=f"There are {', '.join(f'`{each}`' for each in _METRICS)}.",
         )
-    return found
+    return metric
 
 
 def _step(metric: _Metric, scope: Scope, since: datetime, until: datetime, now: datetime) -> int:
@@ -158,8 +158,8 @@ def _descriptor(name: str, metric: _Metric, answer: Answer) -> dict[str, Any]:
 
 
 def _values(metric: _Metric, answer: Answer, place: int) -> list[float | None]:
-    found = (line.values[name][place] for line in answer.lines for name in metric.statistics)
-    return [None if each is None else each / metric.divided_by for each in found]
+    values = (line.values[name][place] for line in answer.lines for name in metric.statistics)
+    return [None if each is None else each / metric.divided_by for each in values]
 
 
 def _millis(at: datetime) -> int:

@@ -96,13 +96,13 @@ class _MetricsView(TeamView):
         given = self.query()
         if names := self.request.query_params.getlist("metrics"):
             given["metrics"] = names
-        asked = validated(MetricsQuery, given)
+        query = validated(MetricsQuery, given)
         answer = hosted_metrics(
             scope=Scope(team_id=self.team.id, filters=filters),
-            mode=Mode(asked["mode"]),
-            names=asked.get("metrics", ()),
-            start=_moment(asked.get("start_epoch_millis")),
-            end=_moment(asked.get("end_epoch_millis")),
+            mode=Mode(query["mode"]),
+            names=query.get("metrics", ()),
+            start=_moment(query.get("start_epoch_millis")),
+            end=_moment(query.get("end_epoch_millis")),
             now=clock.now(),
         )
         return Response(MetricsObject(answer).data)
@@ -112,33 +112,37 @@ class ModelMetricsView(_MetricsView):
     @extend_schema(parameters=[MetricsQuery], responses=MetricsObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return metrics of all deployments of a model together."""
-        found = model_get(team=self.team, model_id=self.kwargs["model_id"])
-        return self.metrics(model_id=found.id)
+        model = model_get(team=self.team, model_id=self.kwargs["model_id"])
+        return self.metrics(model_id=model.id)
 
 
 class DeploymentMetricsView(_MetricsView):
     @extend_schema(parameters=[MetricsQuery], responses=MetricsObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return metrics of a deployment."""
-        found = deployment_get(
+        deployment = deployment_get(
             team=self.team,
             model_id=self.kwargs["model_id"],
             deployment_id=self.kwargs["deployment_id"],
         )
-        return self.metrics(model_id=found.model_id, deployment_id=found.id)
+        return self.metrics(model_id=deployment.model_id, deployment_id=deployment.id)
 
 
 class EnvironmentMetricsView(_MetricsView):
     @extend_schema(parameters=[MetricsQuery], responses=MetricsObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return metrics of an environment: its requests, and the engines that serve it now."""
-        found = environment_get(
+        environment = environment_get(
             team=self.team, model_id=self.kwargs["model_id"], name=self.kwargs["name"]
         )
-        if found.current_id is None:
-            raise InvalidInput(f"Nothing is deployed to `{found.name}` yet.", fields=["env_name"])
+        if environment.current_id is None:
+            raise InvalidInput(
+                f"Nothing is deployed to `{environment.name}` yet.", fields=["env_name"]
+            )
         return self.metrics(
-            model_id=found.model_id, environment=found.name, deployment_id=found.current_id
+            model_id=environment.model_id,
+            environment=environment.name,
+            deployment_id=environment.current_id,
         )
 
 

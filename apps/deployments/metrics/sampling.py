@@ -70,14 +70,14 @@ def _source(replica: Replica) -> str:
 
 
 def _of_engine(replica: Replica, before: Mapping[str, float]) -> Batch:
-    said, moment = replica.metrics or {}, replica.heard_at
+    metrics, moment = replica.metrics or {}, replica.heard_at
     at = moment.timestamp() if moment else 0.0
-    counters = {name: float(said[name]) for name in _ENGINE_COUNTERS if name in said}
+    counters = {name: float(metrics[name]) for name in _ENGINE_COUNTERS if name in metrics}
     cells = Cells()
     cell = cells.at(Source.ENGINE, at, _labels_of(replica))
     for name in _ENGINE_GAUGES:
-        if name in said:
-            cell.look(name, float(said[name]))
+        if name in metrics:
+            cell.look(name, float(metrics[name]))
     for name, grown in increases(counters, before, _ENGINE_COUNTERS).items():
         cell.count(_ENGINE_COUNTERS[name], grown)
     return Batch(
@@ -105,10 +105,10 @@ def _labels(deployment: Deployment) -> dict[str, str]:
 def _of_control_plane(at: float) -> Batch:
     before = counters_before([_CONTROL_PLANE]).get(_CONTROL_PLANE, {})
     passed = max(0.0, min(at - before.get("at", at), _LONGEST_STEP_SECONDS))
-    cells, held = Cells(), _held()
-    _look_at_devices(cells, at, held)
+    cells, leases = Cells(), _leases_by_device()
+    _look_at_devices(cells, at, leases)
     _look_at_deployments(cells, at)
-    _count_device_time(cells, at, held, passed)
+    _count_device_time(cells, at, leases, passed)
     _count_failures(cells, at, before.get("at", at))
     cells.at(Source.CONTROL_PLANE, at, {}).look("gateways_live", gateways_live().count())
     return Batch(
@@ -120,7 +120,7 @@ def _of_control_plane(at: float) -> Batch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Held:
+class _Lease:
     """That a replica holds a GPU, or a part of a shared one."""
 
     labels: _Labels
@@ -129,31 +129,31 @@ class _Held:
     is_shared: bool
 
 
-def _held() -> dict[str, list[_Held]]:
+def _leases_by_device() -> dict[str, list[_Lease]]:
     """Return who holds each device, by its id."""
     leases = DeviceLease.objects.filter(released_at=None, holder__startswith="replica:")
     rows = list(leases.select_related("device"))
     ids = {lease.holder.partition(":")[2] for lease in rows}
     replicas = Replica.objects.select_related("deployment__model").in_bulk(ids)
-    found: dict[str, list[_Held]] = {}
+    held_by: dict[str, list[_Lease]] = {}
     for lease in rows:
         replica = replicas.get(lease.holder.partition(":")[2])
         if replica is not None:
-            found.setdefault(lease.device_id, []).append(_of_lease(lease, replica))
-    return found
+            held_by.setdefault(lease.device_id, []).append(_of_lease(lease, replica))
+    return held_by
 
 
-def _of_lease(lease: DeviceLease, replica: Replica) -> _Held:
+def _of_lease(lease: DeviceLease, replica: Replica) -> _Lease:
     device = lease.device
     share = lease.memory_bytes / device.memory_bytes if device.is_shared else 1.0
-    return _Held(
+    return _Lease(
         labels=_labels_of(replica), kind=device.kind, share=share, is_shared=device.is_shared
     )
 
 
-def _look_at_devices(cells: Cells, at: float, held: Mapping[str, list[_Held]]) -> None:
+def _look_at_devices(cells: Cells, at: float, leases: Mapping[str, list[_Lease]]) -> None:
     for device in Device.objects.filter(is_present=True, node__in=nodes_alive()):
-        holders = held.get(device.id, [])
+        holders = leases.get(device.id, [])
         # A shared one is nobody's own: what is used of it cannot be told apart.
         owner = holders[0].labels if len(holders) == 1 and not holders[0].is_shared else {}
         labels = {**owner, "node_id": device.node_id, "device_id": device.id}
@@ -205,10 +205,10 @@ def _moment(at: float) -> datetime:
 
 
 def _count_device_time(
-    cells: Cells, at: float, held: Mapping[str, list[_Held]], passed: float
+    cells: Cells, at: float, leases: Mapping[str, list[_Lease]], passed: float
 ) -> None:
     prices = prices_now()
-    for holder in (each for holders in held.values() for each in holders):
+    for holder in (each for holders in leases.values() for each in holders):
         labels = {name: value for name, value in holder.labels.items()
                   if name not in ("replica_id", "node_id")}  # fmt: skip
         cell = cells.at(Source.CONTROL_PLANE, at, labels)

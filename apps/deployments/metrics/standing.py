@@ -78,14 +78,14 @@ def _add_engines(page: Page, labels: Mapping[str, str], rows: Iterable[_Row]) ->
 def _add_devices(page: Page, labels: Mapping[str, str], replicas: Mapping[str, str]) -> None:
     """Add the GPUs that a replica holds alone; what is used of a shared one is not told apart."""
     # Those of other teams as well: named one by one, ten thousand are slower to ask for.
-    held = DeviceLease.objects.filter(released_at=None, holder__startswith="replica:")
-    held = held.exclude(device__kind="CPU")
+    leases = DeviceLease.objects.filter(released_at=None, holder__startswith="replica:")
+    leases = leases.exclude(device__kind="CPU")
     columns = ("holder", "device__index", "device__used_bytes", "device__utilization_percent")
     used, busy = [], []
     memory, utilization = "baseten_gpu_memory_used", "baseten_gpu_utilization"
-    for holder, index, used_bytes, percent in held.order_by("holder", "device__index").values_list(
-        *columns
-    ):
+    for holder, index, used_bytes, percent in leases.order_by(
+        "holder", "device__index"
+    ).values_list(*columns):
         id = holder.partition(":")[2]
         if id not in replicas:
             continue

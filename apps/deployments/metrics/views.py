@@ -12,10 +12,11 @@ from apps.deployments.selectors import deployment_get
 @require_GET
 def series(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     """Return a range of the deployment's series, as JSON for the charts."""
-    found = deployment_get(
+    deployment = deployment_get(
         team=person(request).team, model_id=model_id, deployment_id=deployment_id
     )  # fmt: skip
-    asked = request.GET.get("range", DEFAULT_RANGE)
+    range_name = request.GET.get("range", DEFAULT_RANGE)
     return JsonResponse(
-        deployment_charts(deployment=found, range_name=asked), headers={"Cache-Control": "no-store"}
+        deployment_charts(deployment=deployment, range_name=range_name),
+        headers={"Cache-Control": "no-store"},
     )

@@ -115,9 +115,9 @@ class NodeDetailView(FleetNodeDetailView):
     def delete(self, request: Request, node_id: str) -> Response:
         """Remove a node that is silent or holds nothing: what it held is free at once."""
         node = self.node()
-        held = node_remove(node=node).lines
-        told = {"id": node.id, "name": node.name, "removed_at": node.removed_at, "held": held}
-        return Response(RemovedNodeObject(told).data)
+        lines = node_remove(node=node).lines
+        body = {"id": node.id, "name": node.name, "removed_at": node.removed_at, "held": lines}
+        return Response(RemovedNodeObject(body).data)
 
 
 class NodeReplicasView(NodeView):
@@ -126,14 +126,14 @@ class NodeReplicasView(NodeView):
         """Return what runs on a node and, while it is drained, what keeps it there."""
         node = self.node()
         replicas, builds = replicas_on(node, self.actor), builds_on(node)
-        told = {
+        body = {
             "draining_since": node.draining_since,
             "is_drained": node.draining_since is not None and not replicas and not builds,
             "builds": builds,
             "replicas": replicas,
             "failed_starts": failed_on(node, self.actor),
         }
-        return Response(NodeReplicasObject(told).data)
+        return Response(NodeReplicasObject(body).data)
 
 
 class NodeFailedStartsView(NodeView):

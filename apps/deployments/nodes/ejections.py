@@ -33,20 +33,20 @@ class Ejection:
 
 def with_ejections(replicas: Sequence[Replica]) -> Sequence[Replica]:
     """Return the replicas, each with `ejected_by`."""
-    told = _newest_reports()
+    reports = _newest_reports()
     for each in replicas:
-        each.ejected_by = list(_of(each.id, told))  # type: ignore[attr-defined]
+        each.ejected_by = list(_of(each.id, reports))  # type: ignore[attr-defined]
     return replicas
 
 
 def _newest_reports() -> Mapping[str, Mapping[str, str]]:
     """Return by gateway whom it passes over, and why."""
-    heard = GatewayLoad.objects.filter(at__gt=clock.now() - REPORT_AGE)
-    newest = heard.order_by("gateway_id", "-sequence").distinct("gateway_id")
+    reporting = GatewayLoad.objects.filter(at__gt=clock.now() - REPORT_AGE)
+    newest = reporting.order_by("gateway_id", "-sequence").distinct("gateway_id")
     return dict(newest.values_list("gateway__name", "ejected"))
 
 
-def _of(replica_id: str, told: Mapping[str, Mapping[str, str]]) -> Iterable[Ejection]:
-    for gateway, ejected in sorted(told.items()):
+def _of(replica_id: str, reports: Mapping[str, Mapping[str, str]]) -> Iterable[Ejection]:
+    for gateway, ejected in sorted(reports.items()):
         if replica_id in ejected:
             yield Ejection(gateway=gateway, reason=ejected[replica_id])

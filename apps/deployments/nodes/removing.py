@@ -29,8 +29,8 @@ def node_held(*, node: Node) -> HeldByNode:
     builds = leases.filter(holder__startswith="build:").values_list("holder", flat=True)
     replicas = list(_live(node).select_related("deployment__model"))
     numbers = sorted({holder.partition(":")[2] for holder in builds})
-    told = [*map(_told, replicas), *(f"build {number}" for number in numbers)]
-    return HeldByNode(replicas=replicas, lines=told)
+    lines = [*map(_replica_words, replicas), *(f"build {number}" for number in numbers)]
+    return HeldByNode(replicas=replicas, lines=lines)
 
 
 @transaction.atomic
@@ -44,19 +44,19 @@ def node_remove(*, node: Node) -> HeldByNode:
     list(Deployment.objects.filter(id__in=ids).order_by("id").select_for_update(no_key=True))
     list(_live(node).select_for_update(no_key=True))
     node_devices_lock(node=node)
-    held = node_held(node=node)
-    _refuse(node, held, ids)
-    replicas_stop(replicas=held.replicas)
-    for replica in held.replicas:
+    held_by_node = node_held(node=node)
+    _refuse(node, held_by_node, ids)
+    replicas_stop(replicas=held_by_node.replicas)
+    for replica in held_by_node.replicas:
         replica_move(replica=replica, to=ReplicaState.STOPPED)
     if not node_fence(node=node):
         raise NotFound(f"Node `{node.name}` was removed already.")
-    audit("node.remove", node, team=None, before={"held": held.lines})
+    audit("node.remove", node, team=None, before={"held": held_by_node.lines})
     transaction.on_commit(lambda: _settle(ids), robust=True)
-    return held
+    return held_by_node
 
 
-def _told(replica: Replica) -> str:
+def _replica_words(replica: Replica) -> str:
     deployment = replica.deployment
     return f"replica {replica.id} of {deployment.model.name}/{deployment.name}, {replica.state}"
 
@@ -65,14 +65,14 @@ def _live(node: Node) -> QuerySet[Replica]:
     return Replica.objects.filter(node=node).exclude(state__in=REPLICA_TERMINAL).order_by("id")
 
 
-def _refuse(node: Node, held: HeldByNode, locked: Sequence[str]) -> None:
-    if held.lines and nodes_heard_lately().filter(id=node.id).exists():
+def _refuse(node: Node, held_by_node: HeldByNode, locked: Sequence[str]) -> None:
+    if held_by_node.lines and nodes_heard_lately().filter(id=node.id).exists():
         raise Conflict(
-            f"Node `{node.name}` speaks, and holds {len(held.lines)} things: "
-            f"{'; '.join(held.lines[:8])}.",
+            f"Node `{node.name}` speaks, and holds {len(held_by_node.lines)} things: "
+            f"{'; '.join(held_by_node.lines[:8])}.",
             hint="Drain it and remove it when nothing is left, or stop its agent first.",
         )
-    if {each.deployment_id for each in held.replicas} - {*locked}:
+    if {each.deployment_id for each in held_by_node.replicas} - {*locked}:
         raise Conflict(
             f"Something was placed on node `{node.name}` just now.", hint="Try once more."
         )

@@ -28,8 +28,8 @@ class OnNode:
 
 def replicas_on(node: Node, actor: Actor) -> list[OnNode]:
     live = Replica.objects.filter(node=node).exclude(state__in=REPLICA_TERMINAL)
-    told = live.annotate(is_confirmed=IS_CONFIRMED).select_related("deployment__model")
-    rows = list(told.order_by("deployment_id", "id"))
+    listed = live.annotate(is_confirmed=IS_CONFIRMED).select_related("deployment__model")
+    rows = list(listed.order_by("deployment_id", "id"))
     others = _elsewhere(node, {row.deployment_id for row in rows})
     sees_all = actor.role is Role.ORGANISATION_ADMIN
     return [
@@ -82,11 +82,11 @@ def _names_of(artifact_ids: set[str], actor: Actor) -> Mapping[str, list[str]]:
 
 
 def _elsewhere(node: Node, deployment_ids: set[str]) -> Mapping[str, list[Replica]]:
-    found: dict[str, list[Replica]] = {}
+    others: dict[str, list[Replica]] = {}
     rows = Replica.objects.filter(deployment_id__in=deployment_ids, state__in=_COMING)
     for row in rows.exclude(node=node).select_related("node").order_by("id"):
-        found.setdefault(row.deployment_id, []).append(row)
-    return found
+        others.setdefault(row.deployment_id, []).append(row)
+    return others
 
 
 def _on_node(

@@ -22,16 +22,16 @@ from apps.ui.fragments import live_answer
 @require_GET
 def node(request: HttpRequest, node_id: str) -> HttpResponse:
     """Show a node; what runs of other teams there is counted, not named."""
-    found = _node(node_id)
+    shown_node = _node(node_id)
     actor = actor_on(request)
     context = {
-        "view": node_view(found),
-        "replicas": replicas_on(found, actor),
-        "builds": builds_on(found),
-        "failed": failed_on(found, actor),
+        "view": node_view(shown_node),
+        "replicas": replicas_on(shown_node, actor),
+        "builds": builds_on(shown_node),
+        "failed": failed_on(shown_node, actor),
         "pools": pool_views(actor),
         "may_change": allowed(actor, Action.DRAIN),
-        "held": node_held(node=found).lines if allowed(actor, Action.REMOVE_NODES) else (),
+        "held": node_held(node=shown_node).lines if allowed(actor, Action.REMOVE_NODES) else (),
     }
     return live_answer(request, page="fleet/node.html", part="fleet/_node.html", context=context)
 
@@ -40,28 +40,28 @@ def node(request: HttpRequest, node_id: str) -> HttpResponse:
 @require_POST
 def clear_failed_starts(request: HttpRequest, node_id: str) -> HttpResponse:
     """Forget which starts failed on the node, as after it was mended."""
-    found = _node(node_id)
-    if failed_starts_clear(node=found):
-        messages.success(request, f"`{found.name}` is tried like any other node again.")
+    node = _node(node_id)
+    if failed_starts_clear(node=node):
+        messages.success(request, f"`{node.name}` is tried like any other node again.")
     else:
-        messages.info(request, f"No start failed on `{found.name}` lately.")
-    return redirect("node_page", found.id)
+        messages.info(request, f"No start failed on `{node.name}` lately.")
+    return redirect("node_page", node.id)
 
 
 @allowed_page(Action.REMOVE_NODES)
 @require_POST
 def remove(request: HttpRequest, node_id: str) -> HttpResponse:
-    found = _node(node_id)
-    if request.POST.get("name", "").strip() != found.name:
+    node = _node(node_id)
+    if request.POST.get("name", "").strip() != node.name:
         raise Conflict("The typed name is not the node's. Nothing was removed.", fields=["name"])
-    held = node_remove(node=found).lines
-    ended = f" It held: {'; '.join(held)}." if held else " It held nothing."
-    messages.success(request, f"`{found.name}` is removed.{ended}")
+    lines = node_remove(node=node).lines
+    ended = f" It held: {'; '.join(lines)}." if lines else " It held nothing."
+    messages.success(request, f"`{node.name}` is removed.{ended}")
     return redirect("fleet:list")
 
 
 def _node(node_id: str) -> Node:
-    found = node_list().filter(id=node_id).first()
-    if found is None:
+    node = node_list().filter(id=node_id).first()
+    if node is None:
         raise NotFound(f"There is no node `{node_id}`.")
-    return found
+    return node

@@ -61,9 +61,9 @@ class GrantRevokeView(GrantView):
     @extend_schema(request=RevokeBody, responses=GrantObject)
     def post(self, request: Request, grant_id: str) -> Response:
         """Revoke a grant: nothing new is built or deployed by it, and what runs is named."""
-        wanted = validated(RevokeBody, request.data)
+        body = validated(RevokeBody, request.data)
         grant = remote_code_revoke(
-            grant=grant_get(grant_id=grant_id), reason=wanted["reason"], user=self.user
+            grant=grant_get(grant_id=grant_id), reason=body["reason"], user=self.user
         )
         return Response(self.told(grant))
 

@@ -14,13 +14,15 @@ _Key = tuple[str, str, str]
 
 def running_by(grants: Sequence[RemoteCodeGrant]) -> dict[str, list[Deployment]]:
     """Return grant id -> the deployments of its code that are not at rest, of every team."""
-    found: dict[_Key, list[Deployment]] = {}
+    deployments: dict[_Key, list[Deployment]] = {}
     for deployment in _running({grant.commit for grant in grants}):
         assert deployment.artifact is not None
         checkpoint = deployment.artifact.passport["checkpoint"]
         key = (checkpoint["source"], shown(checkpoint["repo"]), checkpoint["commit"])
-        found.setdefault(key, []).append(deployment)
-    return {grant.id: found.get((grant.source, grant.repo, grant.commit), []) for grant in grants}
+        deployments.setdefault(key, []).append(deployment)
+    return {
+        grant.id: deployments.get((grant.source, grant.repo, grant.commit), []) for grant in grants
+    }
 
 
 def _running(commits: set[str]) -> QuerySet[Deployment]:

@@ -26,7 +26,7 @@ from controlplane.domain.step_results import FetchResult
 @require_http_methods(["GET", "POST"])
 def grants(request: HttpRequest) -> HttpResponse:
     """Show every grant, or take a new one; the address may name the build or config it is for."""
-    form = GrantForm(request.POST or None, initial=_asked(request))
+    form = GrantForm(request.POST or None, initial=_prefilled(request))
     if form.is_valid() and (answer := _granted(request, form)):
         return answer
     page = page_in(request, grant_list().order_by("-created_at", "-id"))
@@ -70,7 +70,7 @@ def _granted(request: HttpRequest, form: GrantForm) -> HttpResponse | None:
     return redirect("remote_code:list")
 
 
-def _asked(request: HttpRequest) -> dict[str, str]:
+def _prefilled(request: HttpRequest) -> dict[str, str]:
     """Return what to fill in for the build or the config that the address names."""
     team = person(request).team
     number = whole_number(request.GET.get("build", ""))

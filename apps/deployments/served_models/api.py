@@ -22,18 +22,18 @@ class ModelListView(TeamView):
     @extend_schema(parameters=[NameQuery], responses=ModelListObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return the team's models, newest first."""
-        wanted = validated(NameQuery, request.query_params)
-        models = model_list(team=self.team, name=wanted.pop("name", None))
-        return Response(page_of(models, **wanted).to_json(ModelObject, under="models"))
+        query = validated(NameQuery, request.query_params)
+        models = model_list(team=self.team, name=query.pop("name", None))
+        return Response(page_of(models, **query).to_json(ModelObject, under="models"))
 
     @extend_schema(request=ModelCreateBody, responses={201: ModelCreatedObject})
     def post(self, request: Request, **path: str) -> Response:
         """Make a model from a build; its first deployment becomes production once it is ready."""
-        wanted = validated(ModelCreateBody, request.data)
-        build = build_get(team=self.team, build_id=wanted["source"]["build_id"])
+        fields = validated(ModelCreateBody, request.data)
+        build = build_get(team=self.team, build_id=fields["source"]["build_id"])
         require_first_place(self.actor, None, None)
         model, deployment = model_create(
-            team=self.team, name=wanted["name"], build=build, user=self.user
+            team=self.team, name=fields["name"], build=build, user=self.user
         )
         made = deployment_get(team=self.team, model_id=model.id, deployment_id=deployment.id)
         body = {

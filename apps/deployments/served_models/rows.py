@@ -52,14 +52,14 @@ def model_search(
     *, team: Team, words: str = "", state: str = "", sort: str = ""
 ) -> QuerySet[ServedModel]:
     """Return the models that are called so, or have a deployment that is, and one in that state."""
-    found = ServedModel.objects.filter(team=team)
+    models = ServedModel.objects.filter(team=team)
     if words:
         named = Exists(_of_model().filter(name__icontains=words))
-        found = found.filter(Q(name__icontains=words) | named)
+        models = models.filter(Q(name__icontains=words) | named)
     if state:
-        found = found.filter(Exists(_of_model().filter(_is_in(state))))
+        models = models.filter(Exists(_of_model().filter(_is_in(state))))
     empty = Environment.objects.filter(model=OuterRef("pk"), current=None).order_by("id")
-    rows = found.annotate(
+    rows = models.annotate(
         deployments_count=Count("deployments"),
         latest_at=Max("deployments__created_at"),
         empty_places=ArraySubquery(empty.values("name")),
@@ -72,7 +72,7 @@ def model_rows(
 ) -> Sequence[ModelRow]:
     """Return the models with the deployments that are shown of each, those asked for first."""
     rows: dict[str, list[DeploymentRow]] = defaultdict(list)
-    shown = list(_shown(team, models, _asked_for(words, state)))
+    shown = list(_shown(team, models, _matches(words, state)))
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
     for each in shown:
         rows[each.model_id].append(DeploymentRow(deployment=each, traffic=traffic[each.id]))
@@ -91,7 +91,7 @@ def _is_in(state: str) -> Q:
     return Q(degraded_since__isnull=False) if state == DEGRADED else Q(state=state)
 
 
-def _asked_for(words: str, state: str) -> Q:
+def _matches(words: str, state: str) -> Q:
     named = Q(name__icontains=words) if words else Q()
     return named & _is_in(state) if state else named
 

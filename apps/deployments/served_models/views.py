@@ -22,10 +22,10 @@ _SORTS = {"name": "name", "state": "state", "replicas": "wanted_replicas", "crea
 def model(request: HttpRequest, model_id: str) -> HttpResponse:
     """Show the model's environments and deployments, its traffic, and how it is called."""
     team = person(request).team
-    found = model_get(team=team, model_id=model_id)
+    model = model_get(team=team, model_id=model_id)
     deployments = deployment_list(team=team, model_id=model_id)
-    asked = asked_in(request, sorts=_SORTS, anchor="deployments-title")
-    shown = page_in(request, sorted_rows(deployments, asked.sort, _SORTS))
+    list_query = asked_in(request, sorts=_SORTS, anchor="deployments-title")
+    shown = page_in(request, sorted_rows(deployments, list_query.sort, _SORTS))
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
     rows = [DeploymentRow(deployment=each, traffic=traffic[each.id]) for each in shown]
     environments = list(environment_list(team=team, model_id=model_id))
@@ -33,8 +33,8 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
     current = next((each.current for each in environments if each.current), None)
     called = addresses_of(current)[0] if current else None
     context = {
-        "model": found,
-        **history_of_model(found, environments),
+        "model": model,
+        **history_of_model(model, environments),
         "closed": closed,
         "forms": [
             MoveForm(environment=each, is_closed=each.name in closed) for each in environments
@@ -43,7 +43,7 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
         "traffic": traffic_of_model(model_id=model_id),
         "rows": rows,
         "page": shown,
-        "asked": asked,
+        "asked": list_query,
         "called": called,
         "addresses": [called],
         "snippets": snippets_of(called) if called else None,

@@ -63,8 +63,8 @@ def deployment_create(
         created_by=user,
         **_from_build(build),
     )
-    told = {"build": build.number, "environment": environment}
-    deployment_audit("create", deployment, after=told)
+    audited = {"build": build.number, "environment": environment}
+    deployment_audit("create", deployment, after=audited)
     _promote_when_ready(deployment, environment)
     routes_version_bump(models=[model.id], deployments=[deployment.id])
     deployment_settle_after_commit(deployment_id=deployment.id)
@@ -216,20 +216,22 @@ def _from_build(build: Build) -> dict[str, Any]:
     }
 
 
-def _name(model: ServedModel, asked: str | None) -> str:
+def _name(model: ServedModel, wanted_name: str | None) -> str:
     taken = set(Deployment.objects.filter(model=model).values_list("name", flat=True))
-    if asked is None:
-        numbers = [int(found[1]) for name in taken if (found := _DEFAULT_NAME.fullmatch(name))]
+    if wanted_name is None:
+        numbers = [int(match[1]) for name in taken if (match := _DEFAULT_NAME.fullmatch(name))]
         return f"deployment-{max(numbers, default=0) + 1}"
-    if not _NAME.fullmatch(asked):
+    if not _NAME.fullmatch(wanted_name):
         raise InvalidInput(
-            f"`{asked}` is not a deployment name.",
+            f"`{wanted_name}` is not a deployment name.",
             fields=["name"],
             hint="Use letters, digits, `-`, `_` and `.`, at most 255 characters.",
         )
-    if asked in taken:
-        raise Conflict(f"Model `{model.name}` already has a deployment `{asked}`.", fields=["name"])
-    return asked
+    if wanted_name in taken:
+        raise Conflict(
+            f"Model `{model.name}` already has a deployment `{wanted_name}`.", fields=["name"]
+        )
+    return wanted_name
 
 
 def _replicas_to_run(model: ServedModel, environment: str | None) -> int:

@@ -24,14 +24,14 @@ def follow_up_store(
     The caller holds its lock, so a mark that comes meanwhile is set after this, and stays.
     """
     is_refused = any(each.failure is not None for each in placed)
-    wanted: dict[str, object] = {
+    values: dict[str, object] = {
         "reconcile_at": _next_moment(deployment, replicas, is_refused, now),
         "room_seen": room if is_refused else None,
     }
     if not moved:
-        wanted["marked_at"] = None
-    if any(getattr(deployment, field) != value for field, value in wanted.items()):
-        rows_update(Deployment, wanted, id=deployment.id)
+        values["marked_at"] = None
+    if any(getattr(deployment, field) != value for field, value in values.items()):
+        rows_update(Deployment, values, id=deployment.id)
 
 
 def _next_moment(

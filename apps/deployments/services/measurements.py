@@ -87,17 +87,17 @@ def measurements_store(*, node: Node, reports: Iterable["ReplicaReport"]) -> lis
     Of those that say something else than before, what they say is stored. Gateways are told where a
     ready one answers elsewhere.
     """
-    said = json.dumps([_said(each) for each in reports])
-    live = _stored(node, said, is_told=False)
+    reports_json = json.dumps([_report_json(each) for each in reports])
+    live = _stored(node, reports_json, is_told=False)
     if any(each.is_elsewhere and each.state == ReplicaState.READY for each in live):
-        _store_and_tell(node, said)
+        _store_and_tell(node, reports_json)
     return live
 
 
 @transaction.atomic
-def _store_and_tell(node: Node, said: str) -> None:
+def _store_and_tell(node: Node, reports_json: str) -> None:
     # Also of those that are not ready: one may have become so in between.
-    moved = [each for each in _stored(node, said, is_told=True) if each.is_elsewhere]
+    moved = [each for each in _stored(node, reports_json, is_told=True) if each.is_elsewhere]
     if moved:
         routes_version_bump(
             replicas=[each.id for each in moved],
@@ -105,13 +105,13 @@ def _store_and_tell(node: Node, said: str) -> None:
         )
 
 
-def _stored(node: Node, said: str, *, is_told: bool) -> list[LiveReplica]:
+def _stored(node: Node, reports_json: str, *, is_told: bool) -> list[LiveReplica]:
     with prepared_cursor() as cursor:
-        cursor.execute(_STORE, {"said": said, "node_id": node.id, "is_told": is_told})
+        cursor.execute(_STORE, {"said": reports_json, "node_id": node.id, "is_told": is_told})
         return [LiveReplica(*row) for row in cursor.fetchall()]
 
 
-def _said(report: "ReplicaReport") -> dict[str, Any]:
+def _report_json(report: "ReplicaReport") -> dict[str, Any]:
     return {
         "id": report.id,
         "generation": report.generation,

@@ -46,11 +46,11 @@ def _slice(after: str) -> list[Deployment]:
 
 
 def _live_of(rows: Sequence[Deployment]) -> Mapping[str, list[Replica]]:
-    found: dict[str, list[Replica]] = {}
+    live_replicas: dict[str, list[Replica]] = {}
     live = Replica.objects.filter(deployment__in=rows).exclude(state__in=REPLICA_TERMINAL)
     for replica in live.order_by("id"):
-        found.setdefault(replica.deployment_id, []).append(replica)
-    return found
+        live_replicas.setdefault(replica.deployment_id, []).append(replica)
+    return live_replicas
 
 
 def _looks_unsettled(

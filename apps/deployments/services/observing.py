@@ -38,28 +38,28 @@ class ReplicaReport:
 
 def replicas_observe(*, node: Node, reports: Sequence[ReplicaReport]) -> None:
     """Store what `node` reports of all that it runs; what it leaves out, it does not run."""
-    said = {report.id: _within_its_node(node, report) for report in reports}
-    rows = measurements_store(node=node, reports=said.values())
-    _store_versions(node, rows, said)
-    moved = {row.deployment_id for row in rows if _is_moved(row, said)}
+    report_of = {report.id: _within_its_node(node, report) for report in reports}
+    rows = measurements_store(node=node, reports=report_of.values())
+    _store_versions(node, rows, report_of)
+    moved = {row.deployment_id for row in rows if _is_moved(row, report_of)}
     for deployment_id in sorted(moved):
-        _settle(deployment_id, partial(_apply_moves, node, said))
+        _settle(deployment_id, partial(_apply_moves, node, report_of))
 
 
 def _store_versions(
-    node: Node, rows: Sequence[LiveReplica], said: Mapping[str, ReplicaReport]
+    node: Node, rows: Sequence[LiveReplica], report_of: Mapping[str, ReplicaReport]
 ) -> None:
     """Note the versions that engines tell; the engine ordered last is the one to believe."""
-    told = {}
+    versions = {}
     for row in rows:
-        report = said[row.id].report if row.id in said else None
+        report = report_of[row.id].report if row.id in report_of else None
         if report and (version := report.get("version")):
-            told[row.runtime] = str(version)[:LONGEST_VERSION]
-    node_versions_note(node=node, versions=told)
+            versions[row.runtime] = str(version)[:LONGEST_VERSION]
+    node_versions_note(node=node, versions=versions)
 
 
-def _is_moved(replica: LiveReplica, said: Mapping[str, ReplicaReport]) -> bool:
-    report = _same_generation(said.get(replica.id), replica)
+def _is_moved(replica: LiveReplica, report_of: Mapping[str, ReplicaReport]) -> bool:
+    report = _same_generation(report_of.get(replica.id), replica)
     return _next_state(replica, report) is not None
 
 
@@ -74,12 +74,12 @@ def _settle(deployment_id: str, moves: Moves) -> None:
 
 def _apply_moves(
     node: Node,
-    said: Mapping[str, ReplicaReport],
+    report_of: Mapping[str, ReplicaReport],
     _deployment: Deployment,
     replicas: Sequence[Replica],
 ) -> list[str]:
     """Return the ids of those that came into the routes or left them."""
-    moves = _moves(node, [each for each in replicas if each.node_id == node.id], said)
+    moves = _moves(node, [each for each in replicas if each.node_id == node.id], report_of)
     for replica, target, failure in moves:
         failed_starts_follow(replica=replica, to=target, failure=failure)
     return [
@@ -94,15 +94,15 @@ def _is_rerouted(replica: Replica, target: ReplicaState, failure: Failure | None
 
 
 def _moves(
-    node: Node, replicas: Iterable[Replica], said: Mapping[str, ReplicaReport]
+    node: Node, replicas: Iterable[Replica], report_of: Mapping[str, ReplicaReport]
 ) -> list[tuple[Replica, ReplicaState, Failure | None]]:
-    found = []
+    moves = []
     for replica in replicas:
-        report = _same_generation(said.get(replica.id), replica)
+        report = _same_generation(report_of.get(replica.id), replica)
         target = _next_state(replica, report)
         if target is not None:
-            found.append((replica, target, _reason(node, target, report)))
-    return found
+            moves.append((replica, target, _reason(node, target, report)))
+    return moves
 
 
 def _within_its_node(node: Node, report: ReplicaReport) -> ReplicaReport:

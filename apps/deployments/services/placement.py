@@ -44,8 +44,8 @@ def replicas_place(*, deployment: Deployment, count: int) -> list[Placed]:
     if count > 1:
         # One after the other they would lock GPUs of several nodes in the order of preference.
         hardware = hardware_of(deployment)
-        wanted = _claimant(deployment, hardware).devices().filter(kind=hardware.kind)
-        devices_lock(wanted.filter(node__in=_candidates(deployment, hardware)))
+        candidates = _claimant(deployment, hardware).devices().filter(kind=hardware.kind)
+        devices_lock(candidates.filter(node__in=_candidates(deployment, hardware)))
     return [replica_place(deployment=deployment) for _ in range(count)]
 
 

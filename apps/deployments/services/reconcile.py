@@ -28,7 +28,7 @@ Moves = Callable[[Deployment, Sequence[Replica]], Collection[str]]
 
 
 # What places a replica reads the two large fields; the rest does without.
-_HELD = CompiledQuery(
+_LOCKED = CompiledQuery(
     str,
     lambda id: (
         Deployment.objects.filter(id=id).defer("spec", "checkpoint").select_for_update(no_key=True)
@@ -88,7 +88,7 @@ def deployment_reconcile(*, deployment_id: str, room: str = "", first: Moves = n
     `first` comes before, in the same transaction. Return whether anything was moved. Locks, always
     in this order: deployment, replicas, failed starts, GPUs, nodes, routes.
     """
-    deployment = _HELD.first(deployment_id)
+    deployment = _LOCKED.first(deployment_id)
     if deployment is None:
         return False
     now = clock.now()
@@ -118,7 +118,7 @@ def deployment_reconcile(*, deployment_id: str, room: str = "", first: Moves = n
 @transaction.atomic
 def replicas_move_alone(*, deployment_id: str, first: Moves) -> None:
     """Do what comes before reconciling, and no more: it holds where the rest cannot be done."""
-    deployment = _HELD.first(deployment_id)
+    deployment = _LOCKED.first(deployment_id)
     if deployment is not None:
         rerouted = first(deployment, _live(deployment))
         if rerouted:

@@ -53,8 +53,8 @@ def replica_move_untold(
     if to is ReplicaState.LOST:
         failure = node_silent(replica.node.name)
     if to in REPLICA_TERMINAL:
-        told = failure.to_json() if failure else None
-        changes |= {"finished_at": clock.now(), "failure": told}
+        failure_json = failure.to_json() if failure else None
+        changes |= {"finished_at": clock.now(), "failure": failure_json}
     if not rows_update(Replica, changes, id=replica.id, state=old):
         return False
     if failure is not None and replica.wanted == "running":

@@ -113,9 +113,9 @@ def _retry_after(answer: httpx.Response) -> int | None:
 
 
 def _lost(error: httpx.HTTPError) -> dict[str, object]:
-    said = str(error) or type(error).__name__
+    reason = str(error) or type(error).__name__
     return openai_error(
-        f"The gateway does not answer ({said}).", type="server_error", code="gateway_lost"
+        f"The gateway does not answer ({reason}).", type="server_error", code="gateway_lost"
     )
 
 

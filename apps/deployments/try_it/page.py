@@ -110,11 +110,11 @@ def asked_at(*, team: Team, usable: Sequence[Deployment], place: str) -> Asked:
         return Asked(address=Address(deployment=current, environment=name))
     if kind == "deployment":
         # One that has failed is shown with its reason.
-        found = next((each for each in of_model if each.id == name), None) or (
+        deployment = next((each for each in of_model if each.id == name), None) or (
             deployment_list(team=team, model_id=model_id).filter(id=name).first()
         )
-        if found is not None:
-            return Asked(address=Address(deployment=found))
+        if deployment is not None:
+            return Asked(address=Address(deployment=deployment))
     raise NotFound(f"Nothing is served at `{place}`.")
 
 

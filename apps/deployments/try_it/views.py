@@ -39,15 +39,15 @@ def try_it(request: HttpRequest) -> HttpResponse:
     place = request.GET.get("at") or (addresses_of(usable[0])[0].place if usable else "")
     if not place:
         return render(request, "deployments/try.html", {"asked": []})
-    asked = [asked_at(team=team, usable=usable, place=place)]
+    sides = [asked_at(team=team, usable=usable, place=place)]
     if beside := request.GET.get("beside"):
         other = asked_at(team=team, usable=usable, place=beside)
-        asked += [other] if other.form == asked[0].form else []
+        sides += [other] if other.form == sides[0].form else []
     return live_answer(
         request,
         page="deployments/try.html",
         part="deployments/_try_places.html",
-        context=_context(request, asked, usable),
+        context=_context(request, sides, usable),
     )
 
 
@@ -57,8 +57,8 @@ def wake(request: HttpRequest) -> HttpResponse:
     """Have a sleeping deployment run again, and stay on the page."""
     here = {name: request.POST[name] for name in ("at", "beside") if request.POST.get(name)}
     team = person(request).team
-    found = asked_at(team=team, usable=usable_list(team), place=request.POST.get("place", ""))
-    deployment_activate(deployment=require_deployment(actor_on(request), found.deployment))
+    side = asked_at(team=team, usable=usable_list(team), place=request.POST.get("place", ""))
+    deployment_activate(deployment=require_deployment(actor_on(request), side.deployment))
     return redirect(f"{reverse('deployments:try')}?{urlencode(here)}")
 
 
@@ -81,17 +81,17 @@ async def call(
 
 
 def _context(
-    request: HttpRequest, asked: Sequence[Asked], usable: Sequence[Deployment]
+    request: HttpRequest, sides: Sequence[Asked], usable: Sequence[Deployment]
 ) -> dict[str, Any]:
-    first = asked[0]
+    first = sides[0]
     return {
-        "asked": asked,
+        "asked": sides,
         "form": first.form,
         "at": first.address.place,
-        "beside": asked[1].address.place if len(asked) > 1 else "",
+        "beside": sides[1].address.place if len(sides) > 1 else "",
         "choices": choices_of(usable),
         "others": choices_of(usable, beside=first),
-        "closed": closed_names(actor_on(request), [each.address.environment for each in asked]),
+        "closed": closed_names(actor_on(request), [each.address.environment for each in sides]),
         "tab_title": title(first.deployment.state, f"try {first.deployment.model.name}"),
     }
 

@@ -146,8 +146,8 @@ class PriceListView(TeamView):
     @extend_schema(request=PriceBody, responses=PriceObject)
     def post(self, request: Request) -> Response:
         """Say what an hour of a kind of GPU costs from the present hour on."""
-        wanted = validated(PriceBody, request.data)
-        return Response(PriceObject(price_set(**wanted, user=self.user)).data)
+        body = validated(PriceBody, request.data)
+        return Response(PriceObject(price_set(**body, user=self.user)).data)
 
 
 def csv_answer(lines: list[UsageLine]) -> HttpResponse:

@@ -24,10 +24,10 @@ def device_time_record(*, now: datetime | None = None) -> int:
     now = now or clock.now()
     last = DeviceHour.objects.aggregate(last=Max("hour"))["last"]
     start = max(last, now - _LONGEST_AWAY) if last else now - _LONGEST_AWAY
-    found = _held(start.replace(minute=0, second=0, microsecond=0), now)
-    deployments = _deployments_of({replica_id for _, replica_id, _ in found})
+    held_seconds = _held_seconds(start.replace(minute=0, second=0, microsecond=0), now)
+    deployments = _deployments_of({replica_id for _, replica_id, _ in held_seconds})
     rows: dict[_Place, DeviceHour] = {}
-    for (hour, replica_id, kind), seconds in found.items():
+    for (hour, replica_id, kind), seconds in held_seconds.items():
         if (owner := deployments.get(replica_id)) is None:
             continue
         deployment_id, model_id, team_id = owner
@@ -51,8 +51,8 @@ def device_time_record(*, now: datetime | None = None) -> int:
     return len(rows)
 
 
-def _held(start: datetime, now: datetime) -> dict[_Place, float]:
-    found: dict[_Place, float] = defaultdict(float)
+def _held_seconds(start: datetime, now: datetime) -> dict[_Place, float]:
+    held_by: dict[_Place, float] = defaultdict(float)
     open_or_recent = Q(released_at=None) | Q(released_at__gt=start)
     leases = DeviceLease.objects.filter(open_or_recent, holder__startswith="replica:")
     for lease in leases.select_related("device"):
@@ -60,8 +60,8 @@ def _held(start: datetime, now: datetime) -> dict[_Place, float]:
         share = lease.memory_bytes / lease.device.memory_bytes if lease.device.is_shared else 1.0
         begin, end = max(lease.claimed_at, start), lease.released_at or now
         for hour, seconds in _hours(begin, min(end, now)):
-            found[hour, replica_id, lease.device.kind] += seconds * share
-    return found
+            held_by[hour, replica_id, lease.device.kind] += seconds * share
+    return held_by
 
 
 def _hours(begin: datetime, end: datetime) -> Iterator[tuple[datetime, float]]:

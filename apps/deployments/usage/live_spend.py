@@ -55,9 +55,9 @@ def _live_spend(
     left = (key.monthly_spend or Decimal(0)) - settled
     if left > sum(each["money"] for each in hours) + _to_come(hours, now):
         return dict(FAR)
-    told = [each | {"money": float(each["money"]), "key_money": float(each["key_money"])}
+    rows = [each | {"money": float(each["money"]), "key_money": float(each["key_money"])}
             for each in hours]  # fmt: skip
-    return {"left": float(left), "measured_at": now.timestamp(), "hours": told}
+    return {"left": float(left), "measured_at": now.timestamp(), "hours": rows}
 
 
 def _open_hour(

@@ -164,7 +164,7 @@ def called_by_hour(begin: datetime, end: datetime, team_id: str | None) -> dict[
         .annotate(*map(Sum, _SUMMED))
         .order_by("hour", "deployment_id", "key_id")
     )
-    found: dict[Hour, list[Called]] = defaultdict(list)
+    calls: dict[Hour, list[Called]] = defaultdict(list)
     for hour, deployment_id, model_id, key_id, *sums in rows:
         called = Called(
             key_id=key_id,
@@ -172,8 +172,8 @@ def called_by_hour(begin: datetime, end: datetime, team_id: str | None) -> dict[
             team_id=teams.get(key_id, ""),
             **dict(zip(_SUMMED, sums, strict=True)),
         )
-        found[hour, deployment_id].append(called)
-    return found
+        calls[hour, deployment_id].append(called)
+    return calls
 
 
 def costs_by_hour(begin: datetime, end: datetime, team_id: str | None) -> dict[Hour, HourCost]:
@@ -181,14 +181,14 @@ def costs_by_hour(begin: datetime, end: datetime, team_id: str | None) -> dict[H
     hours = DeviceHour.objects.filter(hour__gte=begin, hour__lt=end)
     if team_id is not None:
         hours = hours.filter(team_id=team_id)
-    found: dict[Hour, HourCost] = {}
+    costs: dict[Hour, HourCost] = {}
     for row in hours:
-        cost = found.setdefault(
+        cost = costs.setdefault(
             (row.hour, row.deployment_id), HourCost(model_id=row.model_id, team_id=row.team_id)
         )
         price = _price_at(prices.get(row.kind, []), row.hour)
         cost.money += _cost(row.seconds, price)
-    return found
+    return costs
 
 
 def _cost(seconds: float, price_per_hour: Decimal) -> Decimal:
@@ -196,10 +196,10 @@ def _cost(seconds: float, price_per_hour: Decimal) -> Decimal:
 
 
 def _prices() -> Mapping[str, list[tuple[datetime, Decimal]]]:
-    found: dict[str, list[tuple[datetime, Decimal]]] = defaultdict(list)
+    prices: dict[str, list[tuple[datetime, Decimal]]] = defaultdict(list)
     for price in DevicePrice.objects.order_by("since", "id"):
-        found[price.kind].append((price.since, price.per_hour))
-    return found
+        prices[price.kind].append((price.since, price.per_hour))
+    return prices
 
 
 def _price_at(history: Sequence[tuple[datetime, Decimal]], hour: datetime) -> Decimal:

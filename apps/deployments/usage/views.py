@@ -56,13 +56,13 @@ class PriceForm(forms.Form):
 def usage(request: HttpRequest) -> HttpResponse:
     """Show requests, tokens and money by day; as CSV where the address asks for it."""
     actor, form = actor_on(request), UsageForm(request.GET)
-    asked = form.asked()
+    filters = form.asked()
     is_all = actor.role == Role.ORGANISATION_ADMIN
-    lines = usage_lines(**asked, team_id=None if is_all else actor.team.id)
+    lines = usage_lines(**filters, team_id=None if is_all else actor.team.id)
     if "csv" in request.GET:
         return csv_answer(lines)
     context = {
-        "form": UsageForm(initial=asked),
+        "form": UsageForm(initial=filters),
         "lines": lines,
         "has_extra_routes": any(line.extra_route_requests for line in lines),
         "money": sum((line.money for line in lines), Decimal(0)),
@@ -70,7 +70,7 @@ def usage(request: HttpRequest) -> HttpResponse:
         "price_form": PriceForm() if allowed(actor, Action.PRICE) else None,
         "is_all": is_all,
         "query": request.GET.urlencode(),
-    } | asked
+    } | filters
     return render(request, "usage/usage.html", context)
 
 

@@ -52,14 +52,14 @@ class Claimant:
 
     def devices(self) -> QuerySet[Device]:
         """Return the GPUs that it may use, free or not."""
-        found = Device.objects.filter(is_present=True)
+        devices = Device.objects.filter(is_present=True)
         if self.team_id is not None:
             closed = pools_closed_to(team_id=self.team_id)
-            found = found.exclude(Q(pool__in=closed) | Q(pool="", node__pool__in=closed))
+            devices = devices.exclude(Q(pool__in=closed) | Q(pool="", node__pool__in=closed))
         if self.pool is None:
-            return found
+            return devices
         here = devices_of_pool(self.pool) if self.is_pool_of_node else Q(pool__in=["", self.pool])
-        return found.filter(here)
+        return devices.filter(here)
 
 
 ANYBODY = Claimant()
@@ -89,9 +89,9 @@ def devices_claim(
     """
     mine = claimant.devices().filter(node=node, kind=kind)
     present = sorted(devices_lock(mine), key=lambda device: (device.index, device.id))
-    held = _held_by(holder, present)
-    if held:
-        return held
+    leased = _leased_by(holder, present)
+    if leased:
+        return leased
     if not nodes_alive().filter(id=node.id).exists():
         raise NoRoom(f"Node `{node.name}` does not speak: nobody knows what is free on it.")
     # Looked at under the lock of the GPUs, which whoever cordons the node takes as well.
@@ -116,8 +116,8 @@ def devices_keep(
     Nothing is kept where they do not: who waits for GPUs must hold none meanwhile, or two that
     each hold a part would wait for ever.
     """
-    held = DeviceLease.objects.filter(holder=holder, released_at=None)
-    fitting = held.filter(
+    leases = DeviceLease.objects.filter(holder=holder, released_at=None)
+    fitting = leases.filter(
         device__node=node,
         device__kind=kind,
         device__is_present=True,
@@ -126,8 +126,8 @@ def devices_keep(
     kept = list(fitting.order_by("device__index").select_related("device")[:count])
     if len(kept) < count:
         kept = []
-    held.exclude(id__in=[lease.id for lease in kept]).update(released_at=Now())
-    held.filter(id__in=[lease.id for lease in kept]).update(memory_bytes=memory_bytes)
+    leases.exclude(id__in=[lease.id for lease in kept]).update(released_at=Now())
+    leases.filter(id__in=[lease.id for lease in kept]).update(memory_bytes=memory_bytes)
     return tuple(lease.device for lease in kept)
 
 
@@ -164,13 +164,13 @@ def free_bytes(device: Device) -> int:
     return free_of(device, list(DeviceLease.objects.filter(device=device, released_at=None)))
 
 
-def _held_by(holder: str, devices: Sequence[Device]) -> tuple[Device, ...]:
-    held = set(
+def _leased_by(holder: str, devices: Sequence[Device]) -> tuple[Device, ...]:
+    leased = set(
         DeviceLease.objects.filter(holder=holder, released_at=None, device__in=devices).values_list(
             "device_id", flat=True
         )
     )
-    return tuple(device for device in devices if device.id in held)
+    return tuple(device for device in devices if device.id in leased)
 
 
 def _has_room(device: Device, memory_bytes: int) -> bool:
@@ -189,24 +189,24 @@ def _no_room(
     leases = DeviceLease.objects.filter(device__in=present, released_at=None).order_by(
         "-memory_bytes"
     )
-    held = [f"`{lease.holder}` ({_gib(lease.memory_bytes)})" for lease in leases]
+    holders = [f"`{lease.holder}` ({_gib(lease.memory_bytes)})" for lease in leases]
     claimed = {lease.device_id for lease in leases}
     others = [device.others for device in present if device.id not in claimed and device.others]
     return NoRoom(
         f"Node `{node.name}` has {len(free)} of {len(present)} `{kind}` GPUs with "
         f"{_gib(memory_bytes)} free, and {count} are needed; the most free on one is "
-        f"{_gib(max(map(free_bytes, present)))}. {_held_words(held, others)}".rstrip(),
+        f"{_gib(max(map(free_bytes, present)))}. {_holder_words(holders, others)}".rstrip(),
         holders={lease.holder for lease in leases},
         is_used_by_others=bool(others),
         is_hopeless=sum(device.memory_bytes >= memory_bytes for device in present) < count,
     )
 
 
-def _held_words(held: Sequence[str], others: Sequence[str]) -> str:
+def _holder_words(holders: Sequence[str], others: Sequence[str]) -> str:
     words = list(others[:_SHOWN_HOLDERS])
-    if held:
-        more = f" and {len(held) - _SHOWN_HOLDERS} more" if len(held) > _SHOWN_HOLDERS else ""
-        words = [f"Held by {', '.join(held[:_SHOWN_HOLDERS])}{more}.", *words]
+    if holders:
+        more = f" and {len(holders) - _SHOWN_HOLDERS} more" if len(holders) > _SHOWN_HOLDERS else ""
+        words = [f"Held by {', '.join(holders[:_SHOWN_HOLDERS])}{more}.", *words]
     return " ".join(words)
 
 

@@ -78,16 +78,16 @@ def _is_repeated(token: str, joiner: str) -> bool:
 def enrollment_refusal_audit(*, token: str, joiner: str) -> None:
     """Record that a used token was tried once more; a token that never was leaves no trace."""
     used = EnrollmentToken.objects.filter(token_sha256=hash_of(token), used_at__isnull=False)
-    found = used.first()
-    if found is None or _is_told(found, joiner):
+    use = used.first()
+    if use is None or _is_audited(use, joiner):
         return
-    nobody_tried(_REUSED, label=_label(found), after={"by": joiner, "used_by": found.used_by})
+    nobody_tried(_REUSED, label=_label(use), after={"by": joiner, "used_by": use.used_by})
 
 
-def _is_told(token: EnrollmentToken, joiner: str) -> bool:
+def _is_audited(token: EnrollmentToken, joiner: str) -> bool:
     # Else whoever holds an old token could fill the audit trail.
-    told = AuditEntry.objects.filter(action=_REUSED, target_label=_label(token))
-    return told.filter(after__by=joiner).exists()
+    entries = AuditEntry.objects.filter(action=_REUSED, target_label=_label(token))
+    return entries.filter(after__by=joiner).exists()
 
 
 def _label(token: EnrollmentToken) -> str:

@@ -62,9 +62,9 @@ def gateway_seen(
     Records that it polled, how far its clock is off, what room its disk has and by which routes it
     works; of those an older report changes nothing.
     """
-    told = (clock_ahead(sent_at=sent_at), disk_free_bytes, applied_version or 0)
+    values = (clock_ahead(sent_at=sent_at), disk_free_bytes, applied_version or 0)
     with prepared_cursor() as cursor:
-        cursor.execute(_SEEN, [*told, hash_of(credential)])
+        cursor.execute(_SEEN, [*values, hash_of(credential)])
         row = cursor.fetchone()
     return row[0] if row else None
 

@@ -34,7 +34,7 @@ def listening_beat(*, now: datetime | None = None) -> None:
 
 
 def _beat(moment: Combinable) -> dict[str, Case]:
-    follows, somebody = _follows(moment), _is_heard(moment)
+    follows, somebody = _follows(moment), _is_any_recent(moment)
     settled = follows & somebody & Q(since__lte=moment - SILENT)
     # One that lies ahead is of a clock that went back since: it would be true for too long.
     is_ahead = Q(silent_before__gt=moment)
@@ -57,7 +57,7 @@ def _follows(moment: Combinable) -> Q:
     return Q(last_beat_at__range=(moment - LONGEST_GAP, moment + LONGEST_GAP))
 
 
-def _is_heard(moment: Combinable) -> Q:
+def _is_any_recent(moment: Combinable) -> Q:
     """Return whether any machine was heard lately, or there is none to hear.
 
     Where all fell silent at once, it is more likely that nobody can reach the listener.

@@ -106,14 +106,14 @@ def node_observe(
     Raises NodeRemoved, and records nothing, where the node was removed meanwhile.
     """
     _devices_store(node, devices)
-    heard = Node.objects.filter(id=node.id, removed_at=None).update(
+    updated = Node.objects.filter(id=node.id, removed_at=None).update(
         last_heartbeat_at=Now(),
         boot_id=boot_id,
         runtimes=list(runtimes),
         clock_ahead_seconds=clock_ahead(sent_at=sent_at),
         disk_free_bytes=disk_free_bytes,
     )
-    if not heard:
+    if not updated:
         raise NodeRemoved
 
 
@@ -138,10 +138,10 @@ def nodes_lock(*, node_ids: Collection[str]) -> None:
 def _devices_store(node: Node, devices: Mapping[DeviceReport, DeviceUse]) -> None:
     known = {device.uuid: device for device in Device.objects.filter(node=node)}
     gone = known.keys() - {report.uuid for report in devices}
-    told = {report.uuid: _values(report, use) for report, use in devices.items()}
+    values_by_uuid = {report.uuid: _values(report, use) for report, use in devices.items()}
     changed = {
         uuid: values
-        for uuid, values in told.items()
+        for uuid, values in values_by_uuid.items()
         if uuid not in known or _differs(known[uuid], values)
     }
     lost = [known[uuid].id for uuid in gone if known[uuid].is_present]

@@ -13,8 +13,8 @@ FORGOTTEN_AFTER = timedelta(days=1)
 def worker_arrived(*, name: str, version: str) -> None:
     """Record that the worker has started; those that were silent for a day are forgotten."""
     Worker.objects.filter(last_seen_at__lt=silent_before() - FORGOTTEN_AFTER).delete()
-    told = {"version": version, "started_at": Now(), "last_seen_at": Now()}
-    Worker.objects.update_or_create(name=name, defaults=told)
+    values = {"version": version, "started_at": Now(), "last_seen_at": Now()}
+    Worker.objects.update_or_create(name=name, defaults=values)
 
 
 def worker_seen(*, name: str) -> None:

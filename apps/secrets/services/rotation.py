@@ -60,13 +60,13 @@ def secret_rotate(
 
 def _tell_beginning(ring: KeyRing) -> None:
     """Write the entry that stands alone where the run is interrupted."""
-    told = {"key_id": ring.primary, "secrets": Secret.objects.count()}
-    audit("key_ring.begin_rotation", ring.primary, team=None, before=told)
+    audited = {"key_id": ring.primary, "secrets": Secret.objects.count()}
+    audit("key_ring.begin_rotation", ring.primary, team=None, before=audited)
 
 
 def _tell(ring: KeyRing, resealed: int, retired: Sequence[str]) -> None:
-    told = {"key_id": ring.primary, "resealed": resealed, "retired": list(retired)}
-    audit("key_ring.rotate", ring.primary, team=None, after=told)
+    audited = {"key_id": ring.primary, "resealed": resealed, "retired": list(retired)}
+    audit("key_ring.rotate", ring.primary, team=None, after=audited)
 
 
 def _reseal_all(ring: KeyRing, on_progress: Callable[[int, int], None]) -> int:

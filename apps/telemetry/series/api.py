@@ -113,16 +113,18 @@ class CatalogueView(TeamView):
 class _QueryView(TeamView):
     def answer(self) -> Answer:
         """Return what the query asks for, of the team. Raises InvalidInput."""
-        asked = validated(SeriesQuery, self.query())
-        end = asked.get("end") or clock.now()
+        wanted_series = validated(SeriesQuery, self.query())
+        end = wanted_series.get("end") or clock.now()
         return query(
-            asked["series"],
-            start=asked.get("start") or end - _DEFAULT_RANGE,
+            wanted_series["series"],
+            start=wanted_series.get("start") or end - _DEFAULT_RANGE,
             end=end,
             team_id=self.team.id,
-            step_seconds=asked.get("step"),
-            group_by=_names(asked.get("group_by", "")),
-            filters={name: _names(asked[name]) for name in _FILTERS if name in asked},
+            step_seconds=wanted_series.get("step"),
+            group_by=_names(wanted_series.get("group_by", "")),
+            filters={
+                name: _names(wanted_series[name]) for name in _FILTERS if name in wanted_series
+            },
         )
 
 

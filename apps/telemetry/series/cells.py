@@ -121,10 +121,10 @@ class Cell:
         self.sums[slot] = amount if before is None else before + amount
 
     def _sketch(self, slot: int) -> Sketch:
-        found = self.sketches[slot]
-        if found is None:
-            found = self.sketches[slot] = Sketch()
-        return found
+        sketch = self.sketches[slot]
+        if sketch is None:
+            sketch = self.sketches[slot] = Sketch()
+        return sketch
 
 
 @dataclass
@@ -140,10 +140,10 @@ class Cells:
         return self.of(Place(source, "", values, at))
 
     def of(self, place: Place) -> Cell:
-        found = self.by_place.get(place)
-        if found is None:
-            found = self.by_place[place] = Cell(place.source)
-        return found
+        cell = self.by_place.get(place)
+        if cell is None:
+            cell = self.by_place[place] = Cell(place.source)
+        return cell
 
     def __iter__(self) -> Iterator[tuple[Place, Cell]]:
         return iter(self.by_place.items())

@@ -174,12 +174,12 @@ class Slots:
 
 @cache
 def slots_of(source: Source) -> Mapping[str, Slots]:
-    found, sums, sketches = {}, 0, 0
+    slots, sums, sketches = {}, 0, 0
     for each in of_source(source):
-        found[each.name] = Slots(sums=sums, sketch=sketches)
+        slots[each.name] = Slots(sums=sums, sketch=sketches)
         sums += _SUM_SLOTS[each.kind]
         sketches += each.kind is Kind.DISTRIBUTION
-    return found
+    return slots
 
 
 @cache

@@ -21,14 +21,14 @@ _CHILDREN = """
 """
 
 
-def partitions_make(*, now: float, wanted: Iterable[tuple[Resolution, int]] = ()) -> int:
-    """Return how many partitions were made: around now, and for `wanted` moments.
+def partitions_make(*, now: float, extra: Iterable[tuple[Resolution, int]] = ()) -> int:
+    """Return how many partitions were made: around now, and for `extra` moments.
 
     The caller is in a transaction, and alone.
     """
     every = resolutions()
     needed = {(each.table, begin): each for each in every for begin in _around(each, now)}
-    needed |= {(each.table, _begin(each, at)): each for each, at in wanted}
+    needed |= {(each.table, _begin(each, at)): each for each, at in extra}
     missing = needed.keys() - _known(every)
     for table, begin in sorted(missing):
         _make(needed[table, begin], begin)

@@ -42,7 +42,7 @@ def merged_percentiles(
     zeros_of: Counts = np.bincount(of_group, zeros, many).astype(np.float64)
     if not len(keys):
         owners, keys, counts = of_group, np.zeros_like(of_group), np.zeros_like(of_group)
-    told: list[Merged] = []
+    merged: list[Merged] = []
     width = int(keys.max() - keys.min()) + 1
     for begin in range(0, many, step := max(1, _MOST_CELLS // width)):
         end = min(many, begin + step)
@@ -50,10 +50,10 @@ def merged_percentiles(
         table = _table(
             owners[mine] - begin, keys[mine] - keys.min(), counts[mine], end - begin, width
         )
-        told += _told(
+        merged += _of_counts(
             table + zeros_of[begin:end, None], zeros_of[begin:end], int(keys.min()), shares
         )
-    return told
+    return merged
 
 
 def _table(
@@ -115,12 +115,14 @@ def _keys(steps: "Numbers", many_bins: "Numbers") -> "Numbers":
     return sums - before
 
 
-def _told(sofar: "Counts", zeros: "Counts", lowest: int, shares: Sequence[float]) -> list[Merged]:
+def _of_counts(
+    sofar: "Counts", zeros: "Counts", lowest: int, shares: Sequence[float]
+) -> list[Merged]:
     counts = sofar[:, -1]
     percentiles = [_at(share * (counts - 1), sofar, zeros, lowest) for share in shares]
     return [
-        Merged(count=int(count), percentiles=told) if count else _nothing(shares)
-        for count, *told in zip(counts, *percentiles, strict=True)
+        Merged(count=int(count), percentiles=values) if count else _nothing(shares)
+        for count, *values in zip(counts, *percentiles, strict=True)
     ]
 
 

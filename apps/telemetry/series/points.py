@@ -84,17 +84,19 @@ class Point:
         merged = self.merged
         if merged is None or not merged.count or self._total is None:
             return dict.fromkeys(_STATISTICS[Kind.DISTRIBUTION])
-        told = dict(zip(PERCENTILES, merged.percentiles, strict=True))
-        return {**told, "mean": self._total / merged.count, "count": float(merged.count)}
+        percentiles = dict(zip(PERCENTILES, merged.percentiles, strict=True))
+        return {**percentiles, "mean": self._total / merged.count, "count": float(merged.count)}
 
 
 def merge(points: Iterable[Point]) -> None:
     """Have every point know what its sketches say together: all of them are read at once."""
-    asked = [each for each in points if each.sketches]
-    owners = chain.from_iterable(repeat(at, len(each.sketches)) for at, each in enumerate(asked))
-    told = merged_percentiles(
-        [sketch for each in asked for sketch in each.sketches], list(owners),
-        many=len(asked), shares=[*PERCENTILES.values()],
+    with_sketches = [each for each in points if each.sketches]
+    owners = chain.from_iterable(
+        repeat(at, len(each.sketches)) for at, each in enumerate(with_sketches)
+    )
+    merged_sketches = merged_percentiles(
+        [sketch for each in with_sketches for sketch in each.sketches], list(owners),
+        many=len(with_sketches), shares=[*PERCENTILES.values()],
     )  # fmt: skip
-    for point, merged in zip(asked, told, strict=True):
+    for point, merged in zip(with_sketches, merged_sketches, strict=True):
         point.merged = merged

@@ -84,8 +84,8 @@ def _section(source: Source) -> Iterator[str]:
 
 
 def _row(series: Series) -> str:
-    told = ", ".join(f"`{each}`" for each in statistics_of(series))
+    statistics = ", ".join(f"`{each}`" for each in statistics_of(series))
     kind = _WORDS[series.kind]
     if series.kind is Kind.GAUGE:
         kind += f", {series.across} of several"
-    return f"| `{series.name}` | {kind} | {series.unit} | {told} | {series.words} |"
+    return f"| `{series.name}` | {kind} | {series.unit} | {statistics} | {series.words} |"

@@ -80,23 +80,23 @@ def label_ids(places: Iterable[Place]) -> Mapping[tuple[Source, str, tuple[str, 
     for place in places:
         key = place.source, place.cut, place.labels
         latest[key] = max(place.at, latest.get(key, 0))
-    wanted = {_digest(*key): key for key in latest}
-    known = _known_labels(wanted, latest)
+    key_of = {_digest(*key): key for key in latest}
+    known = _known_labels(key_of, latest)
     new = [_labels_row(digest, *key, latest[key])
-           for digest, key in wanted.items() if key not in known]  # fmt: skip
+           for digest, key in key_of.items() if key not in known]  # fmt: skip
     SeriesLabels.objects.bulk_create(new, ignore_conflicts=True)
     rows = SeriesLabels.objects.filter(digest__in=[each.digest for each in new])
-    return {**known, **{wanted[each]: id for each, id in rows.values_list("digest", "id")}}
+    return {**known, **{key_of[each]: id for each, id in rows.values_list("digest", "id")}}
 
 
 def _known_labels(
-    wanted: Mapping[UUID, tuple[Source, str, tuple[str, ...]]],
+    key_of: Mapping[UUID, tuple[Source, str, tuple[str, ...]]],
     latest: Mapping[tuple[Source, str, tuple[str, ...]], int],
 ) -> dict[tuple[Source, str, tuple[str, ...]], int]:
     known, older = {}, []
-    rows = SeriesLabels.objects.filter(digest__in=wanted)
+    rows = SeriesLabels.objects.filter(digest__in=key_of)
     for digest, id, last_at in rows.values_list("digest", "id", "last_at"):
-        key = wanted[digest]
+        key = key_of[digest]
         known[key] = id
         if latest[key] >= last_at.timestamp() + _DAY_SECONDS:
             older.append(SeriesLabels(id=id, last_at=_day_of(latest[key])))

@@ -89,9 +89,11 @@ def totals_of(source: Source, *, team_id: str, with_exemplars: bool = False) -> 
     )
     named = [f"labels__{each}" for each in _LABELS]
     stored = Cast("exemplars", TextField()) if with_exemplars else Value("{}")
-    told = rows.annotate(stored=stored).order_by(*named)
+    totals = rows.annotate(stored=stored).order_by(*named)
     columns = (*named, "sums", "tallies", "stored")
-    for deployment, environment, replica, status, sums, tallies, kept in told.values_list(*columns):
+    for deployment, environment, replica, status, sums, tallies, kept in totals.values_list(
+        *columns
+    ):
         yield Total(deployment, environment, replica, status, sums, tallies, exemplars_of(kept))
 
 

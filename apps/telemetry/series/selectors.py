@@ -107,8 +107,8 @@ def sums_of(
     # Places of our own catalogue.
     columns = ", ".join(f"sum(sums[{slots[each].sums + 1}])" for each in names)
     with connection.cursor() as cursor:
-        asked: list[Any] = [resolution.seconds, list(groups), moment(first), moment(until)]
-        cursor.execute(_SUMS.format(columns=columns), asked)
+        parameters: list[Any] = [resolution.seconds, list(groups), moment(first), moment(until)]
+        cursor.execute(_SUMS.format(columns=columns), parameters)
         return dict(zip(names, cursor.fetchone(), strict=True))
 
 
@@ -125,9 +125,9 @@ def step_of(
     """Return the step that `query` would choose by itself. Raises InvalidInput."""
     series = series_named(name)
     present = (now or clock.now()).timestamp()
-    asked = _range_of(start, end, present)
-    groups = _groups(series, team_id, group_by, filters or {}, asked[0])
-    return _step(series, len(groups), asked, None, present)[0]
+    query_range = _range_of(start, end, present)
+    groups = _groups(series, team_id, group_by, filters or {}, query_range[0])
+    return _step(series, len(groups), query_range, None, present)[0]
 
 
 def series_named(name: str) -> Series:
@@ -142,17 +142,17 @@ def series_named(name: str) -> Series:
 
 
 def _step(
-    series: Series, label_sets: int, range: tuple[float, float], asked: int | None, now: float
+    series: Series, label_sets: int, range: tuple[float, float], requested: int | None, now: float
 ) -> tuple[int, Resolution]:
     start, end = range
-    found = step_for(start=start, end=end, label_sets=label_sets, asked=asked, now=now)
-    if found is None:
+    step = step_for(start=start, end=end, label_sets=label_sets, requested=requested, now=now)
+    if step is None:
         raise InvalidInput(
             f"`{series.name}` has {label_sets} label sets there, too many for one answer.",
             fields=["group_by"],
             hint="Filter by a model or a deployment, or ask for a shorter range.",
         )
-    return found
+    return step
 
 
 def _range_of(start: datetime, end: datetime, now: float) -> tuple[float, float]:
@@ -200,23 +200,23 @@ def _cut_with(series: Series, labels: set[str]) -> str:
 def _points(
     series: Series, groups: Mapping[int, _Group], resolution: Resolution, times: range
 ) -> dict[_Group, dict[int, Point]]:
-    found: dict[_Group, dict[int, Point]] = defaultdict(dict)
+    by_group: dict[_Group, dict[int, Point]] = defaultdict(dict)
     rows = _rows(series, list(groups), resolution, times)
     for labels_id, at, first, second, third, sketch in rows:
-        points = found[groups[labels_id]]
+        points = by_group[groups[labels_id]]
         begin = at - (at - times.start) % times.step
         if begin not in points:
             points[begin] = Point(series)
         points[begin].take(labels_id, first, second, third, sketch)
-    merge(point for of_group in found.values() for point in of_group.values())
-    return found
+    merge(point for of_group in by_group.values() for point in of_group.values())
+    return by_group
 
 
 def _rows(
     series: Series, label_ids: Sequence[int], resolution: Resolution, times: range
 ) -> list[tuple[int, int, float | None, float | None, float | None, bytes | None]]:
     slots = slots_of(series.source)[series.name]
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "sum": slots.sums + 1,
         "sketch": slots.sketch + 1 if series.kind is Kind.DISTRIBUTION else 0,
         "resolution": resolution.seconds,
@@ -225,7 +225,7 @@ def _rows(
         "end": moment(times.start + len(times) * times.step),
     }
     with connection.cursor() as cursor:
-        cursor.execute(_ROWS, asked)
+        cursor.execute(_ROWS, parameters)
         return list(cursor.fetchall())
 
 
@@ -236,8 +236,8 @@ def _covered(series: Series, resolution: Resolution, times: range) -> frozenset[
     coverage = BY_NAME[COVERAGE]
     ids = SeriesLabels.objects.filter(source=coverage.source, team_id="", deployment_id="")
     rows = _rows(coverage, list(ids.values_list("id", flat=True)), resolution, times)
-    heard = (at for _, at, _, _, most, _ in rows if most)
-    return frozenset(at - (at - times.start) % times.step for at in heard)
+    reported_at = (at for _, at, _, _, most, _ in rows if most)
+    return frozenset(at - (at - times.start) % times.step for at in reported_at)
 
 
 def _line(
@@ -254,7 +254,7 @@ def _line(
     zero.take(0, 0.0, None, None, None)
     for at in times:
         point = points.get(at, zero if at in covered else none)
-        told = point.statistics(seconds=min(times.step, now - at))
-        for name, value in told.items():
+        statistics = point.statistics(seconds=min(times.step, now - at))
+        for name, value in statistics.items():
             values[name].append(value)
     return Line(labels=labels, values=values)

@@ -106,8 +106,8 @@ def _fold_some(now: float) -> int:
         return 0
     taken, deltas = deltas_take(_DELTAS_A_ROUND)
     by_resolution = _rolled_up(_cut(deltas), now)
-    wanted = {(each, at) for each, cells in by_resolution.items() for at in _begins(cells)}
-    partitions_make(now=now, wanted=wanted)
+    places = {(each, at) for each, cells in by_resolution.items() for at in _begins(cells)}
+    partitions_make(now=now, extra=places)
     for resolution, cells in by_resolution.items():
         _add(resolution, cells)
     totals_add(deltas)
@@ -131,7 +131,7 @@ def _cut(deltas: Cells) -> Cells:
 
 def _rolled_up(finest: Cells, now: float) -> dict[Resolution, Cells]:
     """Return the cells of each resolution, without those that it keeps no longer."""
-    found, finer = {}, finest
+    rolled_up, finer = {}, finest
     for resolution in resolutions():
         cells = Cells()
         for place, cell in finer:
@@ -139,9 +139,9 @@ def _rolled_up(finest: Cells, now: float) -> dict[Resolution, Cells]:
             cells.of(place._replace(at=at)).merge_cell(cell)
         since = now - resolution.kept_seconds
         kept = {place: cell for place, cell in cells if place.at + resolution.seconds > since}
-        found[resolution] = Cells(kept)
+        rolled_up[resolution] = Cells(kept)
         finer = cells
-    return found
+    return rolled_up
 
 
 def _begins(cells: Cells) -> set[int]:

@@ -83,15 +83,15 @@ def _write(out: bytearray, number: int) -> None:
 
 
 def _numbers(content: bytes) -> list[int]:
-    found, number, shift = [], 0, 0
+    numbers, number, shift = [], 0, 0
     for byte in content:
         if byte < 0x80:
-            found.append(number | byte << shift)
+            numbers.append(number | byte << shift)
             number = shift = 0
         else:
             number |= (byte & 0x7F) << shift
             shift += 7
-    return found
+    return numbers
 
 
 def _unsigned(key: int) -> int:

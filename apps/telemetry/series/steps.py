@@ -7,33 +7,33 @@ from apps.telemetry.series.resolutions import Resolution, resolutions
 MOST_POINTS = 400
 MOST_ROWS = 15_000
 """Of one answer: what PostgreSQL reads well within 100 ms."""
-_ASKED_SECONDS = 60
+_FIXED_STEP_SECONDS = 60
 """How long a question may be on its way: partitions outlive what is kept by more."""
 _NICE_SECONDS = (10, 30, 60, 120, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 604_800)
 
 
-def step_for(*, start: float, end: float, label_sets: int, asked: int | None, now: float) -> (
+def step_for(*, start: float, end: float, label_sets: int, requested: int | None, now: float) -> (
     tuple[int, Resolution] | None
 ):  # fmt: skip
     """Return step and resolution: those asked for, or the next coarser that are kept and read fast.
 
     None where even days are too many rows.
     """
-    for step in _candidates(asked):
+    for step in _candidates(requested):
         resolution = _resolution_of(step)
-        is_kept = start >= now - resolution.kept_seconds - _ASKED_SECONDS
+        is_kept = start >= now - resolution.kept_seconds - _FIXED_STEP_SECONDS
         rows = label_sets * (end - start) / resolution.seconds
         if is_kept and (end - start) / step <= MOST_POINTS and rows <= MOST_ROWS:
             return step, resolution
     return _longest(start, end, label_sets)
 
 
-def _candidates(asked: int | None) -> Sequence[int]:
-    if asked is None:
+def _candidates(requested: int | None) -> Sequence[int]:
+    if requested is None:
         return _NICE_SECONDS
     # Whole buckets: a step between two of them is read as the next longer one.
-    unit = max(each.seconds for each in resolutions() if each.seconds <= asked)
-    first = -(-asked // unit) * unit
+    unit = max(each.seconds for each in resolutions() if each.seconds <= requested)
+    first = -(-requested // unit) * unit
     return [first, *(each for each in _NICE_SECONDS if each > first)]
 
 

@@ -220,9 +220,9 @@ def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> No
         [_new_minute(key, minutes[key]) for key in sorted(minutes)],
         ignore_conflicts=True,
     )
-    wanted = {key.minute for key in minutes}, {key.deployment_id for key in minutes}
+    keys = {key.minute for key in minutes}, {key.deployment_id for key in minutes}
     stored = list(
-        UsageMinute.objects.filter(minute__in=wanted[0], deployment_id__in=wanted[1])
+        UsageMinute.objects.filter(minute__in=keys[0], deployment_id__in=keys[1])
         .order_by("id")
         .select_for_update()
     )

@@ -112,12 +112,12 @@ def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @register.inclusion_tag("ui/_sorted_head.html")
-def sorted_head(asked: Asked, column: str, words: str, kind: str = "") -> dict[str, Any]:
+def sorted_head(list_query: Asked, column: str, words: str, kind: str = "") -> dict[str, Any]:
     """Show the head of a column that sorts its list, and which way it does."""
-    way = {column: "ascending", f"-{column}": "descending"}.get(asked.sort, "")
-    address = f"?{sorted_query(asked, column)}{asked.anchor and f'#{asked.anchor}'}"
+    way = {column: "ascending", f"-{column}": "descending"}.get(list_query.sort, "")
+    address = f"?{sorted_query(list_query, column)}{list_query.anchor and f'#{list_query.anchor}'}"
     # Who sorts from the keyboard goes on from that head; an anchor has a place to go on from.
-    takes_focus = bool(way) and not asked.anchor
+    takes_focus = bool(way) and not list_query.anchor
     return {
         "way": way,
         "address": address,
@@ -128,9 +128,9 @@ def sorted_head(asked: Asked, column: str, words: str, kind: str = "") -> dict[s
 
 
 @register.inclusion_tag("ui/_sorted_by.html")
-def sorted_by(asked: Asked, columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def sorted_by(list_query: Asked, columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Show what a list without heads is sorted by, and what else it may be."""
-    return {"choices": [sorted_head(asked, column, words) for column, words in columns]}
+    return {"choices": [sorted_head(list_query, column, words) for column, words in columns]}
 
 
 @register.inclusion_tag("ui/_trend.html")

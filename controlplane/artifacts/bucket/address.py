@@ -82,10 +82,10 @@ def read_address(url: str, variables: Mapping[str, str]) -> Address:
 
 
 def _region(variables: Mapping[str, str]) -> str:
-    found = variables.get("AWS_REGION") or variables.get("AWS_DEFAULT_REGION") or _DEFAULT_REGION
-    if not _REGION.fullmatch(found):
-        raise ArtifactFailure.of(artifacts.REGION_NAME, region=found)
-    return found
+    region = variables.get("AWS_REGION") or variables.get("AWS_DEFAULT_REGION") or _DEFAULT_REGION
+    if not _REGION.fullmatch(region):
+        raise ArtifactFailure.of(artifacts.REGION_NAME, region=region)
+    return region
 
 
 def _endpoint_of(region: str) -> str:

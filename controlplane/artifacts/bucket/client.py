@@ -115,8 +115,8 @@ class BucketClient:
         return True
 
     def _pieces(self, key: str, start: int, end: int) -> Iterator[bytes]:
-        found = obstore.get(self._store, self._path(key), options={"range": (start, end)})
-        yield from map(bytes, found.stream(min_chunk_size=_PIECE_BYTES))
+        stored = obstore.get(self._store, self._path(key), options={"range": (start, end)})
+        yield from map(bytes, stored.stream(min_chunk_size=_PIECE_BYTES))
 
     def _put(self, key: str, content: bytes, *, mode: Literal["create", "overwrite"]) -> None:
         obstore.put(self._uploads, self._path(key), content, mode=mode, use_multipart=False)
@@ -124,7 +124,7 @@ class BucketClient:
     def _list(self, folder: str) -> Sequence[Listed]:
         now = self._clock.time()
         pages = obstore.list(self._store, self._path(folder), chunk_size=_LISTED_AT_ONCE)
-        found = [
+        objects = [
             Listed(
                 key=each["path"].removeprefix(self._address.prefix),
                 size_bytes=each["size"],
@@ -133,7 +133,7 @@ class BucketClient:
             for page in pages
             for each in page
         ]
-        return sorted(found, key=lambda each: each.key)
+        return sorted(objects, key=lambda each: each.key)
 
     def _path(self, key: str) -> str:
         return self._address.prefix + key

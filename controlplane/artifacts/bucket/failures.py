@@ -25,8 +25,8 @@ def no_bucket(address: "Address") -> ArtifactFailure:
 
 def wrong_region(address: "Address", region: str | None) -> ArtifactFailure:
     where = f"region `{region}`" if region else "another region"
-    wanted = f"`{region}`" if region else "the region of the bucket"
-    return bucket_failure(artifacts.REGION, address, where=where, wanted=wanted)
+    actual_region = f"`{region}`" if region else "the region of the bucket"
+    return bucket_failure(artifacts.REGION, address, where=where, wanted=actual_region)
 
 
 def offline(address: "Address", detail: str) -> ArtifactFailure:

@@ -27,22 +27,22 @@ def parts_of(folder: str, size_bytes: int, part_bytes: int) -> Sequence[Part]:
 
 def chain(folder: str, sizes: Mapping[str, int], size_bytes: int) -> Sequence[Part] | None:
     """Return the stored parts that are the file one after the other; None where one is missing."""
-    found: list[Part] = []
+    parts: list[Part] = []
     start = 0
     while start < max(size_bytes, 1):
         key = _key(folder, start)
         stored = sizes.get(key)
         if stored is None or (stored == 0 and size_bytes):
             return None
-        found.append(Part(key=key, start=start, size_bytes=stored))
+        parts.append(Part(key=key, start=start, size_bytes=stored))
         start += max(stored, 1)
-    return found if sum(part.size_bytes for part in found) == size_bytes else None
+    return parts if sum(part.size_bytes for part in parts) == size_bytes else None
 
 
 def sha256_of_key(key: str) -> str | None:
     """Return the name of the file that a part is one of, None for what is no part."""
-    found = _PART.fullmatch(key)
-    return found[1] if found else None
+    match = _PART.fullmatch(key)
+    return match[1] if match else None
 
 
 def _key(folder: str, start: int) -> str:

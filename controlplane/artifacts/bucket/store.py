@@ -98,16 +98,16 @@ class BucketStore:
         _refuse_other(entry, digest.hexdigest())
 
     def read(self, entry: FileEntry) -> Iterator[bytes]:
-        digest, held = hashlib.sha256(), b""
+        digest, buffer = hashlib.sha256(), b""
         for part in self._parts(entry):
             for piece in self._client.stream(part.key, part.size_bytes):
                 digest.update(piece)
                 # One piece behind: a damaged file must never arrive whole.
-                if held:
-                    yield held
-                held = piece
+                if buffer:
+                    yield buffer
+                buffer = piece
         _refuse_other(entry, digest.hexdigest())
-        yield held
+        yield buffer
 
     def ages(self) -> Iterator[tuple[str, float]]:
         youngest: dict[str, float] = {}
@@ -119,12 +119,12 @@ class BucketStore:
 
     def delete(self, sha256: str, *, older_than_seconds: float) -> int | None:
         # Looked at again: a publish beside this sweep may have put it anew since the listing.
-        found = self._listed(sha256)
-        if any(each.age_seconds < older_than_seconds for each in found):
+        objects = self._listed(sha256)
+        if any(each.age_seconds < older_than_seconds for each in objects):
             return None
-        for each in found:
+        for each in objects:
             self._client.delete(each.key)
-        return sum(each.size_bytes for each in found)
+        return sum(each.size_bytes for each in objects)
 
     def delete_leftovers(self, older_than_seconds: float) -> None:
         """Do nothing: parts that nothing names are files that nothing names."""
@@ -194,6 +194,6 @@ def _read(descriptor: int, part: Part) -> Iterator[bytes]:
         yield os.pread(descriptor, end - start, start)
 
 
-def _refuse_other(entry: FileEntry, found: str) -> None:
-    if found != entry.sha256:
-        raise corrupt_blob(entry.path, entry.sha256, found)
+def _refuse_other(entry: FileEntry, actual: str) -> None:
+    if actual != entry.sha256:
+        raise corrupt_blob(entry.path, entry.sha256, actual)

@@ -29,8 +29,8 @@ class Upload:
         Checked before the first part: under a wrong name it would spoil what is right there. Not of
         a file that nobody writes to since it was hashed.
         """
-        if not is_settled and (found := hash_file(source)) != entry.sha256:
-            raise corrupt_blob(entry.path, entry.sha256, found)
+        if not is_settled and (actual := hash_file(source)) != entry.sha256:
+            raise corrupt_blob(entry.path, entry.sha256, actual)
         with source.open("rb") as file:
             yield cls(client, file.fileno())
 

@@ -41,9 +41,9 @@ class Attempt:
 def attempt_of(status: int, content: bytes, *, retry_after: str = "") -> Attempt:
     if status < HTTPStatus.MULTIPLE_CHOICES:
         return Attempt(next=Next.END, output=_output(content))
-    message, told = _said(content)
+    message, error_code = _message_and_code(content)
     message = message or f"The model answered {status} without a word."
-    if status == HTTPStatus.TOO_MANY_REQUESTS or _never_asked(status, told):
+    if status == HTTPStatus.TOO_MANY_REQUESTS or _is_refused_by_gateway(status, error_code):
         return waiting(message, seconds=_seconds(retry_after), code=_waiting_code(status))
     code = _CODES.get(status, _code_of_class(status))
     is_passing = status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -87,9 +87,9 @@ def _code_of_class(status: int) -> ErrorCode:
     return ErrorCode.PREDICT_ERROR if is_ours else ErrorCode.INVALID_INPUT
 
 
-def _never_asked(status: int, told: str) -> bool:
+def _is_refused_by_gateway(status: int, error_code: str) -> bool:
     """Whether the gateway itself said no: no replica, or it starts or stops."""
-    return status == HTTPStatus.SERVICE_UNAVAILABLE and told in _OF_THE_GATEWAY
+    return status == HTTPStatus.SERVICE_UNAVAILABLE and error_code in _OF_THE_GATEWAY
 
 
 def _waiting_code(status: int) -> ErrorCode:
@@ -104,7 +104,7 @@ def _output(content: bytes) -> str:
         return json.dumps(content.decode("utf-8", "replace"))
 
 
-def _said(content: bytes) -> tuple[str, str]:
+def _message_and_code(content: bytes) -> tuple[str, str]:
     """Return the message and the code of an error body, whoever wrote it."""
     try:
         data: Any = read_json(content)
@@ -120,5 +120,5 @@ def _said(content: bytes) -> tuple[str, str]:
 
 
 def _seconds(retry_after: str) -> float:
-    said = float(retry_after) if retry_after.isdecimal() and len(retry_after) < 6 else 0.0
-    return min(max(said, _WAIT_SECONDS), _LONGEST_WAIT_SECONDS)
+    seconds = float(retry_after) if retry_after.isdecimal() and len(retry_after) < 6 else 0.0
+    return min(max(seconds, _WAIT_SECONDS), _LONGEST_WAIT_SECONDS)

@@ -34,7 +34,7 @@ class Completed:
 
 def webhook_body(completed: Completed) -> bytes:
     """Return the body; the same outcome gives the same bytes, so that its signature stays."""
-    told = {
+    body = {
         "request_id": completed.request_id,
         "model_id": completed.model_id,
         "deployment_id": completed.deployment_id,
@@ -44,7 +44,7 @@ def webhook_body(completed: Completed) -> bytes:
         "errors": [dict(each) for each in completed.errors],
     }
     # The output is JSON already, and may be large.
-    front, back = json.dumps(told).split('"data": null', 1)
+    front, back = json.dumps(body).split('"data": null', 1)
     return f'{front}"data": {completed.output or "null"}{back}'.encode()
 
 

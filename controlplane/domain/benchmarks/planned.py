@@ -63,8 +63,8 @@ def _speeds(
 
 
 def _batch(speed: Mapping[str, Any]) -> Mapping[str, float] | None:
-    found: Mapping[str, float] | None = speed.get("batch_tokens_per_second")
-    return found
+    batch_speed: Mapping[str, float] | None = speed.get("batch_tokens_per_second")
+    return batch_speed
 
 
 def cost_per_million_tokens(stage: Stage, cost_per_hour: float | None) -> float | None:

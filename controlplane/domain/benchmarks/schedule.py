@@ -29,11 +29,11 @@ def next_level(load: Load, tried: Sequence[tuple[float, bool]]) -> float | None:
     begin, most = load.levels
     if not tried:
         return begin
-    broken = [level for level, held in tried if not held]
+    broken = [level for level, is_held in tried if not is_held]
     if not broken:
         return min(2 * tried[-1][0], most) if tried[-1][0] < most else None
-    carried = [level for level, held in tried if held and level < min(broken)]
-    looks = len(tried) - 1 - [held for _, held in tried].index(False)
+    carried = [level for level, is_held in tried if is_held and level < min(broken)]
+    looks = len(tried) - 1 - [is_held for _, is_held in tried].index(False)
     if not carried or looks >= _BETWEEN:
         return None
     return _between(max(carried), min(broken), load.kind)

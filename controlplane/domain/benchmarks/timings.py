@@ -89,7 +89,7 @@ def _rates(requests: Sequence[Timed], window: Window) -> dict[str, Any]:
         "texts_per_second": _rounded(sum(each.texts for each in ended) / window.seconds),
         "completion_tokens_per_second": _rounded(written / window.seconds),
         "prompt_tokens_per_second": _rounded(read / window.seconds),
-        "concurrency_mean": _rounded(_held(requests, window) / window.seconds),
+        "concurrency_mean": _rounded(_in_flight_seconds(requests, window) / window.seconds),
     }
 
 
@@ -98,7 +98,7 @@ def _part(each: Timed, window: Window) -> float:
     return window.share(last if each.first_at is None else each.first_at, last)
 
 
-def _held(requests: Sequence[Timed], window: Window) -> float:
+def _in_flight_seconds(requests: Sequence[Timed], window: Window) -> float:
     """Return the seconds that requests were in flight within the window, added up."""
     return sum(
         max(0.0, min(each.ended_at or window.until, window.until) - max(each.sent_at, window.begin))
@@ -139,8 +139,8 @@ def _rank(ordered: Sequence[float], share: int) -> float | None:
 
 
 def _mean(values: Iterable[int]) -> float | None:
-    found = list(values)
-    return _rounded(sum(found) / len(found)) if found else None
+    numbers = list(values)
+    return _rounded(sum(numbers) / len(numbers)) if numbers else None
 
 
 def _rounded(value: float | None) -> float | None:

@@ -12,23 +12,23 @@ Stage = Mapping[str, Any]
 def broken_limits(limits: Limits, stage: Stage) -> list[str]:
     """Return in words what the level did not keep."""
     share = stage["error_share"]
-    found = []
+    broken = []
     if share is None:
         return ["nothing was answered"]
     if limits.error_share is not None and share > limits.error_share:
-        found.append(f"error share {100 * share:.3g} % above {100 * limits.error_share:g} %")
+        broken.append(f"error share {100 * share:.3g} % above {100 * limits.error_share:g} %")
     for name, limit, words in _timed(limits):
         measured = (stage[name] or {}).get("p90")
         if limit is not None and measured is not None and measured > limit:
-            found.append(f"p90 {words} {measured:.3g} s above {limit:g} s")
-    return found
+            broken.append(f"p90 {words} {measured:.3g} s above {limit:g} s")
+    return broken
 
 
 def limits_in_words(limits: Limits) -> str:
-    found = [f"p90 {words} ≤ {limit:g} s" for _, limit, words in _timed(limits) if limit]
+    sentences = [f"p90 {words} ≤ {limit:g} s" for _, limit, words in _timed(limits) if limit]
     if limits.error_share is not None:
-        found.append(f"errors ≤ {100 * limits.error_share:g} %")
-    return ", ".join(found)
+        sentences.append(f"errors ≤ {100 * limits.error_share:g} %")
+    return ", ".join(sentences)
 
 
 def largest_load(label: str, limits: Limits, stages: Sequence[Stage]) -> str:

@@ -50,8 +50,8 @@ def find_server(words: Sequence[Word]) -> tuple[Server, int] | None:
         name = PurePosixPath(text).name
         following = texts[index + 1] if index + 1 < len(texts) else ""
         if name == "vllm" and (index == 0 or texts[index - 1] != "-m"):
-            if _starts_a_program(texts, index) and (found := _vllm_program(following, index)):
-                return found
+            if _starts_a_program(texts, index) and (program := _vllm_program(following, index)):
+                return program
         elif name == "trtllm-serve":
             return _trtllm_program(following, index)
         elif text == "-m" and following in _VLLM_MODULES:

@@ -84,7 +84,7 @@ class Draft:
         self.fields[to] = value
         self._mapped = [_moved(each, field, to, value) for each in self._mapped]
         self._changed = [_moved(each, field, to, value) for each in self._changed]
-        self._questions = [_asked(each, field, to) for each in self._questions]
+        self._questions = [_question_about(each, field, to) for each in self._questions]
 
     def give_up(self, field: str, reason: str) -> None:
         """Take a field out again and say why; one that is not set is nothing to say."""
@@ -163,7 +163,7 @@ def _moved(note: Note, field: str, to: str, value: Any) -> Note:
     return replace(note, field=to, value=value) if note.field == field else note
 
 
-def _asked(question: Question, field: str, to: str) -> Question:
+def _question_about(question: Question, field: str, to: str) -> Question:
     if question.field != field:
         return question
     choices = tuple(

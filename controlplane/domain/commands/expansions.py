@@ -49,16 +49,16 @@ def parts_of(text: str, depth: int = 0) -> tuple[Part, ...]:
     parts: list[Part] = []
     position = start = 0
     while position < len(text):
-        found: tuple[Part, int] | None = None
+        expansion: tuple[Part, int] | None = None
         if text[position] == "$":
-            found = expansion_at(text, position, depth)
+            expansion = expansion_at(text, position, depth)
         elif text[position] in "{<":
-            found = placeholder_at(text, position)
-        if found is None:
+            expansion = placeholder_at(text, position)
+        if expansion is None:
             position += 1
             continue
-        parts += [text[start:position], found[0]]
-        start = position = found[1]
+        parts += [text[start:position], expansion[0]]
+        start = position = expansion[1]
     parts.append(text[start:])
     return tuple(part for part in parts if part != "")
 

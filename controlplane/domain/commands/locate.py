@@ -26,6 +26,6 @@ def locate(text: str) -> Invocation:
         raise RefusedCommandError(
             "The text is empty.", "Paste a `vllm serve` or `trtllm-serve` command."
         )
-    if found := find_in_yaml(text) or find_in_shell(text):
-        return found
+    if located := find_in_yaml(text) or find_in_shell(text):
+        return located
     raise refuse_shell(text)

@@ -51,8 +51,8 @@ def find_in_words(
     """Return the serving command in words that need no shell, or None."""
     if container := read_docker_run(words):
         return _in_container(container, context, depth)
-    if found := find_server(words):
-        server, start = found
+    if located := find_server(words):
+        server, start = located
         inline = assignments(words[:start])
         context = replace(context, environment={**context.environment, **inline})
         return Invocation(server=server, arguments=tuple(words[start:]), context=context)
@@ -65,8 +65,8 @@ def find_in_words(
 
 def assignments(words: Iterable[Word]) -> dict[str, Word]:
     """Return the `NAME=value` words among these."""
-    found = ((_ASSIGNMENT.match(word.text), word) for word in words)
-    return {match[1]: word.after(match.end()) for match, word in found if match}
+    matches = ((_ASSIGNMENT.match(word.text), word) for word in words)
+    return {match[1]: word.after(match.end()) for match, word in matches if match}
 
 
 def _in_container(container: Container, outer: CommandContext, depth: int) -> Invocation | None:
@@ -77,13 +77,13 @@ def _in_container(container: Container, outer: CommandContext, depth: int) -> In
         files=outer.files,
         dropped=(*outer.dropped, *container.context.dropped),
     )
-    found = find_in_words(container.words, context=context, image=container.image, depth=depth)
-    if found is None and is_trtllm_image(container.image):
+    located = find_in_words(container.words, context=context, image=container.image, depth=depth)
+    if located is None and is_trtllm_image(container.image):
         raise RefusedCommandError(
             f"`{container.image[:80]}` is started without `trtllm-serve`.",
             "Paste the line with the `trtllm-serve` command in it.",
         )
-    return found
+    return located
 
 
 @dataclass(kw_only=True)
@@ -103,8 +103,8 @@ class _Search:
             seen += [word.text for word in words]
             if self._only_assigns(words):
                 self._assign(words)
-            elif found := find_in_words(words, context=self._context(), depth=self.depth):
-                return found
+            elif located := find_in_words(words, context=self._context(), depth=self.depth):
+                return located
         return self._loose_flags(commands[-1:], seen)
 
     def _words(self, command: SimpleCommand) -> tuple[Word, ...]:

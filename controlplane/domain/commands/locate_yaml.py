@@ -47,8 +47,8 @@ def find_in_yaml(text: str) -> Invocation | None:
         document = _read(plain)
         if not isinstance(document, Document):
             continue
-        if found := _find(document.data) or _settings_file(document.data, plain):
-            return found
+        if located := _find(document.data) or _settings_file(document.data, plain):
+            return located
     return None
 
 
@@ -62,8 +62,8 @@ def _find(data: Any) -> Invocation | None:
     if isinstance(data, list) and data and all(_is_plain(item) for item in data):
         return find_in_words(_literal(data), context=CommandContext()) or _bare_flags(data)
     for mapping in _mappings(data):
-        if found := _in_container(mapping):
-            return found
+        if located := _in_container(mapping):
+            return located
     return None
 
 
@@ -117,14 +117,14 @@ def _in_container(container: Mapping[str, Any]) -> Invocation | None:
     context = _context(container)
     single = container.get("command") or container.get("start_command") or container.get("args")
     if isinstance(single, str) and len([key for key in _COMMAND_KEYS if key in container]) == 1:
-        found = find_in_shell(single, context=context)
-        if found:
-            return found
+        located = find_in_shell(single, context=context)
+        if located:
+            return located
     if not words:
         return None
     kind = image if isinstance(image, str) else _kind_of(words)
-    found = find_in_words(words, context=context, image=kind)
-    return replace(found, context=_merged(found.context, context)) if found else None
+    located = find_in_words(words, context=context, image=kind)
+    return replace(located, context=_merged(located.context, context)) if located else None
 
 
 def _kind_of(words: Sequence[Word]) -> str | None:
@@ -177,17 +177,17 @@ def _context(container: Mapping[str, Any]) -> CommandContext:
 
 def _environment(given: Any) -> dict[str, Word]:
     """Return what compose (mapping or list) and Kubernetes (list of objects) set."""
-    found: dict[str, Word] = {}
+    variables: dict[str, Word] = {}
     if isinstance(given, Mapping):
-        found = {str(name): _value(value, str(name)) for name, value in given.items()}
+        variables = {str(name): _value(value, str(name)) for name, value in given.items()}
     elif isinstance(given, list):
         for item in given:
             if isinstance(item, str):
                 name, joined, value = item.partition("=")
-                found[name] = _value(value if joined else None, name)
+                variables[name] = _value(value if joined else None, name)
             elif isinstance(item, Mapping) and isinstance(item.get("name"), str):
-                found[item["name"]] = _value(item.get("value"), item["name"])
-    return found
+                variables[item["name"]] = _value(item.get("value"), item["name"])
+    return variables
 
 
 def _value(value: Any, name: str) -> Word:

@@ -33,5 +33,5 @@ def drafted_by(speculator: Speculator) -> int | None:
 def is_plain(speculator: Speculator) -> bool:
     """Return whether `lookahead_for` makes exactly this speculator again."""
     drafted = drafted_by(speculator)
-    wanted = lookahead_for(drafted) if drafted else None
-    return speculator.model_dump(mode="json", exclude_unset=True) == wanted
+    lookahead = lookahead_for(drafted) if drafted else None
+    return speculator.model_dump(mode="json", exclude_unset=True) == lookahead

@@ -33,15 +33,15 @@ def export_notes(exported: ConfigExport) -> Iterator[str]:
 
 
 def _section(heading: str, lines: Iterable[str]) -> Iterator[str]:
-    held = list(lines)
-    if held:
+    entries = list(lines)
+    if entries:
         yield f"{heading}:"
-        yield from (f"  {line}" for line in held)
+        yield from (f"  {line}" for line in entries)
 
 
 def _changed(change: Changed) -> str:
-    said = "" if change.flag == change.field else f"{change.flag} -> "
-    return f"{said}{change.field}: {_value(change.value)}. {change.reason}"
+    flag = "" if change.flag == change.field else f"{change.flag} -> "
+    return f"{flag}{change.field}: {_value(change.value)}. {change.reason}"
 
 
 def _not_carried(left: NotCarried) -> str:

@@ -74,16 +74,16 @@ def is_secret_variable(name: str, value: str = "") -> bool:
     return named or Redactor().text(value) != value
 
 
-def take_environment(environment: Mapping[str, Word], found: SecretsFound) -> tuple[str, ...]:
-    """Return the names of the variables that hold no secret; the secrets go to `found`."""
+def take_environment(environment: Mapping[str, Word], secrets: SecretsFound) -> tuple[str, ...]:
+    """Return the names of the variables that hold no secret; the secrets go to `secrets`."""
     plain: list[str] = []
     for name, value in environment.items():
         if name in HUB_VARIABLES:
-            found.hub_token(name, value)
+            secrets.hub_token(name, value)
         elif name in _CALLER_VARIABLES:
-            found.caller_key(name, value)
+            secrets.caller_key(name, value)
         elif is_secret_variable(name, value.text):
-            found.other(name, name, value)
+            secrets.other(name, name, value)
         else:
             plain.append(name)
     return tuple(plain)

@@ -99,18 +99,18 @@ class _Reader:
             self._add(letter, 1)
 
     def _expansion(self, letter: str) -> bool:
-        found: tuple[Part, int] | None = None
+        expansion: tuple[Part, int] | None = None
         if letter == "$":
             if self.text.startswith("$'", self.position):
                 self.position += 1
                 return True
-            found = expansion_at(self.text, self.position)
+            expansion = expansion_at(self.text, self.position)
         elif letter in "{<":
-            found = placeholder_at(self.text, self.position)
-        if found is None:
+            expansion = placeholder_at(self.text, self.position)
+        if expansion is None:
             return False
-        self.parts.append(found[0])
-        self.position = found[1]
+        self.parts.append(expansion[0])
+        self.position = expansion[1]
         return True
 
     def _operator(self, letter: str) -> bool:

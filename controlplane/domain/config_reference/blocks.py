@@ -52,8 +52,8 @@ class _Walk:
 
     def _words(self, path: str, schema: Schema) -> str:
         # The engine's block is one of two classes, and each says of itself which stack it is.
-        told = field_schema()["properties"][path] if path == _ENGINE else schema
-        return str(told.get("description", ""))
+        described = field_schema()["properties"][path] if path == _ENGINE else schema
+        return str(described.get("description", ""))
 
     def _fields(self, path: str, stack: str, schema: Schema) -> Iterator[ConfigField]:
         required = schema.get("required", ())

@@ -15,25 +15,25 @@ _BY_BUILDS = {
 
 def not_told(path: str, runtime: str) -> str:
     """Return why a runtime's engine is not told a setting; empty where it is."""
-    asked = RUNTIMES[runtime]
-    if _nearest(path, asked.told_alone):
+    engine = RUNTIMES[runtime]
+    if _nearest(path, engine.told_alone):
         return ""
-    return _nearest(path, {**_OUTSIDE, **_BY_BUILDS, **asked.not_told})
+    return _nearest(path, {**_OUTSIDE, **_BY_BUILDS, **engine.not_told})
 
 
 def read_by(path: str) -> str:
     """Return in words which engines are told a setting, and what becomes of it elsewhere."""
     reasons = {runtime: not_told(path, runtime) for runtime in RUNTIMES}
-    told = [RUNTIMES[runtime].title for runtime, reason in reasons.items() if not reason]
-    if len(told) == len(reasons):
+    readers = [RUNTIMES[runtime].title for runtime, reason in reasons.items() if not reason]
+    if len(readers) == len(reasons):
         return "Every runtime."
     left: dict[str, list[str]] = {}
     for runtime, reason in reasons.items():
         if reason:
             left.setdefault(reason, []).append(RUNTIMES[runtime].title)
-    if not told and len(left) == 1:
+    if not readers and len(left) == 1:
         return next(iter(left))
-    parts = [f"{_listed(told)}."] if told else []
+    parts = [f"{_listed(readers)}."] if readers else []
     parts += [f"{_listed(names)}: {reason}" for reason, names in left.items()]
     return " ".join(_sentence(part) for part in parts)
 

@@ -19,11 +19,11 @@ _MAPPINGS = (f"{_V2}.patch_kwargs", f"{_V1}.lora_adapters", "environment_variabl
 @cache
 def rules_by_field() -> Mapping[str, Sequence[str]]:
     """Return dotted path -> codes of the rules that mark it, in the order of their codes."""
-    found: dict[str, list[str]] = {}
+    codes_by_field: dict[str, list[str]] = {}
     for rule in ALL_RULES:
         for path in dict.fromkeys(_paths(rule)):
-            found.setdefault(path, []).append(rule.code)
-    return found
+            codes_by_field.setdefault(path, []).append(rule.code)
+    return codes_by_field
 
 
 def _paths(rule: Rule) -> Iterator[str]:

@@ -73,11 +73,11 @@ def is_team_form(dataset: str) -> bool:
 
 def reference_of(dataset: str) -> SetReference | None:
     """Return which set is named; None for other data and for what cannot be a set's name."""
-    found = _REFERENCE.fullmatch(dataset)
-    if found is None or not is_set_name(found["name"]):
+    match = _REFERENCE.fullmatch(dataset)
+    if match is None or not is_set_name(match["name"]):
         return None
-    version = found["version"]
-    return SetReference(name=found["name"], version=int(version) if version else None)
+    version = match["version"]
+    return SetReference(name=match["name"], version=int(version) if version else None)
 
 
 def may_name_sets(spec: Spec) -> bool:
@@ -90,8 +90,8 @@ def may_name_sets(spec: Spec) -> bool:
 
 def references_of(spec: Spec) -> dict[str, SetReference]:
     """Return data set -> set, of every data set of a spec that is rightly named as a team's."""
-    found = {each: reference_of(each) for each in data_sets(spec)}
-    return {dataset: reference for dataset, reference in found.items() if reference}
+    references = {each: reference_of(each) for each in data_sets(spec)}
+    return {dataset: reference for dataset, reference in references.items() if reference}
 
 
 def named_sets(spec: Spec) -> tuple[CalibrationSet, ...]:

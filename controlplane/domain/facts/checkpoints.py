@@ -184,8 +184,8 @@ def _dtype(config: Config) -> str | None:
 def _tied(config: Config, shape: Shape) -> bool | None:
     """A wrapper's own answer counts before that of its language part, as in transformers."""
     for part in (config, numbers.text_part(config)):
-        if isinstance(said := part.get("tie_word_embeddings"), bool):
-            return said
+        if isinstance(is_tied := part.get("tie_word_embeddings"), bool):
+            return is_tied
     return shape.model_type in TIED_UNLESS_SAID if shape.model_type else None
 
 

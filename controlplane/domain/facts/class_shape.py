@@ -57,10 +57,14 @@ def _groups(facts: CheckpointFacts, shape: ClassShape) -> tuple[LayerGroup, ...]
     width = left // unknown
     even = {"kv_heads": heads, "numbers_per_head": width // heads}
     kept = even if width % heads == 0 else {"latent_numbers": width}
-    found = LayerGroup(mixer=Mixer.ATTENTION, count=unknown, **kept) if width else None
-    return (*known, found) if found else known or (LayerGroup(mixer=Mixer.NONE, count=unknown),)
+    layer_group = LayerGroup(mixer=Mixer.ATTENTION, count=unknown, **kept) if width else None
+    return (
+        (*known, layer_group)
+        if layer_group
+        else known or (LayerGroup(mixer=Mixer.NONE, count=unknown),)
+    )
 
 
 def _numbers_a_token(group: LayerGroup) -> int:
-    held = group.kv_heads * group.numbers_per_head + group.latent_numbers
-    return group.count * held // group.tokens_per_entry
+    numbers = group.kv_heads * group.numbers_per_head + group.latent_numbers
+    return group.count * numbers // group.tokens_per_entry

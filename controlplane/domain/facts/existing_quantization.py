@@ -248,20 +248,20 @@ def _most_common(layers: Any) -> str | None:
     """Return the algorithm of most MLPs and experts of a mixed checkpoint."""
     if not isinstance(layers, Mapping):
         return None
-    found = Counter(
+    counts = Counter(
         algorithm
         for name, entry in layers.items()
         if isinstance(entry, Mapping)
         and _FEED_FORWARD.search(str(name))
         and (algorithm := _word(entry.get("quant_algo")))
     )
-    return found.most_common(1)[0][0] if found else None
+    return counts.most_common(1)[0][0] if counts else None
 
 
 def _of_layers(layers: Any) -> tuple[str, ...]:
     entries = layers.values() if isinstance(layers, Mapping) else ()
-    found = {_word(each.get("quant_algo")) for each in entries if isinstance(each, Mapping)}
-    return tuple(sorted(each.upper() for each in found if each))
+    algorithms = {_word(each.get("quant_algo")) for each in entries if isinstance(each, Mapping)}
+    return tuple(sorted(each.upper() for each in algorithms if each))
 
 
 def _word(value: Any) -> str | None:

@@ -34,8 +34,8 @@ def mixers(shape: Shape) -> Pattern:
     if not count or count > MOST_LAYERS:
         return ()
     for read in _READERS:
-        if (found := read(shape, count)) is not None:
-            return found
+        if (pattern := read(shape, count)) is not None:
+            return pattern
     # What a family that nobody looked at keeps is not known, however plain its numbers look.
     plain = Mixer.ATTENTION if keeps_plain_attention(shape.model_type) else Mixer.UNKNOWN
     return (plain,) * count
@@ -99,10 +99,10 @@ def _by_words(shape: Shape, count: int) -> Pattern | None:
     words = words[:count]
     if len(words) != count:
         return None
-    found = tuple(_BY_WORD.get(word, Mixer.UNKNOWN) for word in words)
+    pattern = tuple(_BY_WORD.get(word, Mixer.UNKNOWN) for word in words)
     if shape.model_type in _ALWAYS_LOCAL:
-        found = tuple(Mixer.SLIDING if each is Mixer.ATTENTION else each for each in found)
-    return found if window_of(shape) else tuple(map(_seeing_everything, found))
+        pattern = tuple(Mixer.SLIDING if each is Mixer.ATTENTION else each for each in pattern)
+    return pattern if window_of(shape) else tuple(map(_seeing_everything, pattern))
 
 
 def _by_listed_layers(shape: Shape, count: int) -> Pattern | None:

@@ -70,7 +70,7 @@ def _projects_every_head(shape: Shape) -> bool:
     says = (
         numbers.flag(shape.config, name) for name in ("multi_query", "new_decoder_architecture")
     )
-    return shape.model_type == "falcon" and not any(said is not False for said in says)
+    return shape.model_type == "falcon" and not any(flag is not False for flag in says)
 
 
 def _has_bias(shape: Shape) -> bool:
@@ -107,8 +107,10 @@ def _latent(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
     if not heads or not rank:
         return None
     queries = heads * (nope + rope)
-    asked = shape.q_lora_rank
-    query_parameters = hidden * asked + asked * queries if asked else hidden * queries
+    query_rank = shape.q_lora_rank
+    query_parameters = (
+        hidden * query_rank + query_rank * queries if query_rank else hidden * queries
+    )
     slides = mixer is Mixer.SLIDING
     index = (0, 0) if slides else (shape.extra("index_n_heads"), shape.extra("index_head_dim"))
     return Sized(
@@ -116,7 +118,7 @@ def _latent(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
         + hidden * (rank + rope)
         + rank * heads * (nope + value)
         + heads * value * hidden
-        + _indexer(index, asked or hidden, hidden),
+        + _indexer(index, query_rank or hidden, hidden),
         keeps=LayerGroup(
             mixer=Mixer.LATENT,
             latent_numbers=rank + rope,

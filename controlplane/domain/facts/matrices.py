@@ -66,18 +66,18 @@ class MatrixKind(BaseModel):
 
 def read_matrices(shapes: Mapping[str, Sequence[int]]) -> tuple[MatrixKind, ...]:
     """Return the kinds of matrices by the shapes of a checkpoint's tensors."""
-    found: dict[str, dict[int | None, int]] = defaultdict(lambda: defaultdict(int))
+    sizes: dict[str, dict[int | None, int]] = defaultdict(lambda: defaultdict(int))
     for tensor, shape in shapes.items():
         if len(shape) > 1:
             name, layer = _folded(tensor.removesuffix(".weight"))
-            found[name][layer] += math.prod(shape)
+            sizes[name][layer] += math.prod(shape)
     return tuple(
         MatrixKind(
             name=name,
             layers=tuple(_runs(each for each in by_layer if each is not None)),
             parameters=max(by_layer.values()),
         )
-        for name, by_layer in sorted(found.items())
+        for name, by_layer in sorted(sizes.items())
     )
 
 
@@ -134,12 +134,12 @@ def excluded_parameters(
 def torn_apart(kinds: Sequence[MatrixKind], patterns: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Return the modules that stay in 16 bits without those that engines compute with them."""
     modules = {module for kind in kinds for module in kind.modules}
-    found = []
+    torn = []
     for module in sorted(modules):
         left = [each for each in _beside(module, modules) if not is_matched(each, patterns)]
         if left and is_matched(module, patterns):
-            found.append((module, left))
-    return found
+            torn.append((module, left))
+    return torn
 
 
 def _beside(module: str, modules: set[str]) -> list[str]:

@@ -60,8 +60,8 @@ def _unknown(declared: Mapping[str, Any]) -> Iterator[str]:
         yield from _odd(_object(each), _LAYER, f"{prefix}quantized_layers.{layer}.")
 
 
-def _odd(found: Mapping[str, Any], known: Collection[str], prefix: str = "") -> Iterator[str]:
-    for name, value in found.items():
+def _odd(block: Mapping[str, Any], known: Collection[str], prefix: str = "") -> Iterator[str]:
+    for name, value in block.items():
         if name not in known:
             yield f"{prefix}{name}"
         elif not _is_known(value, _VALUES.get(name)):

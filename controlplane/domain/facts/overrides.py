@@ -72,14 +72,14 @@ def uncounted_sizes(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 def code_keys(given: Mapping[str, Any], above: str = "") -> tuple[str, ...]:
     """Return the keys, at any depth and by dotted path, that import code or open files."""
-    found: list[str] = []
+    keys: list[str] = []
     for name, value in given.items():
         path = f"{above}{name}"
         if _CODE.search(str(name)):
-            found.append(path)
+            keys.append(path)
         elif isinstance(value, Mapping):
-            found += code_keys(value, f"{path}.")
-    return tuple(found)
+            keys += code_keys(value, f"{path}.")
+    return tuple(keys)
 
 
 def _flat(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -82,8 +82,8 @@ def count(shape: Shape, *, tied: bool, by_class: bool = True) -> Counted:
     within = accuracy_of(shape.architecture) if by_class else COUNTED_WITHIN
     if within is None or (shape.model_type or "") in UNCOUNTED:
         return Counted(parameters=None, groups=groups)
-    found = _of_layers(shape, layers, tied, drafts)
-    return Counted(parameters=found and found.model_copy(update={"within": within}), groups=groups)
+    total = _of_layers(shape, layers, tied, drafts)
+    return Counted(parameters=total and total.model_copy(update={"within": within}), groups=groups)
 
 
 def counts_of(
@@ -126,7 +126,7 @@ def _layers(shape: Shape) -> list[_Layer]:
     pattern, sparse = mixers(shape), holds_experts(shape)
     present = {each for mixer in pattern for each in (mixer, *_beside(shape, mixer))}
     sized = {mixer: mixer_layer(shape, mixer) for mixer in present}
-    found = []
+    layers = []
     for number, mixer in enumerate(pattern):
         own = of_layer(shape, number)
         parts = [
@@ -136,14 +136,14 @@ def _layers(shape: Shape) -> list[_Layer]:
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return []
-        found.append(
+        layers.append(
             _Layer(
                 mixer_parameters=sum(part.parameters for part in known),
                 keeps=kept_of_layer(shape, number, len(pattern), [part.keeps for part in known]),
                 mlp=mlp_of_layer(own, number, sparse=sparse(number)),
             )
         )
-    return found
+    return layers
 
 
 def _beside(shape: Shape, mixer: Mixer) -> tuple[Mixer, ...]:

@@ -55,21 +55,21 @@ class Pooling(BaseModel):
     @property
     def missing(self) -> tuple[str, ...]:
         """The files that an embedding engine asks for and that are not there."""
-        wanted = ((MODULES_FILE, self.has_modules), (POOLING_FILE, self.has_pooling))
-        return tuple(name for name, present in wanted if not present)
+        files = ((MODULES_FILE, self.has_modules), (POOLING_FILE, self.has_pooling))
+        return tuple(name for name, present in files if not present)
 
 
 def read_pooling(
     files: Sequence[str], pooling_config: Config | None, modules: object = None
 ) -> Pooling | None:
-    found = Pooling(
+    pooling = Pooling(
         has_modules=MODULES_FILE in files,
         has_pooling=POOLING_FILE in files or bool(pooling_config),
         modes=_modes(pooling_config or {}),
         names_mode=isinstance((pooling_config or {}).get("pooling_mode"), str),
         steps=_steps(modules),
     )
-    return found if found.has_modules or found.has_pooling else None
+    return pooling if pooling.has_modules or pooling.has_pooling else None
 
 
 def _steps(modules: object) -> tuple[str, ...]:

@@ -118,5 +118,5 @@ def _of_device(number: Number, gpu: Gpu, support: PrecisionSupport, name: str) -
 
 
 def _needs(what: str, number: Number, gpu: Gpu) -> str:
-    wanted = ".".join(map(str, number.minimum_capability))
-    return f"{what} needs compute capability {wanted}; {gpu.kind} has {gpu.capability_text}"
+    capability = ".".join(map(str, number.minimum_capability))
+    return f"{what} needs compute capability {capability}; {gpu.kind} has {gpu.capability_text}"

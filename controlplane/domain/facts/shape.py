@@ -47,9 +47,9 @@ class Shape:
 
     def extra(self, name: str, default: int = 0) -> int:
         """Return a number that only some families have."""
-        found = numbers.number(self.config, name)
-        if found is not None or numbers.says(self.config, name):
-            return found or 0
+        number = numbers.number(self.config, name)
+        if number is not None or numbers.says(self.config, name):
+            return number or 0
         return WHEN_UNSAID.get(self.model_type or "", {}).get(name, default)
 
 
@@ -112,9 +112,9 @@ class _Reader:
         self._defaults = WHEN_UNSAID.get(self.model_type or "", {})
 
     def get(self, meaning: str) -> int | None:
-        found = numbers.number(self.config, meaning)
-        if found is not None or meaning not in self._defaults or self._says_none(meaning):
-            return found
+        number = numbers.number(self.config, meaning)
+        if number is not None or meaning not in self._defaults or self._says_none(meaning):
+            return number
         self.assumed.append(meaning)
         return self._defaults[meaning]
 
@@ -152,6 +152,6 @@ def _heads_in_group(config: Config) -> int | None:
     for block in blocks if isinstance(blocks, list) else ():
         attention = block.get("attention") if isinstance(block, dict) else None
         group = attention.get("n_heads_in_group") if isinstance(attention, dict) else None
-        if (found := numbers.whole(group)) is not None:
-            return found
+        if (size := numbers.whole(group)) is not None:
+            return size
     return None

@@ -35,8 +35,8 @@ def audio_heads(config: Config) -> int | None:
 
 
 def _tower(config: Config, names: tuple[str, ...]) -> Config:
-    found = (each.get(name) for each in _holders(config) for name in names)
-    return next((block for block in found if isinstance(block, Mapping)), {})
+    towers = (each.get(name) for each in _holders(config) for name in names)
+    return next((block for block in towers if isinstance(block, Mapping)), {})
 
 
 def _holders(config: Config) -> tuple[Config, ...]:

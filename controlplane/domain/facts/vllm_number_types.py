@@ -21,10 +21,10 @@ def chosen_type(model_type: str | None, stored: str | None, gpu: Gpu) -> str:
     return "float16" if stored == "float16" and model_type not in NOT_IN_FLOAT16 else "bfloat16"
 
 
-def refused_type(checkpoint: CheckpointFacts, gpu: Gpu, asked: str | None = None) -> str | None:
+def refused_type(checkpoint: CheckpointFacts, gpu: Gpu, requested: str | None = None) -> str | None:
     """Return the type that the method of a quantized checkpoint does not compute in, if so."""
     existing = checkpoint.existing_quantization
     if existing is None or gpu.compute_capability is None:
         return None
-    chosen = asked or chosen_type(checkpoint.model_type, checkpoint.dtype, gpu)
+    chosen = requested or chosen_type(checkpoint.model_type, checkpoint.dtype, gpu)
     return None if computes_in(existing, chosen) else chosen

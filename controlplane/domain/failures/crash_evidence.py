@@ -42,5 +42,5 @@ class CrashEvidence:
         }
 
     def _literal(self, path: str, otherwise: str) -> str:
-        asked = self.asked(path)
-        return f"`{shown(str(asked))}`" if asked else otherwise
+        value = self.asked(path)
+        return f"`{shown(str(value))}`" if value else otherwise

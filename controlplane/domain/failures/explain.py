@@ -12,7 +12,7 @@ from controlplane.domain.failures.patterns.table import PATTERNS
 from controlplane.domain.failures.registry.build import CRASHED
 
 _DETAIL_LINES = 30
-_LONGEST_SAID = 300
+_LONGEST_MESSAGE = 300
 _TRACEBACK = "Traceback (most recent call last):"
 _CHAINED = re.compile(
     r"(?:The above exception was the direct cause of the following exception|"
@@ -32,9 +32,9 @@ def explain(evidence: CrashEvidence) -> Failure:
     text = evidence.log_tail
     start = _last_traceback(text)
     ahead = (each for each in PATTERNS if each.stands_before_traceback)
-    found = last_found(PATTERNS, text[start:]) or last_found(ahead, text[:start])
-    if found is not None:
-        return found.failure(evidence)
+    explanation = last_found(PATTERNS, text[start:]) or last_found(ahead, text[:start])
+    if explanation is not None:
+        return explanation.failure(evidence)
     for pattern in PATTERNS:
         if pattern.ending and pattern.ending(evidence):
             return failure_of(pattern, evidence, {}, _last_lines(text))
@@ -64,7 +64,7 @@ def _unknown(evidence: CrashEvidence) -> Failure:
 def _raised(text: str) -> str:
     """Return the last exception as part of a sentence, nothing where there is none."""
     error = last_exception(text)
-    return f" after “{LOOKS_SECRET.text(error.said)[:_LONGEST_SAID]}”" if error else ""
+    return f" after “{LOOKS_SECRET.text(error.said)[:_LONGEST_MESSAGE]}”" if error else ""
 
 
 def _ending(exit_code: int) -> str:

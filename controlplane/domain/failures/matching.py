@@ -39,8 +39,8 @@ def failure_of(
     pattern: Pattern, evidence: CrashEvidence, groups: dict[str, str], detail: str | None
 ) -> Failure:
     fix = pattern.fix_for(evidence) if pattern.fix_for else None
-    told = pattern.failure(fix=fix, detail=detail, **(evidence.words | groups))
-    return replace(told, sentence=LOOKS_SECRET.text(told.sentence))
+    failure = pattern.failure(fix=fix, detail=detail, **(evidence.words | groups))
+    return replace(failure, sentence=LOOKS_SECRET.text(failure.sentence))
 
 
 def _word(name: str, value: str | None) -> str:

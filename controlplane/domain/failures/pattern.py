@@ -55,10 +55,10 @@ class Pattern(FailureKind):
     def say(self, values: Mapping[str, object]) -> str:
         """Return the sentence with these values in it, and the second one where it has its own."""
         if not self.more or not all(values.get(name) for name in _NAME.findall(self.more)):
-            said = self.sentence.format_map(values)
+            sentence = self.sentence.format_map(values)
         else:
-            said = f"{self.sentence} {self.more}".format_map(values)
-        return said.replace("the ", "The ", 1) if said.startswith("the ") else said
+            sentence = f"{self.sentence} {self.more}".format_map(values)
+        return sentence.replace("the ", "The ", 1) if sentence.startswith("the ") else sentence
 
     def last_match(self, text: str) -> re.Match[str] | None:
         matches = list(self.expression.finditer(text)) if self.expression else []

@@ -98,8 +98,8 @@ def _meaning(kind: FailureKind) -> str:
     if kind.meaning:
         return kind.meaning
     more = f" {kind.more}" if isinstance(kind, Pattern) and kind.more else ""
-    said = _shown(kind.sentence + more, _known(kind))
-    return said.replace("the ", "The ", 1) if said.startswith("the ") else said
+    sentence = _shown(kind.sentence + more, _known(kind))
+    return sentence.replace("the ", "The ", 1) if sentence.startswith("the ") else sentence
 
 
 def _known(kind: FailureKind) -> Mapping[str, str]:
@@ -119,8 +119,8 @@ def _shown(words: str, known: Mapping[str, str]) -> str:
     )
 
 
-def _value(known: Mapping[str, str], found: re.Match[str], *, is_code: bool) -> str:
-    name = found[1]
+def _value(known: Mapping[str, str], match: re.Match[str], *, is_code: bool) -> str:
+    name = match[1]
     if name in known:
         return known[name]
     return f"<{name}>" if is_code else f"*{name.replace('_', ' ')}*"

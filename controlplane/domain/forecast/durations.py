@@ -53,16 +53,16 @@ def step_seconds(
     work = _calibration_operations(spec, facts)
     gate_work = _gate_operations(spec, facts)
     speed = _speed(device)
-    found = {
+    seconds = {
         "fetch": _fetch(disk),
         "inspect": _step("inspect", is_on_cpu, 0, 0, speed),
         "package": _step("package", is_on_cpu, 2 * exported, 0, speed),
         "smoke_test": _step("smoke_test", is_on_cpu, 2 * exported, 0, speed),
     }
     if not spec.quantization_type.is_none:
-        found["calibrate"] = _step("calibrate", is_on_cpu, read + exported, work, speed)
-        found["gate"] = _step("gate", is_on_cpu, read + exported, gate_work, speed)
-    return found
+        seconds["calibrate"] = _step("calibrate", is_on_cpu, read + exported, work, speed)
+        seconds["gate"] = _step("gate", is_on_cpu, read + exported, gate_work, speed)
+    return seconds
 
 
 def _fetch(disk: DiskNeed) -> Estimate:

@@ -34,12 +34,12 @@ NOTHING_PAST = PastStepRecord()
 
 def steps_of_past(past: Iterable[PastStep]) -> Mapping[str, PastStepRecord]:
     """Return step -> what it took; `past` has the newest first."""
-    found: dict[str, list[PastStep]] = {}
+    steps: dict[str, list[PastStep]] = {}
     for each in past:
-        runs = found.setdefault(each.name, [])
+        runs = steps.setdefault(each.name, [])
         if len(runs) < MOST_BUILDS:
             runs.append(each)
-    return {name: _record(runs) for name, runs in found.items()}
+    return {name: _record(runs) for name, runs in steps.items()}
 
 
 def is_same_kind(one: Spec, other: Spec) -> bool:

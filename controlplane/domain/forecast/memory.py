@@ -50,13 +50,13 @@ def host_bytes(
 ) -> Mapping[str, Estimate | None]:
     """Return step -> what its processes hold at most; None where no formula says."""
     light = by_formula(LEAST_STEP_BYTES, MOST_STEP_BYTES, _LIGHT)
-    found: dict[str, Estimate | None] = dict.fromkeys(("fetch", "package"), light)
-    found["inspect"] = by_formula(LEAST_STEP_BYTES, COMPARING_BYTES, _COMPARING)
-    found["smoke_test"] = _engine(spec, facts, host)
+    estimates: dict[str, Estimate | None] = dict.fromkeys(("fetch", "package"), light)
+    estimates["inspect"] = by_formula(LEAST_STEP_BYTES, COMPARING_BYTES, _COMPARING)
+    estimates["smoke_test"] = _engine(spec, facts, host)
     if not spec.quantization_type.is_none:
-        found["calibrate"] = _of_model(spec, facts, calibrating=True)
-        found["gate"] = _of_model(spec, facts, calibrating=False)
-    return found
+        estimates["calibrate"] = _of_model(spec, facts, calibrating=True)
+        estimates["gate"] = _of_model(spec, facts, calibrating=False)
+    return estimates
 
 
 def device_bytes(spec: Spec, facts: CheckpointFacts, device: Device) -> Estimate | None:

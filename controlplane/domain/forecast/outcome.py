@@ -118,12 +118,12 @@ def _of_build(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> Iterat
 def _of_steps(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> Iterator[Compared]:
     planned = {each["name"]: each for each in forecast.get("steps", ())}
     for step in steps:
-        told = planned.get(step.name, {})
+        plan = planned.get(step.name, {})
         measured = step.measured or {}
         absent = None if step.measured else _why_unmeasured(step)
         for amount, estimate, by in (
-            (Amount.SECONDS, told.get("seconds"), _BY_CLOCK),
-            (Amount.HOST, told.get("host_bytes"), _BY_SUPERVISOR),
+            (Amount.SECONDS, plan.get("seconds"), _BY_CLOCK),
+            (Amount.HOST, plan.get("host_bytes"), _BY_SUPERVISOR),
         ):
             value = measured.get(amount.value)
             yield Compared(

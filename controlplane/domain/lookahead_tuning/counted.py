@@ -57,8 +57,8 @@ class Counted:
         ]
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Self:
-        return cls(**{**told, "setting": LookaheadSetting.from_json(told["setting"])})
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
+        return cls(**{**fields, "setting": LookaheadSetting.from_json(fields["setting"])})
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -58,11 +58,11 @@ class LookaheadSetting:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Self:
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
         return cls(
-            manner=DraftManner(told["manner"]),
-            longest_draft_tokens=told["longest_draft_tokens"],
-            draft_factor=told["draft_factor"],
+            manner=DraftManner(fields["manner"]),
+            longest_draft_tokens=fields["longest_draft_tokens"],
+            draft_factor=fields["draft_factor"],
         )
 
 

@@ -131,13 +131,19 @@ def step_times(
     speed: Speed | None,
 ) -> StepTimes | None:
     """Return the best that is known of these steps, None where nothing is."""
-    found = next((each for each in measured if each.fits(kind, checkpoint, bytes_per_weight)), None)
-    if found is not None and not found.is_absolute:
-        return RelativeSteps(measured=found)
+    measurement = next(
+        (each for each in measured if each.fits(kind, checkpoint, bytes_per_weight)), None
+    )
+    if measurement is not None and not measurement.is_absolute:
+        return RelativeSteps(measured=measurement)
     if speed is None:
         return None
     planned = PlannedSteps(speed=speed)
-    return planned if found is None else MeasuredThenPlanned(measured=found, planned=planned)
+    return (
+        planned
+        if measurement is None
+        else MeasuredThenPlanned(measured=measurement, planned=planned)
+    )
 
 
 def _middle(batch: int, speed: Range) -> float:

@@ -20,8 +20,8 @@ def bit_search_bytes(spec: Spec, facts: CheckpointFacts, *, number_bytes: int) -
     """Return what a search takes beside the model; 0 where none is asked for."""
     if spec.bit_budget is None:
         return 0
-    wanted = spec.engine_build.quantization_config.calib_max_seq_length
-    tokens = min(wanted, facts.max_positions or wanted)
+    sequence_tokens = spec.engine_build.quantization_config.calib_max_seq_length
+    tokens = min(sequence_tokens, facts.max_positions or sequence_tokens)
     logits = _LOGIT_COPIES * _FLOAT32_BYTES * (facts.vocabulary_size or 0)
     tried = len(searched_numbers(spec.quantization_type.precision.weights))
     weights = tried * number_bytes * (facts.parameters or 0)

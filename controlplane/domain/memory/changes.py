@@ -50,7 +50,7 @@ def changes(planned: MemoryPlan) -> tuple[Change, ...]:
     """Return the single changes that a plan on GPUs can be made better by, with their plans."""
     if not planned.inputs.runtime.divides:
         return ()
-    found = []
+    lines = []
     for kind, label, patch in _candidates(planned):
         inputs = planned.inputs
         try:
@@ -59,8 +59,8 @@ def changes(planned: MemoryPlan) -> tuple[Change, ...]:
             )
         except (UnplannableError, ValueError):
             continue
-        found.append(Change(kind=kind, label=label, patch=patch, plan=after, before=planned))
-    return tuple(found)
+        lines.append(Change(kind=kind, label=label, patch=patch, plan=after, before=planned))
+    return tuple(lines)
 
 
 def patched(spec: Spec, patch: Patch) -> Spec:

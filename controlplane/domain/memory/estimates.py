@@ -19,10 +19,10 @@ def estimates_of(
     inputs: PlanInputs, drafting: Drafting, *, adapters: int, element_bytes: float
 ) -> tuple[str, ...]:
     """Return the parts of the plan that rest on a formula alone."""
-    return tuple(_found(inputs, drafting, adapters=adapters, element_bytes=element_bytes))
+    return tuple(_estimated(inputs, drafting, adapters=adapters, element_bytes=element_bytes))
 
 
-def _found(
+def _estimated(
     inputs: PlanInputs, drafting: Drafting, *, adapters: int, element_bytes: float
 ) -> Iterator[str]:
     spec, checkpoint = inputs.spec, inputs.checkpoint

@@ -108,8 +108,8 @@ class FitRow:
 
     @property
     def _middle(self) -> float | None:
-        found = self.throughput
-        return (found.low + found.high) / 2 if found else None
+        throughput = self.throughput
+        return (throughput.low + throughput.high) / 2 if throughput else None
 
     def to_json(self) -> dict[str, Any]:
         planned, speed = self.plan, self.tokens_per_second

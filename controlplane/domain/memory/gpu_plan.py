@@ -28,16 +28,16 @@ def plan_gpu(inputs: PlanInputs) -> MemoryPlan:
     parts = _parts(inputs)
     spec, memory = inputs.spec, inputs.runtime
     fixed = _fixed_bytes(inputs, parts)
-    held = _held(inputs, parts, _budget(inputs, sum(fixed.values())))
+    requests = _cache_contents(inputs, parts, _budget(inputs, sum(fixed.values())))
     kept_bytes = kv_bytes_per_token(inputs.checkpoint, element_bytes=parts.element_bytes)
     return MemoryPlan(
         inputs=inputs,
         weight_bytes=parts.weights.total_bytes,
         kv_bytes_per_token=kept_bytes or 0,
-        kv_cache_bytes=held.cache_bytes,
-        kv_tokens=held.tokens,
+        kv_cache_bytes=requests.cache_bytes,
+        kv_tokens=requests.tokens,
         sequence_tokens=parts.length,
-        full_length_requests=held.requests,
+        full_length_requests=requests.requests,
         batch_size=spec.max_batch_size,
         step_tokens=parts.step_tokens,
         layout=parts.layout,
@@ -70,7 +70,7 @@ class _Parts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Held:
+class _CacheContents:
     cache_bytes: int
     tokens: int
     requests: int
@@ -129,10 +129,10 @@ def _engine_table_bytes(inputs: PlanInputs, parts: _Parts) -> int:
     if not inputs.runtime.counts_engine_tables:
         return 0
     stored = inputs.checkpoint.existing_quantization
-    asked = inputs.spec.weight_bytes
+    weight_bytes = inputs.spec.weight_bytes
     return engine_table_bytes(
         inputs.checkpoint,
-        number_bytes=stored.bytes_per_weight if stored else asked,
+        number_bytes=stored.bytes_per_weight if stored else weight_bytes,
         devices=parts.divided.devices,
     )
 
@@ -148,17 +148,17 @@ def _budget(inputs: PlanInputs, fixed_bytes: int) -> int:
     return max(0, int(budget))
 
 
-def _held(inputs: PlanInputs, parts: _Parts, budget: int) -> _Held:
+def _cache_contents(inputs: PlanInputs, parts: _Parts, budget: int) -> _CacheContents:
     layout, length = parts.layout, parts.length
     if inputs.spec.base_model.is_encoder:
-        return _Held(cache_bytes=0, tokens=0, requests=parts.step_tokens // length)
+        return _CacheContents(cache_bytes=0, tokens=0, requests=parts.step_tokens // length)
     tokens = layout.tokens(budget, length)
     # Whole tokens where every token takes the same; all of the budget where they differ.
     uneven = layout.windowed or layout.state
     kept = budget if uneven else tokens * layout.unbounded
     block = inputs.runtime.block_tokens
     whole = layout.request_bytes(in_blocks(length + parts.drafting.extra_tokens, block))
-    return _Held(cache_bytes=kept, tokens=tokens, requests=kept // whole if whole else 0)
+    return _CacheContents(cache_bytes=kept, tokens=tokens, requests=kept // whole if whole else 0)
 
 
 def kv_element_bytes(spec: Spec, checkpoint: CheckpointFacts) -> float:

@@ -124,10 +124,10 @@ class MemoryPlan:
     @property
     def least_kv_bytes_per_token(self) -> int:
         """Over all GPUs, where layers of a kind that is not known keep nothing."""
-        found = kv_bytes_per_token(
+        token_bytes = kv_bytes_per_token(
             self.inputs.checkpoint, element_bytes=self.kv_element_bytes, at_least=True
         )
-        return min(found or 0, self.kv_bytes_per_token)
+        return min(token_bytes or 0, self.kv_bytes_per_token)
 
     @property
     def free_bytes(self) -> int:

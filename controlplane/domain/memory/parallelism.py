@@ -31,11 +31,11 @@ class Parallelism:
 def parallelism_of(spec: Spec, *, tensor: int | None = None) -> Parallelism:
     """Return what the config asks for, with another number of tensor ranks where one is given."""
     ranks = tensor or spec.tensor_parallel
-    asked = _experts(spec)
+    expert_ranks = _experts(spec)
     return Parallelism(
         tensor=ranks,
         pipeline=spec.pipeline_parallel,
-        expert=asked if asked and ranks % asked == 0 else 1,
+        expert=expert_ranks if expert_ranks and ranks % expert_ranks == 0 else 1,
     )
 
 
@@ -44,8 +44,8 @@ def keeps_experts_whole(spec: Spec, ranks: int) -> bool:
 
     The v2 stack passes the size on, and any above 1 turns it on.
     """
-    asked = _experts(spec) or 1
-    return asked > 1 if spec.is_v2 else asked == ranks > 1
+    expert_ranks = _experts(spec) or 1
+    return expert_ranks > 1 if spec.is_v2 else expert_ranks == ranks > 1
 
 
 def _experts(spec: Spec) -> int | None:

@@ -82,10 +82,10 @@ def answer_of(output: str | None, prompt: Prompt) -> Answer:
     """Return the answer in a body of a chat completion, which is JSON as the model sent it."""
     try:
         message = read_json(output or "")["choices"][0]["message"]
-        text = _said(message)
+        text = _text_and_calls(message)
     except (ValueError, LookupError, TypeError, AttributeError):
-        told = (output or "")[:_LONGEST_FAILURE]
-        return Answer(failure=f"What came is no chat completion: {told}")
+        reason = (output or "")[:_LONGEST_FAILURE]
+        return Answer(failure=f"What came is no chat completion: {reason}")
     schema = schema_of(prompt)
     is_valid = None if schema is None else schema_check(schema)(text)
     return Answer(text=text, characters=len(text), is_valid=is_valid)
@@ -103,7 +103,7 @@ def first_difference(one: str, other: str) -> int | None:
     return next(alike, min(len(one), len(other)))
 
 
-def _said(message: dict[str, Any]) -> str:
+def _text_and_calls(message: dict[str, Any]) -> str:
     """Return the text of a message with what it calls, as both engines may spell it."""
     content = message.get("content")
     calls = [_call(each["function"]) for each in message.get("tool_calls") or []]
@@ -111,19 +111,19 @@ def _said(message: dict[str, Any]) -> str:
 
 
 def _call(function: dict[str, Any]) -> str:
-    told = function["arguments"]
+    arguments = function["arguments"]
     try:
-        told = json.dumps(read_json(told), sort_keys=True)
+        arguments = json.dumps(read_json(arguments), sort_keys=True)
     except ValueError:
-        told = str(told)
-    return f"{function['name']}({told})"
+        arguments = str(arguments)
+    return f"{function['name']}({arguments})"
 
 
 def _unanswered(silent: Sequence[Pair], pairs: Sequence[Pair], prompts: int) -> str:
-    said = [_who(each) for each in silent[:PROMPTS_NAMED]]
+    names = [_who(each) for each in silent[:PROMPTS_NAMED]]
     left = prompts - len(pairs)
     rest = f" {left} of {prompts} prompts were not asked any more." if left else ""
-    return f"Not answered: {'; '.join(said)}.{rest}" if said else f"Not answered.{rest}"
+    return f"Not answered: {'; '.join(names)}.{rest}" if names else f"Not answered.{rest}"
 
 
 def _who(pair: Pair) -> str:
@@ -161,13 +161,13 @@ def _length(settings: AnswerGuardSettings, pairs: Sequence[Pair]) -> str:
 
 
 def _invalid(settings: AnswerGuardSettings, pairs: Sequence[Pair]) -> str:
-    found = [each.number for each in pairs if each.candidate.is_valid is False]
-    if not settings.require_valid_schema or not found:
+    numbers = [each.number for each in pairs if each.candidate.is_valid is False]
+    if not settings.require_valid_schema or not numbers:
         return ""
     before = sum(each.current.is_valid is False for each in pairs)
     return (
-        f"{len(found)} of its answers break their JSON schema, {before} of the deployment in "
-        f"place. Invalid: {_named(found)}."
+        f"{len(numbers)} of its answers break their JSON schema, {before} of the deployment in "
+        f"place. Invalid: {_named(numbers)}."
     )
 
 
@@ -176,7 +176,7 @@ def _equal_of(pairs: Sequence[Pair]) -> str:
 
 
 def _named(numbers: Iterable[int]) -> str:
-    found = list(numbers)
-    more = f" and {len(found) - PROMPTS_NAMED} more" if len(found) > PROMPTS_NAMED else ""
-    word = "prompt" if len(found) == 1 else "prompts"
-    return f"{word} {', '.join(map(str, found[:PROMPTS_NAMED]))}{more}"
+    listed = list(numbers)
+    more = f" and {len(listed) - PROMPTS_NAMED} more" if len(listed) > PROMPTS_NAMED else ""
+    word = "prompt" if len(listed) == 1 else "prompts"
+    return f"{word} {', '.join(map(str, listed[:PROMPTS_NAMED]))}{more}"

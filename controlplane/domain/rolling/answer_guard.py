@@ -37,28 +37,28 @@ class AnswerGuardSettings:
     action: str = GuardAction.PAUSE.value
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
+    def of(cls, stored: Mapping[str, Any]) -> Self:
         """Return the settings in the shape of REST, without their prompts."""
         names = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in told.items() if name in names})
+        return cls(**{name: value for name, value in stored.items() if name in names})
 
 
-def read_prompts(told: Any) -> list[Prompt]:
+def read_prompts(value: Any) -> list[Prompt]:
     """Return the prompts: texts, or bodies of chat completions. Raises PromptProblem."""
-    if not isinstance(told, list) or not told:
+    if not isinstance(value, list) or not value:
         raise PromptProblem("Send a list of at least one text or chat body.")
-    if len(told) > MOST_PROMPTS:
-        raise PromptProblem(f"{len(told):,} prompts are more than {MOST_PROMPTS}. Send fewer.")
-    for number, each in enumerate(told, start=1):
+    if len(value) > MOST_PROMPTS:
+        raise PromptProblem(f"{len(value):,} prompts are more than {MOST_PROMPTS}. Send fewer.")
+    for number, each in enumerate(value, start=1):
         if problem := _problem(each):
             raise PromptProblem(f"Prompt {number}: {problem}")
-    size = len(json.dumps(told).encode())
+    size = len(json.dumps(value).encode())
     if size > MOST_PROMPTS_BYTES:
         raise PromptProblem(
             f"The prompts are {size:,} bytes as JSON, more than {MOST_PROMPTS_BYTES:,}. Shorten "
             "them."
         )
-    return told
+    return value
 
 
 def chat_body(prompt: Prompt, *, model: str) -> dict[str, Any]:
@@ -70,11 +70,11 @@ def chat_body(prompt: Prompt, *, model: str) -> dict[str, Any]:
 
 def schema_of(prompt: Prompt) -> Mapping[str, Any] | None:
     """Return the JSON schema that answers to the prompt are to hold to, where it names one."""
-    told = prompt.get("response_format") if isinstance(prompt, dict) else None
-    if not isinstance(told, dict) or told.get("type") != "json_schema":
+    response_format = prompt.get("response_format") if isinstance(prompt, dict) else None
+    if not isinstance(response_format, dict) or response_format.get("type") != "json_schema":
         return None
-    found = told.get("json_schema")
-    schema = found.get("schema") if isinstance(found, dict) else None
+    json_schema = response_format.get("json_schema")
+    schema = json_schema.get("schema") if isinstance(json_schema, dict) else None
     return schema if isinstance(schema, dict) else None
 
 

@@ -57,11 +57,11 @@ class Roll:
         return Status.RAMPING_UP if self.percent else Status.RELEASING
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
+    def of(cls, fields: Mapping[str, Any]) -> Self:
         """Return it as `to_json` wrote it."""
-        pause = told.get("paused")
-        shape = {"direction": Direction(told["direction"]), "paused": pause and Pause(pause)}
-        return cls(**{**told, **shape})
+        pause = fields.get("paused")
+        shape = {"direction": Direction(fields["direction"]), "paused": pause and Pause(pause)}
+        return cls(**{**fields, **shape})
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

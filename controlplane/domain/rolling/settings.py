@@ -53,9 +53,9 @@ class RollSettings:
     @classmethod
     def of(cls, promotion_settings: Mapping[str, Any]) -> Self:
         """Return the settings in the hosted product's shape; other names are passed over."""
-        told = {**promotion_settings, **(promotion_settings.get("rolling_deploy_config") or {})}
+        stored = {**promotion_settings, **(promotion_settings.get("rolling_deploy_config") or {})}
         names = {each.name for each in fields(cls)}
-        return cls(**{name: told[name] for name in names if told.get(name) is not None})
+        return cls(**{name: stored[name] for name in names if stored.get(name) is not None})
 
     @property
     def strategy(self) -> Strategy:

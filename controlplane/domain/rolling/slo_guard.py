@@ -45,10 +45,10 @@ class GuardSettings:
     slower_percent: int = 20
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> Self:
+    def of(cls, stored: dict[str, Any]) -> Self:
         """Return the settings that were told, over the defaults."""
         names = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in told.items() if name in names})
+        return cls(**{name: value for name, value in stored.items() if name in names})
 
     def requests_at(self, look: int) -> int:
         """Return how many requests of the candidate that look, counted from 0, waits for."""
@@ -110,8 +110,8 @@ def _fails_more(
     )
 
 
-def _failed_count(asked: Sequence[Asked]) -> int:
-    return sum(each.is_failed for each in asked)
+def _failed_count(requests: Sequence[Asked]) -> int:
+    return sum(each.is_failed for each in requests)
 
 
 def _is_slower(
@@ -146,21 +146,21 @@ def upper_p90(ordered: Sequence[float]) -> float:
     return ordered[min(rank, count) - 1]
 
 
-def fisher(failed: int, asked: int, failed_before: int, asked_before: int) -> float:
+def fisher(failed: int, requests: int, failed_before: int, asked_before: int) -> float:
     """Return the chance of so many failures here or more, if both fail alike."""
-    all_failed, total = failed + failed_before, asked + asked_before
+    all_failed, total = failed + failed_before, requests + asked_before
     ways = _log_ways(total, all_failed)
     return sum(
-        exp(_log_ways(asked, each) + _log_ways(asked_before, all_failed - each) - ways)
-        for each in range(failed, min(all_failed, asked) + 1)
+        exp(_log_ways(requests, each) + _log_ways(asked_before, all_failed - each) - ways)
+        for each in range(failed, min(all_failed, requests) + 1)
     )
 
 
-def binomial(slow: int, asked: int, share: float) -> float:
+def binomial(slow: int, requests: int, share: float) -> float:
     """Return the chance of so many or more of them, if each is with that chance."""
     return sum(
-        exp(_log_ways(asked, each) + each * log(share) + (asked - each) * log(1 - share))
-        for each in range(slow, asked + 1)
+        exp(_log_ways(requests, each) + each * log(share) + (requests - each) * log(1 - share))
+        for each in range(slow, requests + 1)
     )
 
 

@@ -90,7 +90,7 @@ class _Case:
 
     def _up(self) -> Step:
         roll, settings = self.roll, self.settings
-        left = settings.dwell_seconds - (self.now - self._held_since)
+        left = settings.dwell_seconds - (self.now - self._paused_since)
         if roll.percent and left > 0:
             return self._keep(StepCode.STABILIZES, f"{roll.percent} % hold for {left:.0f} s more.")
         if self._is_canary_reached:
@@ -104,7 +104,7 @@ class _Case:
         return self._raise() if self._cap else self._hold_as_canary()
 
     @property
-    def _held_since(self) -> float:
+    def _paused_since(self) -> float:
         return self.now if self.roll.held_since is None else self.roll.held_since
 
     @property
@@ -119,8 +119,8 @@ class _Case:
     def _hold_as_canary(self) -> Step:
         gets = f"{self.roll.percent} %" if self._cap else "what asks for it by a header"
         sentence = f"As a canary it gets {gets} until it is resumed."
-        held = replace(self.roll, paused=Pause.CANARY, why_paused=sentence)
-        return replace(self, roll=held)._keep(StepCode.CANARY_HOLDS, sentence)
+        paused_roll = replace(self.roll, paused=Pause.CANARY, why_paused=sentence)
+        return replace(self, roll=paused_roll)._keep(StepCode.CANARY_HOLDS, sentence)
 
     def _move_replicas(self) -> Step:
         moved = replace(self.roll, moved=self._target)

@@ -23,9 +23,12 @@ def choice_errors(
 
     What blocks the config as it is, and with every patch too, speaks against none of them.
     """
-    found = [_errors(patched(data, patch), known_for) for patch in patches]
-    everywhere = set(_errors(data, known_for)).intersection(*found)
-    return [{code: said for code, said in each.items() if code not in everywhere} for each in found]
+    errors = [_errors(patched(data, patch), known_for) for patch in patches]
+    everywhere = set(_errors(data, known_for)).intersection(*errors)
+    return [
+        {code: sentence for code, sentence in each.items() if code not in everywhere}
+        for each in errors
+    ]
 
 
 def _errors(data: Mapping[str, Any], known_for: KnownFor) -> Errors:

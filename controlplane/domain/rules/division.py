@@ -60,9 +60,9 @@ def divisions(c: Context) -> Iterator[Fix]:
     """Yield the divisions over GPUs of this kind that the heads allow, the nearest number first."""
     if c.spec.accelerator is None or c.spec.base_model.is_encoder or not is_served_on(c):
         return
-    asked = c.spec.accelerator_count
+    asked_count = c.spec.accelerator_count
     counts = [n for n in range(1, DEVICES_PER_HOST + 1) if _divides(c, n)]
-    nearest = sorted(counts, key=lambda n: (n > asked, abs(n - asked)))
+    nearest = sorted(counts, key=lambda n: (n > asked_count, abs(n - asked_count)))
     yield from (division(c, count) for count in nearest[:2])
     if (needed := _fewest_that_hold(c, c.device)) and needed not in nearest[:2]:
         yield division(c, needed)
@@ -70,11 +70,11 @@ def divisions(c: Context) -> Iterator[Fix]:
 
 def other_kinds(c: Context) -> Iterator[Fix]:
     """Yield the kinds of GPU that hold the model as it is, those with the least memory first."""
-    found = []
+    kinds = []
     for offer in c.known.devices or ():
         if offer.kind not in (CPU, c.gpu.kind) and (count := _fewest_that_hold(c, offer)):
-            found.append((count * offer.memory_bytes, offer.kind, count))
-    for _, kind, count in sorted(found)[:_MOST_KINDS]:
+            kinds.append((count * offer.memory_bytes, offer.kind, count))
+    for _, kind, count in sorted(kinds)[:_MOST_KINDS]:
         yield _other_kind(c, kind, count)
 
 

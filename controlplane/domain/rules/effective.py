@@ -12,10 +12,10 @@ _BUILD = "trt_llm.build"
 
 def effective_values(context: Context) -> tuple[EffectiveValue, ...]:
     """Return every setting whose value in use differs from the one in the config."""
-    found = [*_runtime(context), *_v1(context), *_calibration(context)]
+    values = [*_runtime(context), *_v1(context), *_calibration(context)]
     checkpoint = context.checkpoint if context.has("checkpoint") else None
-    found += context.engine.effective_values(context.spec, checkpoint, context.device)
-    return tuple(value for value in found if value.asked != value.effective)
+    values += context.engine.effective_values(context.spec, checkpoint, context.device)
+    return tuple(value for value in values if value.asked != value.effective)
 
 
 def _runtime(context: Context) -> Iterator[EffectiveValue]:

@@ -187,7 +187,7 @@ def _read_anew(known_for: KnownFor, patch: Mapping[str, Any]) -> KnownFor:
         return known_for
 
     def known(spec: Spec) -> Known:
-        found = replace(known_for(spec), checkpoint_failure=None)
-        return replace(found, checkpoint=None) if is_other else found
+        known_facts = replace(known_for(spec), checkpoint_failure=None)
+        return replace(known_facts, checkpoint=None) if is_other else known_facts
 
     return known

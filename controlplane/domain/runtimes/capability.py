@@ -119,20 +119,20 @@ def refused(why: str, source: Source | None = None) -> Capability:
 
 
 def seen(
-    found: Capability,
+    capability: Capability,
     proofs: Iterable[Proof],
     *,
     version: str,
     compute_capability: tuple[int, int] | None,
 ) -> Capability:
     """Return the capability with what proves it there, untested where nothing does."""
-    if found.is_refused:
-        return found
+    if capability.is_refused:
+        return capability
     fitting = tuple(
         proof
         for proof in proofs
         if proof.version == version and proof.compute_capability == compute_capability
     )
     if fitting:
-        return replace(found, proofs=fitting)
-    return replace(found, support=Support.UNTESTED, claimed=found.support)
+        return replace(capability, proofs=fitting)
+    return replace(capability, support=Support.UNTESTED, claimed=capability.support)

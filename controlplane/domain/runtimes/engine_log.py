@@ -24,8 +24,8 @@ def explain_log(
 ) -> Failure | None:
     """Return what the words that stand last mean, or None where none are known."""
     seen = _evidence(log_tail, spec)
-    found = last_found(patterns, seen.log_tail)
-    return found.failure(seen) if found else None
+    explanation = last_found(patterns, seen.log_tail)
+    return explanation.failure(seen) if explanation else None
 
 
 def guess_log(log_tail: str, spec: Mapping[str, Any] | None) -> Failure | None:

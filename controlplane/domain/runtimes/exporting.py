@@ -36,18 +36,18 @@ class NotAConfigError(ValueError):
         self.errors = errors
 
 
-def export_config(text: str, wanted: ExportFormat) -> ConfigExport:
+def export_config(text: str, format: ExportFormat) -> ConfigExport:
     """Return the config in the wanted words. Raises NotAConfigError."""
     parsed = parse_text(text)
     if parsed.spec is None:
         raise NotAConfigError(parsed.errors)
-    match wanted:
+    match format:
         case ExportFormat.VLLM | ExportFormat.TRTLLM:
-            return _of_runtime(wanted.value, parsed.spec)
+            return _of_runtime(format.value, parsed.spec)
         case ExportFormat.TRUSS:
-            return _moved(text, parsed.spec, wanted, source=_BLOCK, target=_METADATA_BLOCK)
+            return _moved(text, parsed.spec, format, source=_BLOCK, target=_METADATA_BLOCK)
         case ExportFormat.ENGINEHOUSE:
-            return _moved(text, parsed.spec, wanted, source=_METADATA_BLOCK, target=_BLOCK)
+            return _moved(text, parsed.spec, format, source=_METADATA_BLOCK, target=_BLOCK)
 
 
 def _of_runtime(name: str, spec: Spec) -> ConfigExport:
@@ -58,7 +58,7 @@ def _of_runtime(name: str, spec: Spec) -> ConfigExport:
 
 
 def _moved(
-    text: str, spec: Spec, wanted: ExportFormat, *, source: str, target: str
+    text: str, spec: Spec, format: ExportFormat, *, source: str, target: str
 ) -> ConfigExport:
     """Return the text with our own block where the reader expects it; comments and order stay."""
     block = _at(read_text(text), source)
@@ -67,7 +67,7 @@ def _moved(
             text = edit_yaml(text, {source: None, target: block})
         except UneditableTextError:
             text = edit_yaml(write_yaml(spec), {source: None, target: block})
-    return ConfigExport(format=wanted.value, text=text, files={FILE_NAME: text})
+    return ConfigExport(format=format.value, text=text, files={FILE_NAME: text})
 
 
 def _at(document: Document | Unreadable, path: str) -> Any:

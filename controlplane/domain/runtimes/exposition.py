@@ -45,8 +45,8 @@ def read_exposition(
         else:
             buckets[histograms[base]][float(sample.labels["le"])] += sample.value
     for ours, counted in buckets.items():
-        found = _quantiles(sorted(counted.items()))
-        metrics |= {f"{ours}_{label}": value for label, value in found}
+        quantiles = _quantiles(sorted(counted.items()))
+        metrics |= {f"{ours}_{label}": value for label, value in quantiles}
     return metrics
 
 

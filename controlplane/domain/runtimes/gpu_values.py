@@ -39,16 +39,16 @@ def route_values(
     engine = spec.trt_llm
     if not isinstance(engine, TrtLlmV1) or checkpoint is None:
         return
-    asked = engine.runtime.webserver_default_route
+    route = engine.runtime.webserver_default_route
     ranks = spec.settings.rerank_template is not None
-    effective = runtime.predict_route(asked, checkpoint, ranks=ranks)
+    effective = runtime.predict_route(route, checkpoint, ranks=ranks)
     yield EffectiveValue(
         field="trt_llm.runtime.webserver_default_route",
-        asked=asked,
+        asked=route,
         effective=effective,
         reason=(
-            f"{runtime.title} has no `{asked}`; the same is answered there, in its own words."
-            if asked
+            f"{runtime.title} has no `{route}`; the same is answered there, in its own words."
+            if route
             else "Chosen by what the checkpoint does, as none is written."
         ),
     )

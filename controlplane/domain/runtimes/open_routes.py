@@ -24,14 +24,14 @@ def open_routes(runtime: str, version: str | None = None) -> OpenRoutes:
     """
     known = RUNTIMES.get(runtime)
     tables: Mapping[str, Routes] = known.routes.ROUTES if known else {}
-    found = nearest_version(tables, version)
-    return OpenRoutes(routes=tables[found] if found else HOSTED, of_version=found)
+    nearest = nearest_version(tables, version)
+    return OpenRoutes(routes=tables[nearest] if nearest else HOSTED, of_version=nearest)
 
 
-def nearest_version(versions: Iterable[str], wanted: str | None) -> str | None:
+def nearest_version(versions: Iterable[str], version: str | None) -> str | None:
     """Return the nearest version that is not above this one; None where there is none at all."""
     ordered = sorted(versions, key=_parts)
-    below = [each for each in ordered if wanted is None or _parts(each) <= _parts(wanted)]
+    below = [each for each in ordered if version is None or _parts(each) <= _parts(version)]
     return next(iter([*below[-1:], *ordered[:1]]), None)
 
 

@@ -85,8 +85,8 @@ def write_reference() -> str:
 def _pair_row(pair: Pair, title: str, versions: Sequence[str] = ()) -> str:
     one, other = pair.features
     source = f"{pair.source.document}, {pair.source.section}, {pair.source.checked}"
-    held = [version for version in versions if pair.holds_in(version, versions)]
-    span = "all" if held == list(versions) else f"{held[0]} to {held[-1]}"
+    holding = [version for version in versions if pair.holds_in(version, versions)]
+    span = "all" if holding == list(versions) else f"{holding[0]} to {holding[-1]}"
     return f"| {title} | {span} | {one} | {other} | {pair.support} | {pair.how} | {source} |\n"
 
 
@@ -118,9 +118,9 @@ def _table(runtime: Runtime) -> Iterator[str]:
     yield f"| Feature | {' | '.join(_DEVICES)} | How, or why not | Source |\n"
     yield "|---" * (len(_DEVICES) + 3) + "|\n"
     for feature in Feature:
-        found = [capability_of(runtime, feature, kind) for kind in _DEVICES]
-        values = " | ".join(each.support.value for each in found)
-        yield f"| {feature.value} | {values} | {_how(found)} | {_source(found)} |\n"
+        capabilities = [capability_of(runtime, feature, kind) for kind in _DEVICES]
+        values = " | ".join(each.support.value for each in capabilities)
+        yield f"| {feature.value} | {values} | {_how(capabilities)} | {_source(capabilities)} |\n"
 
 
 def _proofs(runtime: Runtime) -> Iterator[str]:
@@ -130,10 +130,10 @@ def _proofs(runtime: Runtime) -> Iterator[str]:
         return
     yield "\nSeen by, and in no other version or on no other kind of GPU:\n\n"
     for feature, proofs in runtime.proofs.PROOFS.items():
-        yield f"- {feature.value}: {', '.join(map(_told, proofs))}\n"
+        yield f"- {feature.value}: {', '.join(map(_proof_words, proofs))}\n"
 
 
-def _told(proof: Proof) -> str:
+def _proof_words(proof: Proof) -> str:
     device = "CPU" if proof.compute_capability is None else "H100 or H200"
     value = f" (`{proof.shows}`)" if proof.shows else ""
     return f"`{proof.kept}`{value}, {proof.version}, {device}"
@@ -144,19 +144,21 @@ def _table_with_cpu(runtime: Runtime) -> Iterator[str]:
     yield f"| Feature | {' | '.join(devices)} | How, or why not |\n"
     yield "|---" * (len(devices) + 2) + "|\n"
     for feature in Feature:
-        found = [capability_of(runtime, feature, kind) for kind in devices]
-        values = " | ".join(each.support.value for each in found)
-        yield f"| {feature.value} | {values} | {_how(found)} |\n"
+        capabilities = [capability_of(runtime, feature, kind) for kind in devices]
+        values = " | ".join(each.support.value for each in capabilities)
+        yield f"| {feature.value} | {values} | {_how(capabilities)} |\n"
 
 
-def _how(found: list[Capability]) -> str:
+def _how(capabilities: list[Capability]) -> str:
     """Return each different way once; GPUs that the runtime is not for say so in one row."""
-    too_old = {each.how for each in found if each.how.startswith("it needs compute capability")}
-    ways = dict.fromkeys(each.how for each in found if each.how not in too_old)
+    too_old = {
+        each.how for each in capabilities if each.how.startswith("it needs compute capability")
+    }
+    ways = dict.fromkeys(each.how for each in capabilities if each.how not in too_old)
     return "; ".join(ways)
 
 
-def _source(found: list[Capability]) -> str:
-    working = next((each for each in found if not each.is_refused), found[-1])
+def _source(capabilities: list[Capability]) -> str:
+    working = next((each for each in capabilities if not each.is_refused), capabilities[-1])
     source = working.source
     return f"{source.document}, {source.section}, {source.checked}" if source else ""

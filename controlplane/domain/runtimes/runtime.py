@@ -223,14 +223,14 @@ class Runtime(Protocol):
         return True
 
     def predict_route(
-        self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
+        self, route: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
     ) -> str:
         """Return where its engine answers what `predict` of an encoder asks.
 
-        `asked` is the config's route, one of the hosted product's; `ranks` says that a language
+        `route` is the config's route, one of the hosted product's; `ranks` says that a language
         model is to rank by its answers.
         """
-        return asked or (RERANK_ROUTE if ranks else default_route(checkpoint))
+        return route or (RERANK_ROUTE if ranks else default_route(checkpoint))
 
     def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
         """Return why requests with tools are refused though the template shows tools, if so."""

@@ -34,11 +34,11 @@ def memory_by_choice(
 
     @cache
     def memory_of(kind: str, quantization: str, devices: int) -> RuntimeMemory:
-        asked = _on(
+        choice = _on(
             left_open(spec), Accelerator(kind=kind, count=devices), QuantizationType(quantization)
         )
-        chosen = choose_runtime(asked, started(kind) or None, checkpoint)
-        runtime = RUNTIMES[chosen.runtime if chosen else asked.runtime_name]
+        chosen = choose_runtime(choice, started(kind) or None, checkpoint)
+        runtime = RUNTIMES[chosen.runtime if chosen else choice.runtime_name]
         return runtime.memory_in(version_of(runtime, ran(kind)))
 
     return memory_of

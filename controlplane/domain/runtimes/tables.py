@@ -62,8 +62,8 @@ class Row:
     @property
     def kinds(self) -> tuple[Kinds, ...]:
         """The kinds by what the runtime makes of the feature on them, the best first."""
-        found = (self._kinds(support) for support in Support)
-        return tuple(each for each in found if each.owned or each.others)
+        parts = (self._kinds(support) for support in Support)
+        return tuple(each for each in parts if each.owned or each.others)
 
     @property
     def is_of_all(self) -> bool:
@@ -142,13 +142,13 @@ def _columns(
     for kind in kinds:
         cells = tuple(runtime.capabilities.capability(each, kind, version) for each in Feature)
         alike.setdefault(cells, []).append(kind)
-    for found in alike.values():
-        yield Column(kinds=tuple(found), is_owned=is_owned)
+    for column in alike.values():
+        yield Column(kinds=tuple(column), is_owned=is_owned)
 
 
 def _row(runtime: Runtime, version: str, feature: Feature, columns: Sequence[Column]) -> Row:
-    found = runtime.capabilities.capability
-    cells = [Cell(column=each, capability=found(feature, each.kinds[0], version))
+    capability_in = runtime.capabilities.capability
+    cells = [Cell(column=each, capability=capability_in(feature, each.kinds[0], version))
              for each in columns]  # fmt: skip
     return Row(feature=feature, cells=tuple(cells))
 

@@ -16,7 +16,7 @@ def together(runtime: Runtime, one: Feature, other: Feature, kind: str, version:
     """Return a cell of the matrix of pairs: the weaker of the two, or what the pair itself is."""
     table = runtime.capabilities
     alone = [table.capability(feature, kind, version) for feature in (one, other)]
-    weaker = min(alone, key=lambda found: _WEAKEST_FIRST.index(found.support))
+    weaker = min(alone, key=lambda capability: _WEAKEST_FIRST.index(capability.support))
     pair = listed_pair(runtime, one, other, version)
     if pair is None or weaker.is_refused:
         return weaker

@@ -71,18 +71,18 @@ class _Case:
     now: float
 
     def decision(self) -> Decision:
-        wanted, settings = self.size.wanted, self.settings
-        if wanted != settings.within(wanted):
+        replicas, settings = self.size.wanted, self.settings
+        if replicas != settings.within(replicas):
             return self._by_bounds()
         target = settings.within(max(self._by_load, min(1, self.signal.held)))
-        if target > wanted:
+        if target > replicas:
             return self._up(target)
         if self.signal.missing:
             return self._keep(
                 ReasonCode.SIGNAL_MISSING,
                 f"{self.signal.missing}: the size stays as it is.",
             )
-        if target == wanted:
+        if target == replicas:
             return self._steady()
         return self._down()
 
@@ -98,9 +98,9 @@ class _Case:
     def _up(self, target: int) -> Decision:
         size = self.size
         if size.wanted == 0:
-            asked = counted(self.signal.held, "request") if self.signal.held else "traffic"
+            reason = counted(self.signal.held, "request") if self.signal.held else "traffic"
             verb = "wait" if self.signal.held > 1 else "waits" if self.signal.held else "came"
-            return self._move(target, ReasonCode.WOKEN, f"{asked} {verb} for a replica.")
+            return self._move(target, ReasonCode.WOKEN, f"{reason} {verb} for a replica.")
         if size.failed_starts and size.ready < size.wanted:
             return self._keep(
                 ReasonCode.STARTS_FAIL,

@@ -43,13 +43,13 @@ class Schedule:
     end_at: datetime | None = None
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
+    def of(cls, fields: Mapping[str, Any]) -> Self:
         moments = {
-            name: datetime.fromisoformat(told[name])
+            name: datetime.fromisoformat(fields[name])
             for name in ("start_at", "end_at")
-            if told.get(name)
+            if fields.get(name)
         }
-        return cls(**{**told, **moments, "cadence": Cadence(told["cadence"])})
+        return cls(**{**fields, **moments, "cadence": Cadence(fields["cadence"])})
 
     def holds(self, now: datetime, zone: ZoneInfo) -> bool:
         if not self.enabled:
@@ -80,5 +80,7 @@ def settings_at(
     if not holding:
         return None, usual
     first = min(holding, key=lambda each: each.cadence is not Cadence.ONE_TIME)
-    told = {name: value for name, value in first.autoscaling_settings.items() if value is not None}
-    return first.id, ScalingSettings.of({**usual.to_json(), **told})
+    settings = {
+        name: value for name, value in first.autoscaling_settings.items() if value is not None
+    }
+    return first.id, ScalingSettings.of({**usual.to_json(), **settings})

@@ -45,10 +45,10 @@ class ScalingSettings:
     """Share of the replicas, in percent, that may end at one time."""
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
+    def of(cls, stored: Mapping[str, Any]) -> Self:
         """Return the settings that were told, over the defaults; other names are passed over."""
         names = {each.name for each in fields(cls)}
-        known = {name: value for name, value in told.items() if name in names}
+        known = {name: value for name, value in stored.items() if name in names}
         defaults = OF_TOKENS if known.get("target_in_flight_tokens") is not None else {}
         return cls(**{**defaults, **known})
 
@@ -66,31 +66,31 @@ class ScalingSettings:
         return asdict(self)
 
 
-def problems_of(told: Mapping[str, Any], settings: ScalingSettings) -> list[tuple[str, str, str]]:
-    """Return each contradiction in `settings`, changed by `told`: setting, what is wrong, advice.
+def problems_of(fields: Mapping[str, Any], settings: ScalingSettings) -> list[tuple[str, str, str]]:
+    """Return each contradiction in `settings`, changed by `fields`: setting, what is wrong, advice.
 
     Ranges of single settings are `LIMITS`.
     """
-    found = []
+    problems = []
     low, high = settings.min_replica, settings.max_replica
     if low > high:
-        found.append(
+        problems.append(
             ("min_replica,max_replica", f"`min_replica` {low} is above `max_replica` {high}.",
              "Raise `max_replica`, or lower `min_replica`.")
         )  # fmt: skip
     if settings.target_in_flight_tokens is None:
-        return found
+        return problems
     for name in ("concurrency_target", "target_utilization_percentage"):
-        if name in told:
-            found.append(
+        if name in fields:
+            problems.append(
                 (name, f"`{name}` has no effect beside `target_in_flight_tokens` "
                        f"{settings.target_in_flight_tokens}.",
                  f"Leave `{name}` out, or set `target_in_flight_tokens` to null.")
             )  # fmt: skip
     if low == 0:
-        found.append(
+        problems.append(
             ("min_replica", "`min_replica` 0 does not go with `target_in_flight_tokens`: a "
              "deployment that is sized by tokens does not scale to zero.",
              "Set `min_replica` to 1 or more.")
         )  # fmt: skip
-    return found
+    return problems

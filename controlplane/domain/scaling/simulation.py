@@ -88,8 +88,8 @@ def simulate(
     run = _Run(settings, traffic, world, first)
     for count in traffic.arrivals:
         run.step(count)
-    told = {name: value for name, value in vars(run.tally).items() if name != "sizes"}
-    return Outcome(requests=sum(traffic.arrivals), sizes=tuple(run.tally.sizes), **told)
+    figures = {name: value for name, value in vars(run.tally).items() if name != "sizes"}
+    return Outcome(requests=sum(traffic.arrivals), sizes=tuple(run.tally.sizes), **figures)
 
 
 class _Run:
@@ -262,16 +262,16 @@ class _Replicas:
         for _ in done:
             self._end_start(now)
 
-    def order(self, wanted: int, now: float) -> int:
+    def order(self, count: int, now: float) -> int:
         """Return how many starts began; what is too much ends, the youngest first."""
-        while self.held > wanted:
+        while self.held > count:
             if self._coming:
                 self._coming.pop()
             else:
                 self.ready -= 1
         if not self.ready:
             self.ready_since = None
-        missing = wanted - self.held if now >= self._next_start_at else 0
+        missing = count - self.held if now >= self._next_start_at else 0
         self._coming += [now + self._world.start_seconds] * missing
         return missing
 

@@ -39,8 +39,8 @@ class Document:
     def mark(self, path: Path) -> Mark | None:
         """Return the place of a key, or of its nearest parent that is in the text."""
         for length in range(len(path), -1, -1):
-            if found := self.marks.get(path[:length]):
-                return found
+            if mark := self.marks.get(path[:length]):
+                return mark
         return None
 
 

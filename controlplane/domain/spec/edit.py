@@ -103,12 +103,12 @@ def _as_it_was(text: str, before: str, after: str) -> str:
     written, edited = before.splitlines(keepends=True), after.splitlines(keepends=True)
     if len(original) != len(written):
         return after
-    found: list[str] = []
+    lines: list[str] = []
     for kind, start, end, first, last in SequenceMatcher(
         None, written, edited, autojunk=False
     ).get_opcodes():
-        found += original[start:end] if kind == "equal" else edited[first:last]
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in found)
+        lines += original[start:end] if kind == "equal" else edited[first:last]
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 class _AsWritten(VersionedResolver):

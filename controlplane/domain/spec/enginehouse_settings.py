@@ -91,7 +91,7 @@ class EnginehouseSettings(Section):
         is_size = isinstance(given, int | float) and not isinstance(given, bool) and given > 0
         return int(given * _GIB) if is_size and isfinite(given) else 0
 
-    def _vllm_argument(self, wanted: str) -> Any:
+    def _vllm_argument(self, argument: str) -> Any:
         """Return the value of one argument, by either spelling of the name."""
         spelled = {name.strip().lstrip("-").replace("_", "-"): name for name in self.vllm_args}
-        return self.vllm_args[spelled[wanted]] if wanted in spelled else None
+        return self.vllm_args[spelled[argument]] if argument in spelled else None

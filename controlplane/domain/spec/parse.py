@@ -81,8 +81,8 @@ def _beyond(mended: Document | None) -> tuple[SpecError, ...]:
 
     Without fixes: a text that cannot be read cannot be edited either.
     """
-    found = _parse(mended).errors if mended else ()
-    present = (error for error in found if error.problem is not Problem.MISSING)
+    errors = _parse(mended).errors if mended else ()
+    present = (error for error in errors if error.problem is not Problem.MISSING)
     return tuple(replace(error, patch=None) for error in present)
 
 
@@ -121,8 +121,8 @@ def _validate(document: Document) -> tuple[Spec | None, list[SpecError]]:
     try:
         spec = Spec.model_validate(data)
     except ValidationError as failure:
-        found = describe(failure, document, stack=stack)
-        errors += [error for error in found if error.path != "trt_llm" or "trt_llm" in data]
+        problems = describe(failure, document, stack=stack)
+        errors += [error for error in problems if error.path != "trt_llm" or "trt_llm" in data]
     meant = {path for error in errors if error.patch for path, value in error.patch.items()
              if value is not None}  # fmt: skip
     errors = [

@@ -67,8 +67,8 @@ def nearest(key: str, *, stack: str) -> tuple[Path, str] | None:
 
 def homes(key: str, *, stack: str) -> tuple[Path, ...]:
     """Return the blocks that hold a key of this name, the engine's own first."""
-    found = _homes(stack).get(key, ())
-    return tuple(sorted(found, key=lambda path: (path[:1] != ("trt_llm",), len(path))))
+    paths = _homes(stack).get(key, ())
+    return tuple(sorted(paths, key=lambda path: (path[:1] != ("trt_llm",), len(path))))
 
 
 _TOP = Spec
@@ -120,11 +120,11 @@ def _inside(block: type[Section], step: str | int, stack: str) -> Iterator[type[
 
 @cache
 def _homes(stack: str) -> dict[str, tuple[Path, ...]]:
-    found: dict[str, tuple[Path, ...]] = {}
+    paths_by_key: dict[str, tuple[Path, ...]] = {}
     for path, block in _walk(_TOP, (), stack):
         for name in block.model_fields:
-            found[name] = (*found.get(name, ()), path)
-    return found
+            paths_by_key[name] = (*paths_by_key.get(name, ()), path)
+    return paths_by_key
 
 
 def _walk(block: type[Section], path: Path, stack: str) -> Iterator[tuple[Path, type[Section]]]:

@@ -177,8 +177,8 @@ def _nearly(path: Path, document: Document, stack: str, given: Any) -> SpecError
     key, block = str(path[-1]), path[:-1]
     where = f"under `{dotted(block)}`" if block else "at the top of the file"
     message = f"`{key}` is not a setting {where}."
-    if found := places.nearest(key, stack=stack):
-        home = (*found[0], found[1])
+    if nearest := places.nearest(key, stack=stack):
+        home = (*nearest[0], nearest[1])
         return at(
             document,
             path,

@@ -46,13 +46,13 @@ class BucketFolder:
 
 
 def bucket_folder(source: CheckpointSource, repo: str) -> BucketFolder | None:
-    found = _URI.fullmatch(repo)
-    if found is None or _SOURCES[found["scheme"]] is not source:
+    match = _URI.fullmatch(repo)
+    if match is None or _SOURCES[match["scheme"]] is not source:
         return None
-    folder = (found["folder"] or "").rstrip("/")
-    if not _NAMES[source].fullmatch(found["name"]) or not _is_plain(folder):
+    folder = (match["folder"] or "").rstrip("/")
+    if not _NAMES[source].fullmatch(match["name"]) or not _is_plain(folder):
         return None
-    return BucketFolder(source=source, name=found["name"], folder=folder)
+    return BucketFolder(source=source, name=match["name"], folder=folder)
 
 
 def archive_url(repo: str) -> SplitResult | None:
@@ -100,9 +100,9 @@ def is_well_formed(source: CheckpointSource, repo: str) -> bool:
 
 def meant(source: CheckpointSource, repo: str) -> tuple[CheckpointSource, str] | None:
     """Return what a badly written `repo` most likely means, as source and repo, or None."""
-    found = _URI.match(repo)
+    match = _URI.match(repo)
     candidates = [
-        (_SOURCES[found["scheme"]], repo) if found else None,
+        (_SOURCES[match["scheme"]], repo) if match else None,
         _of_store_url(repo),
         (CheckpointSource.REMOTE_URL, repo) if repo.startswith(("http://", "https://")) else None,
         (source, f"{SCHEMES[source]}://{repo.lstrip('/')}") if source in SCHEMES else None,
@@ -116,8 +116,8 @@ def _of_store_url(repo: str) -> tuple[CheckpointSource, str] | None:
     if parts is None or parts.query or parts.hostname is None:
         return None
     host, path = parts.hostname, unquote(parts.path).strip("/")
-    if found := _S3_HOST.fullmatch(host):
-        return CheckpointSource.S3, f"s3://{found['name']}/{path}" if found[
+    if match := _S3_HOST.fullmatch(host):
+        return CheckpointSource.S3, f"s3://{match['name']}/{path}" if match[
             "name"
         ] else f"s3://{path}"
     if host in _GCS_HOSTS:

@@ -82,8 +82,8 @@ class Spec(SpecFields):
     @property
     def bit_budget(self) -> float | None:
         """Bits a weight that a search keeps to; None where each layer has the type's number."""
-        asked = self.engine_build.quantization_config.effective_bits
-        return asked if searched_numbers(self.quantization_type.precision.weights) else None
+        bits = self.engine_build.quantization_config.effective_bits
+        return bits if searched_numbers(self.quantization_type.precision.weights) else None
 
     @property
     def mixes_numbers(self) -> bool:

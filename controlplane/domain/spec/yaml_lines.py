@@ -17,8 +17,8 @@ class LineKey:
 
 
 def first_key(line: str) -> LineKey | None:
-    found = _KEY.match(line)
-    return LineKey(name=found["name"].strip("'\""), end=found.end()) if found else None
+    match = _KEY.match(line)
+    return LineKey(name=match["name"].strip("'\""), end=match.end()) if match else None
 
 
 def indentation_of(line: str) -> int:
@@ -32,8 +32,8 @@ def indented_with_tab(line: str) -> bool:
 def line_above(lines: list[str], number: int) -> int | None:
     """Return the number of the nearest line above that says something."""
     for above in range(number - 1, -1, -1):
-        said = lines[above].strip()
-        if said and not said.startswith("#"):
+        text = lines[above].strip()
+        if text and not text.startswith("#"):
             return above
     return None
 

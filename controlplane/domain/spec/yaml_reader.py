@@ -49,13 +49,13 @@ def read_yaml(text: str) -> Document | Unreadable:
     """Return the one document in `text`, or every slip that keeps it from being one."""
     slips: dict[int | None, SpecError] = {}
     for _ in range(MOST_SLIPS):
-        found = _read(text)
-        if isinstance(found, Document):
-            return Unreadable(errors=tuple(slips.values()), mended=found) if slips else found
-        slips.setdefault(found.error.line, found.error)
-        if found.mended is None:
+        content = _read(text)
+        if isinstance(content, Document):
+            return Unreadable(errors=tuple(slips.values()), mended=content) if slips else content
+        slips.setdefault(content.error.line, content.error)
+        if content.mended is None:
             break
-        text = found.mended
+        text = content.mended
     return Unreadable(errors=tuple(slips.values()))
 
 

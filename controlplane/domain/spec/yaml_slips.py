@@ -114,14 +114,14 @@ def _second_colon(stop: Stop) -> Slip | None:
 
 def _no_colon(lines: list[str], number: int) -> Slip:
     line = lines[number]
-    margin, said = indentation_of(line), line.strip()
-    if tight := re.match(r"([\w.-]+):(\S.*)$", said):
+    margin, text = indentation_of(line), line.strip()
+    if tight := re.match(r"([\w.-]+):(\S.*)$", text):
         written = f"{tight[1]}: {tight[2]}"
-        message = f"`{said[:60]}` has no space after its colon"
+        message = f"`{text[:60]}` has no space after its colon"
     else:
-        name, _, value = said.partition(" ")
+        name, _, value = text.partition(" ")
         written = f"{name}: {value}".rstrip()
-        message = f"`{said[:60]}` has no colon"
+        message = f"`{text[:60]}` has no colon"
     mended = with_line(lines, number, " " * margin + written)
     return slip_at(number, margin, message, f"Write `{written[:80]}`.", mended)
 
@@ -152,8 +152,8 @@ def _no_key(stop: Stop) -> Slip | None:
             return _unclosed_quote(stop.lines, start.line, start.column)
         if end.line == stop.line:
             return _after_quote(stop, start, end)
-    said = stop.text.strip()
-    if said.startswith("- "):
+    text = stop.text.strip()
+    if text.startswith("- "):
         return slip_at(
             stop.line,
             stop.column,
@@ -256,10 +256,10 @@ def _directive(stop: Stop) -> Slip:
 
 
 def _no_value(stop: Stop) -> Slip | None:
-    found = stop.text[stop.column : stop.column + 1]
-    if not found:
+    letter = stop.text[stop.column : stop.column + 1]
+    if not letter:
         return None
-    return slip_at(stop.line, stop.column, f"`{found}` stands where a value should",
+    return slip_at(stop.line, stop.column, f"`{letter}` stands where a value should",
                  "Remove it, or write the value in quotes.")  # fmt: skip
 
 

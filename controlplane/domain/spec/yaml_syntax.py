@@ -21,8 +21,8 @@ _LOOK = "Look at the quotes, colons, brackets and the indentation of this line a
 def explain(failure: yaml.YAMLError, text: str, last_event: Any) -> Slip:
     """Return what keeps `text` from being YAML, in words about the text itself."""
     lines = _BREAK.split(text)
-    if (found := _left_over(lines)) is not None:
-        return found
+    if (rest := _left_over(lines)) is not None:
+        return rest
     mark = getattr(failure, "problem_mark", None)
     if mark is None:
         return _forbidden_character(lines)
@@ -58,9 +58,9 @@ def _left_over(lines: list[str]) -> Slip | None:
 
 def _forbidden_character(lines: list[str]) -> Slip:
     for number, line in enumerate(lines):
-        if found := _FORBIDDEN.search(line):
+        if match := _FORBIDDEN.search(line):
             mended = "\n".join(_FORBIDDEN.sub(" ", each) for each in lines)
-            name = f"U+{ord(found[0]):04X}"
-            return slip_at(number, found.start(), f"The character {name} cannot stand in YAML",
+            name = f"U+{ord(match[0]):04X}"
+            return slip_at(number, match.start(), f"The character {name} cannot stand in YAML",
                          "Remove it.", mended)  # fmt: skip
     return slip_at(0, 0, "The text holds a character that YAML forbids", "Save it as UTF-8.")

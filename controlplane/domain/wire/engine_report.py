@@ -15,9 +15,9 @@ _LONGEST_TEXT = 64
 _MOST_FIELDS = 32
 
 
-def engine_report(said: Mapping[str, Any]) -> dict[str, Any]:
+def engine_report(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of it can be stored and shown: plain values, the known ones of their type."""
-    plain = ((name, _plain(value)) for name, value in said.items() if len(name) <= _LONGEST_TEXT)
+    plain = ((name, _plain(value)) for name, value in fields.items() if len(name) <= _LONGEST_TEXT)
     kept = ((storable(name), value) for name, value in plain if _is_taken(name, value))
     return dict(islice(kept, _MOST_FIELDS))
 

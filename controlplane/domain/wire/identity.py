@@ -28,7 +28,7 @@ class Identity:
     def is_told_by(self, content: bytes) -> bool:
         """Return whether that is the whole answer of this very engine's runner."""
         try:
-            told = read_json(content)
+            content_read = read_json(content)
         except ValueError:
             return False
-        return bool(told == {name: getattr(self, name) for name in self.__slots__})
+        return bool(content_read == {name: getattr(self, name) for name in self.__slots__})

@@ -81,8 +81,8 @@ def _lines(examination: Examination, file: str) -> Iterator[str]:
             yield f"    no fix: {finding.no_fix}"
     yield from _waiting(examination, file)
     for value in examination.effective:
-        asked = "unset" if value.asked is None else value.asked
-        yield f"{file}: effective {value.field}: {asked} -> {value.effective}. {value.reason}"
+        configured = "unset" if value.asked is None else value.asked
+        yield f"{file}: effective {value.field}: {configured} -> {value.effective}. {value.reason}"
     yield _verdict(examination)
 
 

@@ -68,12 +68,12 @@ class Command(BaseCommand):
         try:
             parsed = parse_text(read_config_text(file))
             checkpoint = read_checkpoint(Path(facts)) if facts else None
-            asked = read_requested_devices(options["gpu"]) if options["gpu"] else None
+            devices = read_requested_devices(options["gpu"]) if options["gpu"] else None
         except (UnreadableError, UnknownKindError) as error:
             self.stderr.write(str(error))
             sys.exit(UNREADABLE)
         try:
-            planned = _planned(file, parsed, checkpoint, asked)
+            planned = _planned(file, parsed, checkpoint, devices)
         except NoPlanError as error:
             self._say_no_plan(str(error), form)
             sys.exit(UNREADABLE if _is_not_yaml(parsed) else BLOCKED)
@@ -91,7 +91,7 @@ def _planned(
     file: str,
     parsed: ParseResult,
     checkpoint: CheckpointFacts | None,
-    asked: RequestedDevices | None,
+    requested: RequestedDevices | None,
 ) -> MemoryPlan:
     if parsed.spec is None:
         raise NoPlanError("\n".join(error.told(file) for error in parsed.errors))
@@ -100,7 +100,7 @@ def _planned(
             f"{file}: the plan waits for the checkpoint's files: pass --facts config.json or a "
             "checkpoint folder."
         )
-    devices = asked or _of_config(parsed.spec)
+    devices = requested or _of_config(parsed.spec)
     spec = devices.applied_to(parsed.spec)
     try:
         return plan(

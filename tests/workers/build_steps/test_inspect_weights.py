@@ -32,7 +32,9 @@ def inspect(
     inspect_in_a_child: Callable[..., StepResult], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., StepResult]:
     """The same with the class loaded here: a process of its own takes seconds of imports."""
-    monkeypatch.setattr(comparing, "_asked", lambda folder, shapes: told_of(str(folder), shapes))
+    monkeypatch.setattr(
+        comparing, "_answer_of_process", lambda folder, shapes: told_of(str(folder), shapes)
+    )
     return inspect_in_a_child
 
 

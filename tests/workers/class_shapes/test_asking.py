@@ -32,7 +32,7 @@ def test_a_class_says_its_parameters_and_cache_once(
     def asked_again(_: str) -> None:
         raise AssertionError("the answer was kept")
 
-    monkeypatch.setattr(asking, "_asked", asked_again)
+    monkeypatch.setattr(asking, "_answer_of_process", asked_again)
     assert class_shape(QWEN3, cache_dir=tmp_path) == shape
 
 

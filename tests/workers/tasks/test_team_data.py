@@ -80,7 +80,7 @@ def test_a_set_that_was_deleted_after_the_build_was_queued_fails_it_by_name(
 ) -> None:
     kept = upload(revision.config.team, jsonl(40))
     build = make_build(revision=revision)
-    set_delete(found=kept.set)
+    set_delete(calibration_set=kept.set)
     failed = run(build)
     assert (failed.state, failed.failure["code"]) == ("failed", "EHC-NO-SET")
     assert "`team/lines`" in failed.failure["sentence"]

@@ -92,10 +92,10 @@ class OpenDataset:
 class _HubFiles:
     def __init__(self, dataset: Dataset, places: Places) -> None:
         self._hub = DatasetHub(dataset, token=places.token, options=places.sources)
-        found = self._hub.information(dataset.revision)
-        self._sizes = {each["rfilename"]: each.get("size") for each in found["siblings"]}
-        self.revision = str(found["sha"])
-        device = found.get("deviceData")
+        information = self._hub.information(dataset.revision)
+        self._sizes = {each["rfilename"]: each.get("size") for each in information["siblings"]}
+        self.revision = str(information["sha"])
+        device = information.get("deviceData")
         self.config, self.paths = train_files(
             dataset.name,
             dataset.config,

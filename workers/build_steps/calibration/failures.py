@@ -20,8 +20,8 @@ def no_token(name: str) -> StepFailure:
     return StepFailure.of(calibration.NO_TOKEN, name=name, reason=NO_TOKEN)
 
 
-def no_train_split(name: str, found: Sequence[str]) -> StepFailure:
-    return StepFailure.of(calibration.NO_TRAIN, name=name, found=_listed(found))
+def no_train_split(name: str, files: Sequence[str]) -> StepFailure:
+    return StepFailure.of(calibration.NO_TRAIN, name=name, found=_listed(files))
 
 
 def which_config(name: str, configs: Sequence[str]) -> StepFailure:
@@ -44,12 +44,12 @@ def outside_roots(name: str, roots: Sequence[str]) -> StepFailure:
     return StepFailure.of(calibration.OUTSIDE_ROOTS, name=name, opened=opened)
 
 
-def changed(name: str, expected: str, found: str) -> StepFailure:
+def changed(name: str, expected: str, actual: str) -> StepFailure:
     return StepFailure.of(
         calibration.CHANGED,
         name=name,
         expected=expected[:_SHOWN_LETTERS],
-        found=found[:_SHOWN_LETTERS],
+        found=actual[:_SHOWN_LETTERS],
     )
 
 

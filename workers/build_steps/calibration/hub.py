@@ -78,10 +78,10 @@ class DatasetHub:
                 skip = 0 if response.status_code == HTTPStatus.PARTIAL_CONTENT else start
                 return between(response, skip, end - start)
 
-        found = self._retried(ask)
-        if len(found) != end - start:
+        content = self._retried(ask)
+        if len(content) != end - start:
             raise StepFailure.of(calibration.BROKEN, name=self._dataset.name, file=path)
-        return found
+        return content
 
     @contextmanager
     def _opened(
@@ -182,8 +182,8 @@ class RemoteFile(io.RawIOBase):
         return len(content)
 
     def _between(self, start: int, end: int) -> bytes:
-        held = self._block_start + len(self._block)
-        if not (self._block_start <= start and end <= held):
-            wanted = min(max(end, start + _BLOCK_BYTES), self._size)
-            self._block_start, self._block = start, self._fetch(start, wanted)
+        block_end = self._block_start + len(self._block)
+        if not (self._block_start <= start and end <= block_end):
+            read_end = min(max(end, start + _BLOCK_BYTES), self._size)
+            self._block_start, self._block = start, self._fetch(start, read_end)
         return self._block[start - self._block_start : end - self._block_start]

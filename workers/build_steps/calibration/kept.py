@@ -23,24 +23,25 @@ def kept_files(
     supervisor has taken it before: the login to a store is not for processes that run models.
     """
     return {
-        dataset: str(_take(told, options, on_bytes))
-        for dataset, told in options.calibration_sets.items()
+        dataset: str(_take(kept, options, on_bytes))
+        for dataset, kept in options.calibration_sets.items()
     }
 
 
 def known_sets(options: JobOptions) -> tuple[CalibrationSet, ...]:
     """Return what checks are told of the sets that a job names."""
     versions: dict[str, list[SetVersion]] = {}
-    for told in options.calibration_sets.values():
-        version = SetVersion(number=told.version, column=told.column, rows=told.rows)
-        versions.setdefault(told.name, []).append(version)
+    for kept in options.calibration_sets.values():
+        version = SetVersion(number=kept.version, column=kept.column, rows=kept.rows)
+        versions.setdefault(kept.name, []).append(version)
     return tuple(
-        CalibrationSet(name=name, versions=tuple(found)) for name, found in versions.items()
+        CalibrationSet(name=name, versions=tuple(set_versions))
+        for name, set_versions in versions.items()
     )
 
 
-def _take(told: KeptSet, options: JobOptions, on_bytes: Callable[[int], None]) -> Path:
-    digest = told.content_digest
+def _take(kept: KeptSet, options: JobOptions, on_bytes: Callable[[int], None]) -> Path:
+    digest = kept.content_digest
     cache = options.cache_dir or Path(tempfile.gettempdir())
     folder = cache / CALIBRATION / digest.replace(":", "-")
     folder.mkdir(parents=True, exist_ok=True)
@@ -49,4 +50,4 @@ def _take(told: KeptSet, options: JobOptions, on_bytes: Callable[[int], None]) -
     content = folder / _CONTENT
     if not holds_exactly(content, digest, on_bytes):
         ArtifactStore.open(options.artifact_url).materialize(digest, content, on_bytes)
-    return content / told.file_name
+    return content / kept.file_name

@@ -28,11 +28,11 @@ def train_files(
         chosen = _choose(name, config, folders)
         readable = [each for each in readable if each in folders[chosen]]
         config = chosen
-    found = [each for each in readable if _TRAIN.search(each)]
-    found = found or [each for each in readable if not _OTHER_SPLIT.search(each)]
-    if not found:
+    of_training = [each for each in readable if _TRAIN.search(each)]
+    of_training = of_training or [each for each in readable if not _OTHER_SPLIT.search(each)]
+    if not of_training:
         raise failures.no_train_split(name, files)
-    return config, found
+    return config, of_training
 
 
 def _listed_configs(device: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,10 +59,10 @@ def _choose(name: str, config: str | None, known: Mapping[str, Any]) -> str:
 
 def _matching(name: str, data_files: Any, readable: Sequence[str]) -> list[str]:
     patterns = list(_train_patterns(data_files))
-    found = [each for each in readable if any(_matches(each, pattern) for pattern in patterns)]
-    if not found:
+    matching = [each for each in readable if any(_matches(each, pattern) for pattern in patterns)]
+    if not matching:
         raise failures.no_train_split(name, readable)
-    return found
+    return matching
 
 
 def _train_patterns(data_files: Any) -> list[str]:

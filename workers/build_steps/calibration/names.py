@@ -77,16 +77,16 @@ def find_dataset(name: str, *, roots: tuple[str, ...], kept: Mapping[str, str]) 
         return Dataset(name=name, kind=Kind.FILE, path=_GENERAL_FILE, column="text")
     if name.startswith(("/", "./", "../")) or Path(name).suffix in (".jsonl", ".parquet"):
         return Dataset(name=name, kind=Kind.FILE, path=_inside(name, roots))
-    found = _HUB.fullmatch(name)
-    if found is None:
+    match = _HUB.fullmatch(name)
+    if match is None:
         raise StepFailure.of(calibration.NAME, name=name)
-    known = _KNOWN.get(found["repo"])
+    known = _KNOWN.get(match["repo"])
     return Dataset(
         name=name,
         kind=Kind.HUB,
-        repo=known.repo if known else found["repo"],
-        config=found["config"] or (known.config if known else None),
-        revision=found["revision"],
+        repo=known.repo if known else match["repo"],
+        config=match["config"] or (known.config if known else None),
+        revision=match["revision"],
         column=known.column if known else None,
     )
 

@@ -48,9 +48,9 @@ def preview(
     dataset = OpenDataset(name, places)
     texts = Texts(name, tokenizer, known_column=dataset.column)
     counts = Counts()
-    found = list(usable_samples(dataset, texts, counts, wanted=count, max_length=max_length))
+    usable = list(usable_samples(dataset, texts, counts, count=count, max_length=max_length))
     return Preview(
-        samples=tuple(shown_samples(found, tokenizer)),
+        samples=tuple(shown_samples(usable, tokenizer)),
         column=texts.column,
         identity=dataset.identity.model_dump(),
         counts=counts,
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
         token=_read_token(options.token_fd),
     )
     try:
-        found = preview(
+        samples = preview(
             options.dataset,
             open_tokenizer(options.model),
             places=places,
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
     except StepFailure as error:
         json.dump({"failure": error.failure.to_json()}, sys.stdout)
         return 1
-    json.dump(found.to_json(), sys.stdout)
+    json.dump(samples.to_json(), sys.stdout)
     return 0
 
 

@@ -30,10 +30,10 @@ def read_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator[Row
 def _parquet_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator[Row]:
     try:
         opened = parquet.ParquetFile(file)
-        wanted = [each for each in opened.schema_arrow.names if _is_read(each)]
-        if not wanted:
+        columns = [each for each in opened.schema_arrow.names if _is_read(each)]
+        if not columns:
             raise failures.no_column(name, opened.schema_arrow.names)
-        for batch in opened.iter_batches(batch_size=_ROWS_AT_ONCE, columns=wanted):
+        for batch in opened.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
             yield from batch.to_pylist()
     except pyarrow.ArrowInvalid as error:
         raise StepFailure.of(

@@ -89,7 +89,7 @@ def draw(
     texts = Texts(dataset.identity.dataset, tokenizer, known_column=dataset.column)
     counts = Counts()
     pool = list(
-        usable_samples(dataset, texts, counts, wanted=size + held_out, max_length=max_length)
+        usable_samples(dataset, texts, counts, count=size + held_out, max_length=max_length)
     )
     if len(pool) < _FEWEST_USABLE:
         raise StepFailure.of(
@@ -117,9 +117,9 @@ def draw_unseen(
     texts = Texts(dataset.identity.dataset, tokenizer, known_column=dataset.column)
     counts = Counts()
     # Enough for the case that every used sample comes first.
-    wanted = size + len(used)
-    found = usable_samples(dataset, texts, counts, wanted=wanted, max_length=max_length)
-    return list(islice((each for each in found if each.key not in used), size)), counts
+    count = size + len(used)
+    samples = usable_samples(dataset, texts, counts, count=count, max_length=max_length)
+    return list(islice((each for each in samples if each.key not in used), size)), counts
 
 
 def sample_keys(samples: Sequence[Sample]) -> list[str]:
@@ -128,7 +128,7 @@ def sample_keys(samples: Sequence[Sample]) -> list[str]:
 
 
 def usable_samples(
-    dataset: OpenDataset, texts: Texts, counts: Counts, *, wanted: int, max_length: int
+    dataset: OpenDataset, texts: Texts, counts: Counts, *, count: int, max_length: int
 ) -> Iterator[Sample]:
     """Yield that many samples, from the first row on; counts what it passes over."""
     seen = set[str]()
@@ -148,5 +148,5 @@ def usable_samples(
             seen.add(sample.key)
             counts.truncated += truncated
             yield sample
-        if len(seen) == wanted:
+        if len(seen) == count:
             return

@@ -49,10 +49,10 @@ class Texts:
 
     def _find_column(self, row: Mapping[str, Any]) -> str:
         if self._column is None or self._column not in row:
-            found = next((each for each in KNOWN_BY if each in row), None)
-            if found is None:
+            column = next((each for each in KNOWN_BY if each in row), None)
+            if column is None:
                 raise failures.no_column(self._name, sorted(row))
-            self._column = found
+            self._column = column
         if self._column in CONVERSATIONS and not self._tokenizer.chat_template:
             raise StepFailure.of(calibration.NO_TEMPLATE, name=self._name, column=self._column)
         return self._column

@@ -80,9 +80,9 @@ def load_as_served(
 
 def _with_inputs(plain: PlainCheckpoint, folder: Path) -> PlainCheckpoint:
     """Return the checkpoint with the inputs whose scales engines find while they serve."""
-    if (found := _WHILE_SERVING.get(read_declared(folder).inputs)) is None:
+    if (served_inputs := _WHILE_SERVING.get(read_declared(folder).inputs)) is None:
         return plain
-    tensor, rounding = found
+    tensor, rounding = served_inputs
     return replace(plain, roundings=dict.fromkeys(modules_with(folder, tensor), rounding))
 
 

@@ -25,27 +25,27 @@ log = logging.getLogger(__name__)
 def check_scales(folder: Path) -> dict[str, int]:
     """Return how many scales there are; raises StepFailure that names the first wrong one."""
     files = TensorFiles(folder)
-    found = {name: (dtype, shape) for name, dtype, shape in headers(folder)}
+    stored = {name: (dtype, shape) for name, dtype, shape in headers(folder)}
     count = 0
-    for name, (dtype, shape) in found.items():
+    for name, (dtype, shape) in stored.items():
         module, _, kind = name.rpartition(".")
         if dtype == _FP8:
-            count += _check_weight(files, found, name, shape)
-        elif kind == BLOCK_SCALE and found.get(f"{module}.weight", ("",))[0] != _FP8:
+            count += _check_weight(files, stored, name, shape)
+        elif kind == BLOCK_SCALE and stored.get(f"{module}.weight", ("",))[0] != _FP8:
             raise StepFailure.of(gate.SCALE_UNUSED, name=module)
     return {BLOCK_SCALE: count}
 
 
-def check_declaration(folder: Path, found: Exported) -> None:
+def check_declaration(folder: Path, export: Exported) -> None:
     """Raise StepFailure where config.json does not say what the files hold."""
     block = json.loads((folder / CONFIG).read_bytes())["quantization_config"]
     left = block.get("modules_to_not_convert") or ()
-    wanted = block_declaration(left)
-    for name in sorted(block.keys() | wanted.keys()):
-        if block.get(name) != wanted.get(name):
-            held = f"the files were made with {json.dumps(wanted.get(name))}"
-            said = f"quantization_config.{name}"
-            raise failures.declared_otherwise(CONFIG, said, block.get(name), held)
+    expected = block_declaration(left)
+    for name in sorted(block.keys() | expected.keys()):
+        if block.get(name) != expected.get(name):
+            made_with = f"the files were made with {json.dumps(expected.get(name))}"
+            field = f"quantization_config.{name}"
+            raise failures.declared_otherwise(CONFIG, field, block.get(name), made_with)
     for module in _quantized(folder):
         if module in left:
             raise failures.declared_otherwise(
@@ -66,16 +66,16 @@ def compare_with_original(original: Path, exported: Path) -> Comparison:
 
 def _check_weight(
     files: TensorFiles,
-    found: Mapping[str, tuple[str, tuple[int, ...]]],
+    stored: Mapping[str, tuple[str, tuple[int, ...]]],
     weight: str,
     shape: tuple[int, ...],
 ) -> int:
     name = f"{weight.removesuffix('.weight')}.{BLOCK_SCALE}"
-    if name not in found:
+    if name not in stored:
         raise failures.missing_scale(name)
-    wanted = tuple(-(-each // FP8_BLOCK) for each in shape)
-    if found[name][1] != wanted:
-        raise failures.misshapen_scale(name, found[name][1], wanted)
+    expected = tuple(-(-each // FP8_BLOCK) for each in shape)
+    if stored[name][1] != expected:
+        raise failures.misshapen_scale(name, stored[name][1], expected)
     scale = files.read(name).float()
     broken = ~(scale.isfinite() & (scale > 0))
     if broken.any():
@@ -124,9 +124,9 @@ def _foreign_scale(
     if not wrong.any() or _is_shared(scale, largest, beside):
         return None
     row, column = (int(each) for each in wrong.nonzero()[0])
-    found, wanted = float(scale[row, column]) * E4M3_LARGEST, float(largest[row, column])
+    actual, expected = float(scale[row, column]) * E4M3_LARGEST, float(largest[row, column])
     place = f"block {row} of rows, {column} of columns"
-    return failures.foreign_scale(name, found / wanted, wanted, block=place)
+    return failures.foreign_scale(name, actual / expected, expected, block=place)
 
 
 def _is_shared(scale: Tensor, largest: Tensor, beside: Sequence[float]) -> bool:
@@ -134,17 +134,17 @@ def _is_shared(scale: Tensor, largest: Tensor, beside: Sequence[float]) -> bool:
 
     ModelOpt takes such a scale for that of a whole tensor, which engines share.
     """
-    found = float(scale.flatten()[0]) * E4M3_LARGEST
+    actual = float(scale.flatten()[0]) * E4M3_LARGEST
     larger = (each for each in beside if each >= float(largest.max()))
-    return scale.numel() == 1 and any(abs(found - each) <= each * SIXTEEN_BITS for each in larger)
+    return scale.numel() == 1 and any(abs(actual - each) <= each * SIXTEEN_BITS for each in larger)
 
 
 def _beside(theirs: TensorFiles, module: str, modules: Sequence[str]) -> list[float]:
     """Return the largest numbers of the original's weights within the same module."""
     above = module.rpartition(".")[0]
     near = [each for each in modules if each.rpartition(".")[0] == above]
-    found = (theirs.read_like(f"{each}.weight") for each in near)
-    return [float(each.float().abs().max()) for each in found if each is not None]
+    weights = (theirs.read_like(f"{each}.weight") for each in near)
+    return [float(each.float().abs().max()) for each in weights if each is not None]
 
 
 def _as_wide(scale: Tensor) -> Tensor:

@@ -52,20 +52,20 @@ def _largest(name: str, declared: Mapping[str, Any]) -> float:
 
 def compare_with_calibration(values: Mapping[str, float], expected: Expected | None) -> Calibrated:
     """Return what was compared; raises StepFailure that names the first scale that differs."""
-    told = {name: value for name, value in values.items() if tells_amax(name)}
+    stored = {name: value for name, value in values.items() if tells_amax(name)}
     if expected is None:
-        return Calibrated(scales=len(told), not_compared=tuple(sorted(told)))
-    for name, wanted in expected.items():
-        if name not in told:
-            raise failures.missing_scale(name, wanted)
-    for name, value in told.items():
+        return Calibrated(scales=len(stored), not_compared=tuple(sorted(stored)))
+    for name, amax in expected.items():
+        if name not in stored:
+            raise failures.missing_scale(name, amax)
+    for name, value in stored.items():
         if name not in expected:
             raise failures.unmeasured_scale(name, value)
-        wanted = expected[name]
-        if wanted is not None and abs(value - wanted) > wanted * _TOLERANCE:
-            raise failures.uncalibrated_scale(name, value, wanted)
-    not_compared = tuple(sorted(name for name in told if expected[name] is None))
-    return Calibrated(scales=len(told), not_compared=not_compared)
+        amax = expected[name]
+        if amax is not None and abs(value - amax) > amax * _TOLERANCE:
+            raise failures.uncalibrated_scale(name, value, amax)
+    not_compared = tuple(sorted(name for name in stored if expected[name] is None))
+    return Calibrated(scales=len(stored), not_compared=not_compared)
 
 
 def _is_of_cache(name: str) -> bool:

@@ -33,9 +33,9 @@ _EXPORT = "hf_quant_config.json"
 _CONFIG = "config.json"
 
 
-def check_declaration(folder: Path, found: Exported, calibrated: Mapping[str, Any]) -> None:
+def check_declaration(folder: Path, export: Exported, calibrated: Mapping[str, Any]) -> None:
     """Raise StepFailure for the first word of the two declarations that the files deny."""
-    declared = found.quant_config
+    declared = export.quant_config
     algorithm = declared.get("quant_algo")
     _same(_EXPORT, "quant_algo", algorithm, calibrated["quant_algo"])
     _check_dtypes(folder, declared)
@@ -46,7 +46,7 @@ def check_declaration(folder: Path, found: Exported, calibrated: Mapping[str, An
     cache = _CACHE_ALGORITHM if calibrated.get("kv_cache_layers") else None
     _same(_EXPORT, "kv_cache_quant_algo", declared.get("kv_cache_quant_algo"), cache)
     _check_config(folder, declared)
-    _check_excluded(folder, found)
+    _check_excluded(folder, export)
 
 
 def check_layers(model: nn.Module, folder: Path, named: Callable[[str], str]) -> None:
@@ -124,11 +124,14 @@ def _check_groups(block: Mapping[str, Any], declared: Mapping[str, Any]) -> None
     targets: dict[str, list[str]] = {} if layers else {str(declared.get("quant_algo")): ["Linear"]}
     for module, layer in layers.items():
         targets.setdefault(str(layer.get("quant_algo")), []).append(module)
-    wanted = [_group(algorithm, sorted(names)) for algorithm, names in targets.items()]
-    found = block.get("config_groups") or {}
-    if not (isinstance(found, Mapping) and _unordered(found.values()) == _unordered(wanted)):
-        groups = {f"group_{place}": each for place, each in enumerate(wanted)}
-        _same(_CONFIG, "quantization_config.config_groups", found, groups)
+    expected = [_group(algorithm, sorted(names)) for algorithm, names in targets.items()]
+    config_groups = block.get("config_groups") or {}
+    if not (
+        isinstance(config_groups, Mapping)
+        and _unordered(config_groups.values()) == _unordered(expected)
+    ):
+        groups = {f"group_{place}": each for place, each in enumerate(expected)}
+        _same(_CONFIG, "quantization_config.config_groups", config_groups, groups)
     known = _BLOCK | ({"quantized_layers"} if layers else set())
     if unknown := sorted(block.keys() - known):
         _same(_CONFIG, f"quantization_config.{unknown[0]}", block[unknown[0]], None)
@@ -143,12 +146,12 @@ def _unordered(groups: Iterable[Any]) -> list[str]:
     return sorted(json.dumps(each, sort_keys=True) for each in groups)
 
 
-def _check_excluded(folder: Path, found: Exported) -> None:
+def _check_excluded(folder: Path, export: Exported) -> None:
     scheme = read_declared(folder)
     for module, dtype in _weights(folder):
         if dtype in _STORED_AS.values() and scheme.excludes(module):
             raise failures.declared_otherwise(
-                _EXPORT, "exclude_modules", found.quant_config.get("exclude_modules"),
+                _EXPORT, "exclude_modules", export.quant_config.get("exclude_modules"),
                 f"`{module}` is quantized",
             )  # fmt: skip
 
@@ -176,7 +179,7 @@ def _packed(folder: Path) -> list[tuple[str, str]]:
     return [(module, _PACKED) for module in packed_modules(folder)]
 
 
-def _same(file: str, name: str, found: object, expected: object) -> None:
-    if found != expected:
-        wanted = f"the files were made with {json.dumps(expected)}"
-        raise failures.declared_otherwise(file, name, found, wanted)
+def _same(file: str, name: str, actual: object, expected: object) -> None:
+    if actual != expected:
+        made_with = f"the files were made with {json.dumps(expected)}"
+        raise failures.declared_otherwise(file, name, actual, made_with)

@@ -35,27 +35,27 @@ def check_descriptions(original: Checkpoint, exported: Path) -> None:
 
 
 def _check_config(original: Checkpoint, exported: Path) -> None:
-    found = _read(exported / CONFIG)
-    if not isinstance(found, dict):
+    config = _read(exported / CONFIG)
+    if not isinstance(config, dict):
         raise failures.not_readable(f"{CONFIG} is not a JSON object")
-    expected = config_of_export(original, found.get("quantization_config"))
-    if difference := _first_difference(found, expected):
+    expected = config_of_export(original, config.get("quantization_config"))
+    if difference := _first_difference(config, expected):
         name, ours, theirs = difference
-        raise failures.described_otherwise(CONFIG, name, _said(ours), _said(theirs))
+        raise failures.described_otherwise(CONFIG, name, _value_words(ours), _value_words(theirs))
 
 
-def _first_difference(found: Any, expected: Any, name: str = "") -> tuple[str, Any, Any] | None:
-    if isinstance(found, dict) and isinstance(expected, dict):
-        for key in sorted(found.keys() | expected.keys()):
+def _first_difference(actual: Any, expected: Any, name: str = "") -> tuple[str, Any, Any] | None:
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        for key in sorted(actual.keys() | expected.keys()):
             below = f"{name}.{key}" if name else key
-            pair = (found.get(key, _ABSENT), expected.get(key, _ABSENT))
+            pair = (actual.get(key, _ABSENT), expected.get(key, _ABSENT))
             if difference := _first_difference(*pair, below):
                 return difference
         return None
-    return None if _said(found) == _said(expected) else (name, found, expected)
+    return None if _value_words(actual) == _value_words(expected) else (name, actual, expected)
 
 
-def _said(value: object) -> str:
+def _value_words(value: object) -> str:
     # Compared as text: to Python `true` is 1, and NaN is not NaN.
     return "absent" if value is _ABSENT else json.dumps(value, sort_keys=True)
 
@@ -78,39 +78,39 @@ def _difference(path: Path, original: Path, exported: Path, *, is_ours: bool) ->
 
 def _check_index(exported: Path) -> None:
     """Engines read the tensors that the index names, out of the files that it names."""
-    held = _held(exported)
+    names_by_file = _names_by_file(exported)
     if not (exported / INDEX).exists():
-        if len(held) > 1:
+        if len(names_by_file) > 1:
             raise StepFailure.of(
                 gate.OTHER_FILE,
                 file=INDEX,
-                reason=f"is missing beside {len(held)} files of weights",
+                reason=f"is missing beside {len(names_by_file)} files of weights",
             )
         return
     named = _named(_read(exported / INDEX))
-    for file in sorted(held.keys() | named.keys()):
-        if odd := sorted(held.get(file, set()) ^ named.get(file, set())):
+    for file in sorted(names_by_file.keys() | named.keys()):
+        if odd := sorted(names_by_file.get(file, set()) ^ named.get(file, set())):
             raise StepFailure.of(
                 gate.OTHER_FILE, file=INDEX, reason=f"and `{file}` do not agree about `{odd[0]}`"
             )
 
 
-def _held(folder: Path) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+def _names_by_file(folder: Path) -> dict[str, set[str]]:
+    names_by_file: dict[str, set[str]] = {}
     for path in folder.glob("*.safetensors"):
         with safe_open(path, "pt") as file:
-            found[path.name] = set(file.keys())
-    return found
+            names_by_file[path.name] = set(file.keys())
+    return names_by_file
 
 
 def _named(index: Any) -> Mapping[str, set[str]]:
     places = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(places, dict):
         raise failures.not_readable(f"{INDEX} has no `weight_map`")
-    found: dict[str, set[str]] = defaultdict(set)
+    names_by_file: dict[str, set[str]] = defaultdict(set)
     for tensor, file in places.items():
-        found[str(file)].add(tensor)
-    return found
+        names_by_file[str(file)].add(tensor)
+    return names_by_file
 
 
 def _read(path: Path) -> Any:

@@ -57,19 +57,23 @@ def no_metric(task: str, metric: str | None, known: Sequence[str]) -> StepFailur
 
 
 def missing_scale(name: str, expected: float | None = None) -> StepFailure:
-    return StepFailure.of(gate.SCALE_MISSING, name=name, asked=_asked(expected))
+    return StepFailure.of(gate.SCALE_MISSING, name=name, asked=_expected_words(expected))
 
 
 def dropped_kv_scale(name: str, expected: float | None = None) -> StepFailure:
-    return StepFailure.of(gate.KV_SCALE_DROPPED, name=name, asked=_asked(expected))
+    return StepFailure.of(gate.KV_SCALE_DROPPED, name=name, asked=_expected_words(expected))
 
 
 def broken_scale(name: str, value: float, expected: float | None = None) -> StepFailure:
-    return StepFailure.of(gate.SCALE_BROKEN, name=name, value=value, asked=_asked(expected))
+    return StepFailure.of(
+        gate.SCALE_BROKEN, name=name, value=value, asked=_expected_words(expected)
+    )
 
 
 def uncalibrated_scale(name: str, value: float, expected: float) -> StepFailure:
-    return StepFailure.of(gate.SCALE_UNCALIBRATED, name=name, value=value, asked=_asked(expected))
+    return StepFailure.of(
+        gate.SCALE_UNCALIBRATED, name=name, value=value, asked=_expected_words(expected)
+    )
 
 
 def unmeasured_scale(name: str, value: float) -> StepFailure:
@@ -85,22 +89,22 @@ def foreign_scale(name: str, times: float, largest: float, *, block: str = "") -
     return StepFailure.of(gate.SCALE_FOREIGN, name=name, where=where, times=times, largest=largest)
 
 
-def foreign_weight(name: str, found: str, expected: object) -> StepFailure:
+def foreign_weight(name: str, actual: str, expected: object) -> StepFailure:
     if isinstance(expected, Sequence) and not isinstance(expected, str):
         expected = list(expected)
-    return StepFailure.of(gate.WEIGHT_FOREIGN, name=name, found=found, expected=expected)
+    return StepFailure.of(gate.WEIGHT_FOREIGN, name=name, found=actual, expected=expected)
 
 
-def declared_otherwise(file: str, name: str, found: object, held: str) -> StepFailure:
+def declared_otherwise(file: str, name: str, declared: object, made_with: str) -> StepFailure:
     """Return the failure for files that say of themselves what they do not hold."""
-    shown = _cut(json.dumps(found))
-    return StepFailure.of(gate.DECLARATION, file=file, name=name, found=shown, held=held)
+    shown = _cut(json.dumps(declared))
+    return StepFailure.of(gate.DECLARATION, file=file, name=name, found=shown, held=made_with)
 
 
-def described_otherwise(file: str, name: str, found: str, expected: str) -> StepFailure:
+def described_otherwise(file: str, name: str, actual: str, expected: str) -> StepFailure:
     """Return the failure for a setting that quantization has no reason to change."""
     return StepFailure.of(
-        gate.DESCRIPTION, file=file, name=name, found=_cut(found), expected=_cut(expected)
+        gate.DESCRIPTION, file=file, name=name, found=_cut(actual), expected=_cut(expected)
     )
 
 
@@ -114,11 +118,11 @@ def not_whole(reason: str) -> StepFailure:
     return StepFailure.of(gate.INCOMPLETE, reason=reason.removesuffix("."))
 
 
-def _cut(said: str) -> str:
-    return said if len(said) <= _SHOWN_LETTERS else f"{said[:_SHOWN_LETTERS]}…"
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}…"
 
 
-def _asked(expected: float | None) -> str:
+def _expected_words(expected: float | None) -> str:
     if expected is None:
         return ""
     return f"; the largest value that calibration saw there asks for {expected:.6g}"

@@ -65,7 +65,7 @@ def compare_with_original(original: Path, exported: Path) -> Comparison:
     for each in weights.values():
         if each.fault is not None:
             raise each.fault
-    return _told(quantized, weights)
+    return _comparison(quantized, weights)
 
 
 def _is_quantized(files: TensorFiles, name: str) -> bool:
@@ -103,13 +103,13 @@ def _whole_scale(files: TensorFiles, name: str, scale_name: str) -> Tensor | Non
 
 def _read(rounded: Rounded, originals: TensorFiles) -> _Weight | None:
     """Return None where the original has nothing like it."""
-    found = originals.read_like(rounded.name)
-    if found is not None:
-        found = found if rounded.name.endswith(".weight") else found.mT
-        if tuple(found.shape) == rounded.shape:
-            return _weight(rounded, found)
+    tensor = originals.read_like(rounded.name)
+    if tensor is not None:
+        tensor = tensor if rounded.name.endswith(".weight") else tensor.mT
+        if tuple(tensor.shape) == rounded.shape:
+            return _weight(rounded, tensor)
         what = f"has the shape {list(rounded.shape)}"
-        raise failures.foreign_weight(rounded.name, what, tuple(found.shape))
+        raise failures.foreign_weight(rounded.name, what, tuple(tensor.shape))
     return _nearest(rounded, originals.read_expert(rounded.name))
 
 
@@ -136,8 +136,8 @@ def _foreign(weights: Mapping[str, _Weight]) -> Iterator[tuple[str, str, float]]
     for name, each in weights.items():
         beside[_place(name, each)].append(each.largest)
     for name, each in weights.items():
-        allowed = [found for found in beside[_place(name, each)] if found >= each.largest]
-        if not any(abs(each.found - found) <= found * SIXTEEN_BITS for found in allowed):
+        allowed = [amax for amax in beside[_place(name, each)] if amax >= each.largest]
+        if not any(abs(each.found - amax) <= amax * SIXTEEN_BITS for amax in allowed):
             yield name, each.scale_name, each.largest
 
 
@@ -146,7 +146,7 @@ def _place(name: str, weight: _Weight) -> tuple[str, int]:
     return name.removesuffix(".weight").rpartition(".")[0], weight.columns
 
 
-def _told(quantized: Sequence[str], weights: Mapping[str, _Weight]) -> Comparison:
+def _comparison(quantized: Sequence[str], weights: Mapping[str, _Weight]) -> Comparison:
     left = tuple(name for name in quantized if name not in weights)
     for name in left:
         log.warning("`%s` could not be compared: the original has no tensor like it", name)

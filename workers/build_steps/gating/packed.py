@@ -49,18 +49,18 @@ def check_scales(folder: Path) -> dict[str, int]:
     return {_SCALE: count}
 
 
-def check_declaration(folder: Path, found: Exported, calibrated: Mapping[str, Any]) -> None:
+def check_declaration(folder: Path, export: Exported, calibrated: Mapping[str, Any]) -> None:
     """Raise StepFailure where config.json does not say what the files hold."""
     block = json.loads((folder / CONFIG).read_bytes())["quantization_config"]
     group = _group(folder)
-    wanted = declaration(calibrated["quant_algo"], group, block.get("ignore") or ())
-    for name in sorted(block.keys() | wanted.keys()):
-        if block.get(name) != wanted.get(name):
-            held = f"the files were made with {json.dumps(wanted.get(name))}"
-            said = f"quantization_config.{name}"
-            raise failures.declared_otherwise(CONFIG, said, block.get(name), held)
+    expected = declaration(calibrated["quant_algo"], group, block.get("ignore") or ())
+    for name in sorted(block.keys() | expected.keys()):
+        if block.get(name) != expected.get(name):
+            made_with = f"the files were made with {json.dumps(expected.get(name))}"
+            field = f"quantization_config.{name}"
+            raise failures.declared_otherwise(CONFIG, field, block.get(name), made_with)
     for module in packed_modules(folder):
-        if module in (found.quant_config.get("exclude_modules") or ()):
+        if module in (export.quant_config.get("exclude_modules") or ()):
             raise failures.declared_otherwise(
                 CONFIG, "quantization_config.ignore", block["ignore"], f"`{module}` is quantized"
             )
@@ -91,9 +91,9 @@ def _check_weight(
     shape = shapes[f"{module}.{_SCALE}"]
     if len(shape) != 2 or shape[0] != rows or columns % shape[1]:
         raise failures.misshapen_scale(f"{module}.{_SCALE}", shape, (rows, columns))
-    told = files.read(f"{module}.{_SHAPE}").tolist()
-    if told != [rows, columns]:
-        raise failures.misshapen_scale(f"{module}.{_SHAPE}", told, (rows, columns))
+    original_shape = files.read(f"{module}.{_SHAPE}").tolist()
+    if original_shape != [rows, columns]:
+        raise failures.misshapen_scale(f"{module}.{_SHAPE}", original_shape, (rows, columns))
     scale = files.read(f"{module}.{_SCALE}").float()
     broken = ~(scale.isfinite() & (scale > 0))
     if broken.any():
@@ -113,17 +113,17 @@ def _compare(
 ) -> bool:
     """Return whether the original has something like it; raises StepFailure for another's."""
     name = f"{module}.weight"
-    found = theirs.read_like(name)
-    if found is None:
+    original = theirs.read_like(name)
+    if original is None:
         return False
     words, scale = ours.read(f"{module}.{PACKED_WEIGHT}"), ours.read(f"{module}.{_SCALE}")
     shape = (words.shape[0], words.shape[1] * PER_WORD)
-    if tuple(found.shape) != shape:
-        raise failures.foreign_weight(name, f"has the shape {list(shape)}", tuple(found.shape))
-    wanted = _with_factors(
-        found.float(), factors.get(f"{module}.rows"), factors.get(f"{module}.columns")
+    if tuple(original.shape) != shape:
+        raise failures.foreign_weight(name, f"has the shape {list(shape)}", tuple(original.shape))
+    expected = _with_factors(
+        original.float(), factors.get(f"{module}.rows"), factors.get(f"{module}.columns")
     )
-    if moved := _moved(words, scale, wanted):
+    if moved := _moved(words, scale, expected):
         value, right = moved
         raise failures.foreign_weight(name, f"holds {value:.4g}", f"{right:.4g}")
     return True
@@ -141,12 +141,12 @@ def _moved(words: Tensor, scale: Tensor, original: Tensor) -> tuple[float, float
     Each is beside its own one by half a step of its group.
     """
     every = max(1, original.numel() // _LOOKED_AT)
-    wanted, scale = original[::every], scale[::every].float()
-    found = dequantize_integers(words[::every], scale)
-    step = scale.repeat_interleave(found.shape[1] // scale.shape[1], dim=1)
-    allowed = step * (_HALF_STEP + _SCALE_ROUNDING) + wanted.abs() * _ROUNDING
-    wrong = (found - wanted).abs() > allowed
+    expected, scale = original[::every], scale[::every].float()
+    dequantized = dequantize_integers(words[::every], scale)
+    step = scale.repeat_interleave(dequantized.shape[1] // scale.shape[1], dim=1)
+    allowed = step * (_HALF_STEP + _SCALE_ROUNDING) + expected.abs() * _ROUNDING
+    wrong = (dequantized - expected).abs() > allowed
     if not wrong.any():
         return None
     place = tuple(wrong.nonzero()[0])
-    return float(found[place]), float(wanted[place])
+    return float(dequantized[place]), float(expected[place])

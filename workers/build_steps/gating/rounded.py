@@ -66,9 +66,9 @@ def find_fp8_fault(
     if _has_no_number(weight):
         return failures.foreign_weight(name, "holds nan", "numbers only")
     every = max(1, original.numel() // _LOOKED_AT)
-    scale, wanted = scale[::every], original[::every].float()
-    allowed = wanted.abs() * _E4M3_ROUNDING + scale * _E4M3_SMALLEST_HALF_STEPS
-    return _first_moved(name, weight[::every].float() * scale, wanted, allowed)
+    scale, expected = scale[::every], original[::every].float()
+    allowed = expected.abs() * _E4M3_ROUNDING + scale * _E4M3_SMALLEST_HALF_STEPS
+    return _first_moved(name, weight[::every].float() * scale, expected, allowed)
 
 
 def _find_no_number(rounded: Rounded) -> StepFailure | None:
@@ -104,13 +104,13 @@ def _fp4_fault(
     assert rounded.whole_scale is not None
     whole = rounded.whole_scale.float()
     largest = original.unflatten(-1, (-1, NVFP4_BLOCK)).abs().amax(-1)
-    found, smallest = scale * whole * E2M1_LARGEST, whole * E2M1_LARGEST
+    expressed, smallest = scale * whole * E2M1_LARGEST, whole * E2M1_LARGEST
     allowed = largest * _E4M3_ROUNDING + smallest * _E4M3_SMALLEST_HALF_STEPS
-    wrong = ((found - largest).abs() > allowed) & (largest > 0)
+    wrong = ((expressed - largest).abs() > allowed) & (largest > 0)
     if wrong.any():
         place = tuple(wrong.nonzero()[0])
         return failures.foreign_scale(
-            rounded.scale_name, float(found[place]) / float(largest[place]),
+            rounded.scale_name, float(expressed[place]) / float(largest[place]),
             float(largest[place]), block=_in_words(place),
         )  # fmt: skip
     steps = (scale * whole).repeat_interleave(NVFP4_BLOCK, dim=-1) * _E2M1_ROUNDING

@@ -49,18 +49,18 @@ def check_scales(
     `expected` is what calibration asks for, to be told beside a scale that is missing or broken.
     """
     expected = expected or {}
-    found = {name: (dtype, shape) for name, dtype, shape in headers(folder)}
-    for name, (dtype, _) in found.items():
+    stored = {name: (dtype, shape) for name, dtype, shape in headers(folder)}
+    for name, (dtype, _) in stored.items():
         module, _, kind = name.rpartition(".")
         # Experts that are one tensor carry no `weight` in their name.
         owner = f"{module}." if kind == "weight" else f"{name}_"
         for scale in _SCALES_OF.get(dtype, ()) if "scale" not in kind else ():
-            if f"{owner}{scale}" not in found:
+            if f"{owner}{scale}" not in stored:
                 raise failures.missing_scale(f"{owner}{scale}", expected.get(f"{owner}{scale}"))
-    for name, (_, shape) in found.items():
-        _check_owner(name, shape, found)
+    for name, (_, shape) in stored.items():
+        _check_owner(name, shape, stored)
     if quant_config.get("kv_cache_quant_algo"):
-        _check_cache(set(found), expected)
+        _check_cache(set(stored), expected)
     values = _read_scalars(folder)
     _check_values(values, expected)
     return ScaleReport(
@@ -69,7 +69,7 @@ def check_scales(
     )
 
 
-def _check_owner(name: str, shape: tuple[int, ...], found: Mapping[str, Header]) -> None:
+def _check_owner(name: str, shape: tuple[int, ...], stored: Mapping[str, Header]) -> None:
     """Raise for a scale without the quantized numbers that it is for, or of another shape."""
     kind = next((each for each in _OF_WEIGHTS if name.endswith(each)), None)
     if kind is None:
@@ -77,12 +77,12 @@ def _check_owner(name: str, shape: tuple[int, ...], found: Mapping[str, Header])
     owner = name.removesuffix(kind)
     # Experts that are one tensor carry no `weight` in their name.
     weight = f"{owner}weight" if owner.endswith(".") else owner.removesuffix("_")
-    dtype, sizes = found.get(weight, ("", ()))
+    dtype, sizes = stored.get(weight, ("", ()))
     if kind not in _SCALES_OF.get(dtype, ()):
         raise StepFailure.of(gate.SCALE_UNUSED, name=owner.rstrip("._"))
     is_by_block = dtype == _FP4 and kind == "weight_scale"
-    if is_by_block and shape != (wanted := _blocks(sizes)):
-        raise failures.misshapen_scale(name, shape, wanted)
+    if is_by_block and shape != (expected := _blocks(sizes)):
+        raise failures.misshapen_scale(name, shape, expected)
     if not is_by_block and math.prod(shape) != 1:
         raise failures.misshapen_scale(name, shape, ())
 
@@ -110,8 +110,8 @@ def _check_cache(names: set[str], expected: Expected) -> None:
 
 def _layers_with(names: set[str], before: str, attention: str) -> list[int]:
     """Return the numbers of the layers that have this attention; others keep no cache."""
-    wanted = re.compile(rf"{re.escape(before)}(\d+)\.{re.escape(attention)}\.")
-    return sorted({int(found[1]) for name in names if (found := wanted.match(name))})
+    pattern = re.compile(rf"{re.escape(before)}(\d+)\.{re.escape(attention)}\.")
+    return sorted({int(matched[1]) for name in names if (matched := pattern.match(name))})
 
 
 def _read_scalars(folder: Path) -> dict[str, dict[str, float]]:

@@ -38,8 +38,8 @@ class TensorFiles:
 
     def read_like(self, name: str) -> Tensor | None:
         """Return the tensor of that name, or the only one that has more or less in front of it."""
-        found = self._named_like(name)
-        return None if found is None else self.read(found)
+        stored_name = self._named_like(name)
+        return None if stored_name is None else self.read(stored_name)
 
     def read_expert(self, name: str) -> list[Tensor]:
         """Return what may be one expert's weight where all of a layer are one tensor.

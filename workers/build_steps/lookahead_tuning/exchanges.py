@@ -53,10 +53,10 @@ class Exchanges:
         """Yield what can be told apart into read and answered; raises StepFailure."""
         left = MOST_TOKENS
         for number, row in enumerate(islice(self._dataset.rows(), MOST_CONVERSATIONS), start=1):
-            found = [each for each in self._of(number, row) if _is_answered(each)]
-            self.conversations += bool(found)
-            yield from found
-            left -= sum(len(each.prompt) + len(each.answer) for each in found)
+            exchanges = [each for each in self._of(number, row) if _is_answered(each)]
+            self.conversations += bool(exchanges)
+            yield from exchanges
+            left -= sum(len(each.prompt) + len(each.answer) for each in exchanges)
             if left < 0:
                 return
 

@@ -52,12 +52,12 @@ class _Push:
 
     def begin(self) -> frozenset[str]:
         """Return what earlier pushes wrote and this one lacks; no manifest names it any more."""
-        found = self._tried(lambda: self._content(MANIFEST_NAME))
+        manifest = self._tried(lambda: self._content(MANIFEST_NAME))
         unfinished = self._tried(lambda: self._content(UNFINISHED_NAME))
-        earlier = listed_paths(found) | listed_paths(unfinished)
+        earlier = listed_paths(manifest) | listed_paths(unfinished)
         own = frozenset(entry.path for entry in self._parcel.manifest.files)
         self._put_small(UNFINISHED_NAME, unfinished_list(earlier | own))
-        if found is not None and found != self._parcel.manifest.to_bytes():
+        if manifest is not None and manifest != self._parcel.manifest.to_bytes():
             self._delete(MANIFEST_NAME)
         return earlier - own - {MANIFEST_NAME, UNFINISHED_NAME}
 
@@ -78,11 +78,11 @@ class _Push:
 
     def _is_there(self, entry: FileEntry) -> bool:
         try:
-            found = obstore.get(self._opened.store, self._key(entry.path), options={"head": True})
+            stored = obstore.get(self._opened.store, self._key(entry.path), options={"head": True})
         except FileNotFoundError:
             return False
-        known = found.attributes.get(_SHA256)
-        return (known, found.meta["size"]) == (entry.sha256, entry.size_bytes)
+        known = stored.attributes.get(_SHA256)
+        return (known, stored.meta["size"]) == (entry.sha256, entry.size_bytes)
 
     def _put(self, entry: FileEntry) -> None:
         if not entry.size_bytes:

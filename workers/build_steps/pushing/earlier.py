@@ -26,5 +26,5 @@ def unfinished_list(paths: Iterable[str]) -> bytes:
 
 
 def _stays_inside(path: str) -> bool:
-    found = PurePosixPath(path)
-    return str(found) == path and not found.is_absolute() and ".." not in found.parts
+    relative = PurePosixPath(path)
+    return str(relative) == path and not relative.is_absolute() and ".." not in relative.parts

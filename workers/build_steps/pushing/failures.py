@@ -41,7 +41,7 @@ def failed(
 def explain_hub(error: Exception, order: PushOrder, place: str) -> StepFailure:
     if isinstance(error, HfHubHTTPError):
         status = error.response.status_code
-        return failed(_hub_kind(error, status), order, place, _said(error, status))
+        return failed(_hub_kind(error, status), order, place, _reason(error, status))
     if isinstance(error, ValueError):  # what its large file storage refuses
         words = " ".join(str(error).split())[:300]
         kind = pushes.FULL if _is_about_room(words) else pushes.UNAVAILABLE
@@ -58,7 +58,7 @@ def _hub_kind(error: HfHubHTTPError, status: int) -> FailureKind:
     return known.get(status, pushes.UNAVAILABLE)
 
 
-def _said(error: HfHubHTTPError, status: int) -> str:
+def _reason(error: HfHubHTTPError, status: int) -> str:
     words = (error.server_message or "").partition("\n")[0][:200]
     return f"HTTP {status}: {words}" if words else f"HTTP {status}"
 

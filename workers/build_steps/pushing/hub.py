@@ -74,24 +74,24 @@ class _Push:
         """Make the repository where there is none; one that is public is no private one."""
         order, repo = self._parcel.order, self._target.repo
         try:
-            found = self._api.model_info(repo)
+            information = self._api.model_info(repo)
         except RepositoryNotFoundError:
             self._api.create_repo(repo, private=order.private)
             return
-        if order.private and found.private is False:
+        if order.private and information.private is False:
             raise failed(pushes.PUBLIC, order, self._place)
 
     def _files_there(self) -> Mapping[str, RepoFile]:
-        found = self._api.list_repo_tree(
+        tree = self._api.list_repo_tree(
             self._target.repo, recursive=True, revision=self._target.branch
         )
-        return {each.path: each for each in found if isinstance(each, RepoFile)}
+        return {each.path: each for each in tree if isinstance(each, RepoFile)}
 
-    def _is_there(self, entry: FileEntry, found: RepoFile | None) -> bool:
+    def _is_there(self, entry: FileEntry, stored: RepoFile | None) -> bool:
         # The sha256 of a small file is not known there: the commit leaves out what is equal.
-        if found is None or found.lfs is None:
+        if stored is None or stored.lfs is None:
             return False
-        if (found.lfs.sha256, found.lfs.size) != (entry.sha256, entry.size_bytes):
+        if (stored.lfs.sha256, stored.lfs.size) != (entry.sha256, entry.size_bytes):
             return False
         self._parcel.skip(entry)
         return True
@@ -146,13 +146,13 @@ class _Push:
         return self._listed_earlier() & there.keys() - brings - {MANIFEST_NAME}
 
     def _listed_earlier(self) -> frozenset[str]:
-        found = self._api.hf_hub_download(
+        manifest = self._api.hf_hub_download(
             self._target.repo,
             MANIFEST_NAME,
             revision=self._target.branch,
             local_dir=self._scratch / "earlier",
         )
-        return listed_paths(Path(found).read_bytes())
+        return listed_paths(Path(manifest).read_bytes())
 
     def _refuse_missing(self) -> None:
         there = self._files_there()

@@ -25,29 +25,29 @@ class Agreement:
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures that results store."""
-        told = {
+        figures = {
             "least_cosine": self.least_cosine, "mean_cosine": self.mean_cosine,
             "changed": self.changed,
         }  # fmt: skip
-        return {name: round(each, 5) for name, each in told.items() if each is not None}
+        return {name: round(each, 5) for name, each in figures.items() if each is not None}
 
 
 def agreement_of(
-    wanted: Sequence[Tensor], found: Sequence[Tensor], *, has_labels: bool
+    expected: Sequence[Tensor], actual: Sequence[Tensor], *, has_labels: bool
 ) -> Agreement:
     """Return how near answers are to those that are wanted, a tensor for each row.
 
     `has_labels`: they are scores, of each text or of each of its tokens, and no vectors.
     """
     if has_labels:
-        margins, moved = _margins(*(torch.cat([*each]).double() for each in (wanted, found)))
+        margins, moved = _margins(*(torch.cat([*each]).double() for each in (expected, actual)))
         error = float(moved.square().mean())
         return Agreement(
             least_cosine=None, mean_cosine=None, error=error,
             changed=_expected_changes(margins, math.sqrt(error)),
         )  # fmt: skip
     cosines = nn.functional.cosine_similarity(
-        *(torch.stack([*each]).double() for each in (wanted, found))
+        *(torch.stack([*each]).double() for each in (expected, actual))
     )
     return Agreement(
         least_cosine=float(cosines.min()), mean_cosine=float(cosines.mean()), changed=None,

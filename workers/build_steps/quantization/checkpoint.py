@@ -84,7 +84,7 @@ def _may_run(folder: Path, job: Job | None, architecture: str | None) -> bool:
     return True
 
 
-def refuse_quantized(checkpoint: Checkpoint, wanted: str) -> None:
+def refuse_quantized(checkpoint: Checkpoint, quantization_type: str) -> None:
     """Raise StepFailure for weights that somebody has quantized already, by whatever method."""
     existing = checkpoint.facts.existing_quantization
     if existing is None:
@@ -95,5 +95,5 @@ def refuse_quantized(checkpoint: Checkpoint, wanted: str) -> None:
     raise StepFailure.of(
         quantization.ALREADY_QUANTIZED,
         method=" ".join(each for each in words if each),
-        wanted=wanted,
+        wanted=quantization_type,
     )

@@ -35,8 +35,8 @@ def excluded_quantizers(
         raise StepFailure.of(
             quantization.ONE_EXPERT, pattern=alone[0], whole=of_all_experts(alone[0])
         )
-    found = dict.fromkeys(_quantizers(model, kinds, patterns))
-    return tuple(found)
+    quantizers = dict.fromkeys(_quantizers(model, kinds, patterns))
+    return tuple(quantizers)
 
 
 def _quantizers(

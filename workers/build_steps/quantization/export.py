@@ -57,10 +57,10 @@ def export(
             )
     except SafetensorError as error:
         # It hides the number that says whether the disk is full.
-        found = _OS_ERROR.search(str(error))
-        if found is None:
+        match = _OS_ERROR.search(str(error))
+        if match is None:
             raise StepFailure.of(quantization.EXPORT, reason=str(error)) from error
-        raise OSError(int(found["number"]), str(error)) from error
+        raise OSError(int(match["number"]), str(error)) from error
     except (AssertionError, NotImplementedError, RuntimeError, ValueError, KeyError) as error:
         raise StepFailure.of(quantization.EXPORT, reason=f"ModelOpt gave up ({error})") from error
     _restore_descriptions(checkpoint, folder)

@@ -50,8 +50,8 @@ def read_export(folder: Path) -> Exported:
     """Return what an exported folder holds, from its headers; raises StepFailure when broken."""
     block = _own_declaration(folder)
     method = block.get("quant_method")
-    told = {COMPRESSED: _told_of_packed, BLOCKS: _told_of_blocks}.get(str(method))
-    stored = told(block) if told else _told_by_modelopt(folder)
+    describe = {COMPRESSED: _declared_packed, BLOCKS: _declared_blocks}.get(str(method))
+    stored = describe(block) if describe else _declared_by_modelopt(folder)
     quantized, left = Counter[str](), Counter[str]()
     stacked: list[str] = []
     keys, values = set[str](), set[str]()
@@ -77,7 +77,7 @@ def read_export(folder: Path) -> Exported:
     )
 
 
-def _told_by_modelopt(folder: Path) -> dict[str, Any]:
+def _declared_by_modelopt(folder: Path) -> dict[str, Any]:
     try:
         stored: dict[str, Any] = read_object(folder / EXPORT)["quantization"]
     except (OSError, ValueError, KeyError) as error:
@@ -98,7 +98,7 @@ def _own_declaration(folder: Path) -> dict[str, Any]:
     return block
 
 
-def _told_of_blocks(block: dict[str, Any]) -> dict[str, Any]:
+def _declared_blocks(block: dict[str, Any]) -> dict[str, Any]:
     return {
         "quant_algo": FP8_BLOCKS.modelopt_name,
         "kv_cache_quant_algo": None,
@@ -106,7 +106,7 @@ def _told_of_blocks(block: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told_of_packed(block: dict[str, Any]) -> dict[str, Any]:
+def _declared_packed(block: dict[str, Any]) -> dict[str, Any]:
     group = (block.get("config_groups") or {}).get("group_0") or {}
     return {
         "quant_algo": algorithm_of(block),

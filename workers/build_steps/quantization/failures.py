@@ -9,8 +9,8 @@ from workers.build_steps.failures import StepFailure
 _SHOWN_NAMES = 5
 
 
-def unknown_type(wanted: str, known: Sequence[str]) -> StepFailure:
-    return StepFailure.of(quantization.TYPE, wanted=wanted, known=", ".join(known))
+def unknown_type(quantization_type: str, known: Sequence[str]) -> StepFailure:
+    return StepFailure.of(quantization.TYPE, wanted=quantization_type, known=", ".join(known))
 
 
 def odd_width(layers: Sequence[str], block: int, number: str = "FP4") -> StepFailure:
@@ -18,8 +18,8 @@ def odd_width(layers: Sequence[str], block: int, number: str = "FP4") -> StepFai
 
 
 def unknown_module(pattern: str, meant: str | None) -> StepFailure:
-    asked = f" (did you mean `{meant}`?)" if meant else ""
-    return StepFailure.of(quantization.EXCLUDED, pattern=pattern, meant=asked)
+    suggestion = f" (did you mean `{meant}`?)" if meant else ""
+    return StepFailure.of(quantization.EXCLUDED, pattern=pattern, meant=suggestion)
 
 
 def budget(effective_bits: float, least: float) -> StepFailure:
@@ -38,8 +38,8 @@ def unknown_architecture(architecture: str | None, transformers_version: str) ->
     return StepFailure.of(quantization.ARCHITECTURE, named=named, version=transformers_version)
 
 
-def wrong_shape(name: str, stored: tuple[int, ...], wanted: tuple[int, ...]) -> StepFailure:
-    return StepFailure.of(build.SHAPE, name=name, stored=list(stored), wanted=list(wanted))
+def wrong_shape(name: str, stored: tuple[int, ...], expected: tuple[int, ...]) -> StepFailure:
+    return StepFailure.of(build.SHAPE, name=name, stored=list(stored), wanted=list(expected))
 
 
 def no_host_memory(needed: int, free: int, what: str) -> StepFailure:

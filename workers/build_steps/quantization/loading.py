@@ -203,8 +203,8 @@ def _refuse_incomplete(checkpoint: Checkpoint, model: Any, report: Mapping[str, 
             reason=f"{len(missing)} tensors are missing, `{missing[0]}` among them.",
         )
     if wrong := sorted(report["mismatched_keys"]):
-        name, stored, wanted = wrong[0]
-        raise failures.wrong_shape(name, tuple(stored), tuple(wanted))
+        name, stored, expected = wrong[0]
+        raise failures.wrong_shape(name, tuple(stored), tuple(expected))
     if left := beyond(model, report["unexpected_keys"]):
         raise StepFailure.of(
             quantization.LOAD,
@@ -219,8 +219,8 @@ def _is_idle(checkpoint: Checkpoint, name: str) -> bool:
 
 
 def _stored_dtype(checkpoint: Checkpoint) -> torch.dtype:
-    found = getattr(torch, checkpoint.facts.dtype or "", None)
-    return found if found in (torch.float16, torch.bfloat16) else torch.float32
+    dtype = getattr(torch, checkpoint.facts.dtype or "", None)
+    return dtype if dtype in (torch.float16, torch.bfloat16) else torch.float32
 
 
 def _first_line(error: Exception) -> str:

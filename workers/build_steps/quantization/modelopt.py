@@ -25,7 +25,7 @@ def _at_less_cost() -> Iterator[None]:
     no type here has; and it reads some forty files of presets with PyYAML's slower loader.
     """
     loaders: Any = yaml
-    asked, in_python = os.environ.get(_NO_COMPILER), loaders.SafeLoader
+    before, in_python = os.environ.get(_NO_COMPILER), loaders.SafeLoader
     os.environ[_NO_COMPILER], loaders.SafeLoader = "1", loaders.CSafeLoader
     try:
         # Transformers 5.17 looks for scikit-learn then, which stands on the whole of SciPy.
@@ -33,10 +33,10 @@ def _at_less_cost() -> Iterator[None]:
             yield
     finally:
         loaders.SafeLoader = in_python
-        if asked is None:
+        if before is None:
             del os.environ[_NO_COMPILER]
         else:
-            os.environ[_NO_COMPILER] = asked
+            os.environ[_NO_COMPILER] = before
 
 
 with warnings.catch_warnings(), _at_less_cost():
@@ -75,8 +75,8 @@ def searched_anywhere() -> Iterator[None]:
 
     def rounded(inputs: Tensor, block: int, amax: Tensor, *bits: int) -> Tensor:
         if inputs.is_cuda or bits != _FP4 or block != NVFP4_BLOCK:
-            found: Tensor = on_cuda(inputs, block, amax, *bits)
-            return found
+            quantized: Tensor = on_cuda(inputs, block, amax, *bits)
+            return quantized
         return round_to_nvfp4(inputs, amax.amax() / _FP4_LARGEST)
 
     kernels.dynamic_block_quantize_op = rounded
@@ -90,10 +90,10 @@ def searched_anywhere() -> Iterator[None]:
 @contextmanager
 def logged_warnings() -> Iterator[list[str]]:
     """Collect the warnings of a block, log each once, and give the list."""
-    told: list[str] = []
+    logged: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield told
+        yield logged
     for words in dict.fromkeys(str(each.message).strip() for each in caught):
-        told.append(words)
+        logged.append(words)
         log.info("ModelOpt: %s", words)

@@ -75,13 +75,13 @@ class ModelOptConfig:
 
     def weight_pattern_matches(self, module: str) -> bool:
         """Return whether the weight of a module is quantized, by the entry that is last to say."""
-        found = False
+        is_enabled = False
         for entry in self.config["quant_cfg"]:
             if "parent_class" not in entry and fnmatchcase(
                 f"{module}.weight_quantizer", entry["quantizer_name"]
             ):
-                found = bool(entry.get("enable", True))
-        return found
+                is_enabled = bool(entry.get("enable", True))
+        return is_enabled
 
     def without(self, quantizers: Sequence[str]) -> "ModelOptConfig":
         """Return the config with these quantizers, by their patterns, switched off."""
@@ -99,11 +99,11 @@ class ModelOptConfig:
         return ModelOptConfig(config=config, names=self.names)
 
 
-def find_recipe(wanted: QuantizationType) -> Recipe:
+def find_recipe(quantization_type: QuantizationType) -> Recipe:
     """Return the recipe of a type; raises StepFailure for one that is not built."""
-    if wanted not in RECIPES:
-        raise failures.unknown_type(wanted.value, [each.value for each in RECIPES])
-    return RECIPES[wanted]
+    if quantization_type not in RECIPES:
+        raise failures.unknown_type(quantization_type.value, [each.value for each in RECIPES])
+    return RECIPES[quantization_type]
 
 
 def modelopt_config(
@@ -137,11 +137,11 @@ def _in_number(entry: Entry, number: Number) -> Entry:
 
 
 def _encoder_entries(recipe: Recipe, entries: list[Entry]) -> list[Entry]:
-    found: list[Entry] = []
+    chosen: list[Entry] = []
     if recipe.mlp_only:
-        found += _in_fewer_bits(_ENCODER_FEED_FORWARD, entries)
-        found += _left(_NOT_FEED_FORWARD)
-    return [*found, *_left(_ENCODER_HEADS)]
+        chosen += _in_fewer_bits(_ENCODER_FEED_FORWARD, entries)
+        chosen += _left(_NOT_FEED_FORWARD)
+    return [*chosen, *_left(_ENCODER_HEADS)]
 
 
 def _in_fewer_bits(layers: Sequence[str], entries: list[Entry]) -> list[Entry]:

@@ -46,11 +46,11 @@ class Chosen:
     def applied_to(self, config: ModelOptConfig) -> ModelOptConfig:
         """Return the config in which each layer has its number."""
         left = [f"{name}.*quantizer" for name, each in self.layers.items() if each is SIXTEEN_BITS]
-        told = config.without(left)
+        applied = config.without(left)
         for name, number in self.layers.items():
             if number is not SIXTEEN_BITS:
-                told.config["quant_cfg"] += _entries(name, number)
-        return ModelOptConfig(config=told.config, names=(*config.names, "auto_quantize"))
+                applied.config["quant_cfg"] += _entries(name, number)
+        return ModelOptConfig(config=applied.config, names=(*config.names, "auto_quantize"))
 
     def to_json(self) -> dict[str, Any]:
         counts = Counter(each.label for each in self.layers.values())
@@ -79,8 +79,8 @@ def choose_numbers(
         raise NothingToQuantizeError
     _refuse_odd_widths(free, budget)
     _refuse_unreachable(sizes, free, budget)
-    found = _search(model, sizes, free, samples[:SEARCHED_SAMPLES], budget, on_samples)
-    layers = _numbers(found, budget, free)
+    state = _search(model, sizes, free, samples[:SEARCHED_SAMPLES], budget, on_samples)
+    layers = _numbers(state, budget, free)
     chosen = Chosen(effective_bits=_bits(sizes, layers), layers=layers)
     log.info("auto_quantize: %s", chosen.to_json())
     return chosen
@@ -114,8 +114,8 @@ def _search(
         )  # fmt: skip
     if not state["best"]["is_satisfied"]:
         raise failures.budget(budget.effective_bits, _least(sizes, free, budget))
-    found: Mapping[str, Any] = state
-    return found
+    result: Mapping[str, Any] = state
+    return result
 
 
 class _Counted:
@@ -149,21 +149,21 @@ def _numbers(
     state: Mapping[str, Any], budget: Budget, free: Mapping[str, nn.Module]
 ) -> dict[str, Number]:
     named = {each.modelopt_config: each for each in budget.numbers}
-    found = {}
+    numbers = {}
     for group, recipe in state["best"]["recipe"].items():
         number = named.get(str(recipe).partition("(")[0], SIXTEEN_BITS)
         for name in state["candidate_stats"][group]["module_names"]:
             if name in free:
-                found[name] = number
-    return found
+                numbers[name] = number
+    return numbers
 
 
 def _entries(module: str, number: Number) -> list[dict[str, Any]]:
-    told = getattr(presets, number.modelopt_config)["quant_cfg"]
+    entries = getattr(presets, number.modelopt_config)["quant_cfg"]
     return [
         {"quantizer_name": f"{module}.{kind}_quantizer", "cfg": entry["cfg"]}
         for kind in ("weight", "input")
-        for entry in told
+        for entry in entries
         if entry.get("cfg") and entry["quantizer_name"].endswith(f"*{kind}_quantizer")
     ]
 

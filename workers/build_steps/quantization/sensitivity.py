@@ -33,12 +33,12 @@ class Bar:
     most_changed: float
     """Share of labels, or of pairs in their order, that may become another."""
 
-    def is_met_by(self, found: Agreement) -> bool:
+    def is_met_by(self, agreement: Agreement) -> bool:
         """Return whether answers are as near as is asked."""
-        if found.changed is not None:
-            return found.changed <= AIMED_AT * self.most_changed
+        if agreement.changed is not None:
+            return agreement.changed <= AIMED_AT * self.most_changed
         least = 1 - AIMED_AT * (1 - self.least_cosine)
-        return found.least_cosine is None or found.least_cosine >= least
+        return agreement.least_cosine is None or agreement.least_cosine >= least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,8 +130,8 @@ class _Trial:
 
     def _agreement(self, kept: Sequence[_Group], rows: int) -> Agreement:
         with self._in_16_bits(kept):
-            found = [self._model.answer(each) for each in self._rows[:rows]]
-        return agreement_of(self._wanted[:rows], found, has_labels=self._model.has_labels)
+            outputs = [self._model.answer(each) for each in self._rows[:rows]]
+        return agreement_of(self._wanted[:rows], outputs, has_labels=self._model.has_labels)
 
     @contextmanager
     def _in_16_bits(self, groups: Sequence[_Group]) -> Iterator[None]:
@@ -156,11 +156,11 @@ def _fewest(order: Sequence[_Group], suffices: Callable[[Sequence[_Group]], bool
 
 def _groups(model: Quantized, row: Sequence[int]) -> Sequence[_Group]:
     inputs: dict[int, list[str]] = {}
-    held: list[Tensor] = []  # a freed input would lend its address to the next
+    inputs_kept: list[Tensor] = []  # a freed input would lend its address to the next
 
     def watch(name: str) -> Callable[..., None]:
         def seen(_layer: nn.Module, given: tuple[Tensor, ...]) -> None:
-            held.append(given[0])
+            inputs_kept.append(given[0])
             inputs.setdefault(given[0].data_ptr(), []).append(name)
 
         return seen
@@ -181,5 +181,5 @@ def _groups(model: Quantized, row: Sequence[int]) -> Sequence[_Group]:
 
 
 def _weights(layer: Any) -> int:
-    found: int = layer.weight.numel()
-    return found
+    weights: int = layer.weight.numel()
+    return weights

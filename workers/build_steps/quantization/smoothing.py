@@ -71,13 +71,13 @@ def write_smoothing(
     folder: Path, smoothing: Smoothing, modules: Iterable[str], named: Callable[[str], str]
 ) -> None:
     """Keep the factors in the output of a step, by the names that the exported modules have."""
-    found = {
+    tensors = {
         f"{module}.{kind}": factors[named(module)].cpu().contiguous()
         for module in modules
         for kind, factors in ((_ROWS, smoothing.rows), (_COLUMNS, smoothing.columns))
         if named(module) in factors
     }
-    save_file(found, folder / SMOOTHING_FILE)
+    save_file(tensors, folder / SMOOTHING_FILE)
 
 
 def read_smoothing(folder: Path) -> Mapping[str, Tensor]:
@@ -134,12 +134,12 @@ def _try_move(
 def _into_norms(model: nn.Module, sample: Sequence[int]) -> None:
     for norm, readers in readers_of_norms(model, sample, _is_smoothed):
         factors = [_factor(each) for each in readers]
-        found = [each for each in factors if each is not None]
-        if not found or len(found) < len(readers):
+        foldable = [each for each in factors if each is not None]
+        if not foldable or len(foldable) < len(readers):
             continue
-        mean = torch.stack([each.float() for each in found]).mean(0)
+        mean = torch.stack([each.float() for each in foldable]).mean(0)
         if _fold(norm, mean):
-            for reader, own in zip(readers, found, strict=True):
+            for reader, own in zip(readers, foldable, strict=True):
                 reader.weight.data = (reader.weight.float() * own.float() / mean).to(
                     reader.weight.dtype
                 )
@@ -152,7 +152,7 @@ def _fold(norm: Any, factor: Tensor) -> bool:
     weight, bias = norm.weight.data, _bias(norm)
     probe = _probe(norm, factor.numel())
     try:
-        wanted = norm(probe).float() * factor
+        expected = norm(probe).float() * factor
     except (RuntimeError, TypeError, ValueError):  # one that takes more than its input
         return False
     # Some classes keep the weight's distance from one.
@@ -160,7 +160,7 @@ def _fold(norm: Any, factor: Tensor) -> bool:
         norm.weight.data = changed.to(weight.dtype)
         if bias is not None:
             norm.bias.data = (bias.float() * factor).to(bias.dtype)
-        if _same(norm(probe), wanted):
+        if _same(norm(probe), expected):
             return True
     norm.weight.data = weight
     if bias is not None:
@@ -211,8 +211,8 @@ def _is_smoothed(module: nn.Module) -> bool:
 
 def _factor(module: Any) -> Tensor | None:
     quantizer = getattr(module, "input_quantizer", None)
-    found: Tensor | None = getattr(quantizer, "_pre_quant_scale", None)
-    return found
+    scale: Tensor | None = getattr(quantizer, "_pre_quant_scale", None)
+    return scale
 
 
 def _scale_rows(linear: Any, factor: Tensor) -> None:
@@ -232,9 +232,9 @@ def _probe(module: Any, width: int) -> Tensor:
     return probe.to(module.weight.device, module.weight.dtype)
 
 
-def _same(found: Any, wanted: Any) -> bool:
+def _same(actual: Any, expected: Any) -> bool:
     """Return whether two answers differ by rounding alone."""
-    if not isinstance(found, Tensor) or found.shape != wanted.shape:
+    if not isinstance(actual, Tensor) or actual.shape != expected.shape:
         return False
-    distance = (found.float() - wanted.float()).norm()
-    return float(distance) <= _ROUNDING * float(wanted.float().norm())
+    distance = (actual.float() - expected.float()).norm()
+    return float(distance) <= _ROUNDING * float(expected.float().norm())

@@ -62,9 +62,9 @@ def _chosen(
     try:
         return choose_numbers(model, config, excluding, samples, budget, on_samples)
     except NothingToQuantizeError as error:
-        wanted = spec.quantization_type.value
+        quantization_type = spec.quantization_type.value
         raise StepFailure.of(
-            quantization.NOTHING, wanted=wanted, architecture=checkpoint.architecture
+            quantization.NOTHING, wanted=quantization_type, architecture=checkpoint.architecture
         ) from error
 
 

@@ -54,7 +54,7 @@ def check(weights: Weights) -> dict[str, Any]:
         if quantization is not None and quantization.method not in COMPARED_METHODS:
             raise NotCompared(f"the names that `{quantization.method}` gives are not known here")
         shapes = {name: each.shape for name, each in plain.items()}
-        found = compare(weights.folder, shapes, cache_dir=weights.cache_dir)
+        comparison = compare(weights.folder, shapes, cache_dir=weights.cache_dir)
     except ConfigUnfit as error:
         raise StepFailure.of(
             build.CONFIG_UNFIT, architecture=weights.architecture, reason=str(error)
@@ -63,36 +63,36 @@ def check(weights: Weights) -> dict[str, Any]:
         log.warning("the tensors could not be compared with the model class: %s", reason)
         _refuse_not_finite(weights, {each for each in stored if each.endswith(_PARAMETERS)})
         return {"compared": False, "reason": str(reason), "tensors": len(stored)}
-    _refuse_unfit(weights, plain, found)
-    _refuse_not_finite(weights, _loaded(stored, plain, found))
+    _refuse_unfit(weights, plain, comparison)
+    _refuse_not_finite(weights, _loaded(stored, plain, comparison))
     log.info("%d tensors are those of %s", len(stored), weights.architecture)
     return {"compared": True, "reason": None, "tensors": len(stored)}
 
 
-def _refuse_unfit(weights: Weights, plain: Mapping[str, Plain], found: Comparison) -> None:
-    if missing := [each for each in found.missing if not _is_idle(weights, each, found)]:
+def _refuse_unfit(weights: Weights, plain: Mapping[str, Plain], comparison: Comparison) -> None:
+    if missing := [each for each in comparison.missing if not _is_idle(weights, each, comparison)]:
         raise failures.missing(weights.architecture, missing)
     is_packed = any(each.is_packed for each in plain.values())
     wrong = [
         each
-        for each in found.wrong
+        for each in comparison.wrong
         # What is packed has shapes of its own, and so has what is put together of it.
         if not (is_packed and (each[0] not in plain or plain[each[0]].is_packed))
     ]
     if wrong:
         raise failures.wrong_shape(weights.architecture, wrong)
-    if found.beyond:
-        raise failures.beyond(weights.architecture, found.beyond)
+    if comparison.beyond:
+        raise failures.beyond(weights.architecture, comparison.beyond)
 
 
-def _is_idle(weights: Weights, name: str, found: Comparison) -> bool:
+def _is_idle(weights: Weights, name: str, comparison: Comparison) -> bool:
     """Return whether nothing is made of a tensor: an embedding needs neither head nor pooler."""
     task = read_task(weights.folder, weights.config)
     if weights.is_encoder and not weights.ranks and task is Task.GENERATE:
         task = Task.EMBED
     if task is not Task.EMBED:
         return False
-    if name not in found.body:
+    if name not in comparison.body:
         return not _scores_words(weights)
     return f".{name}".find(f".{_UNUSED}") >= 0
 
@@ -105,9 +105,9 @@ def _scores_words(weights: Weights) -> bool:
     return weights.architecture.endswith("ForMaskedLM")
 
 
-def _loaded(stored: Iterable[str], plain: Mapping[str, Plain], found: Comparison) -> set[str]:
+def _loaded(stored: Iterable[str], plain: Mapping[str, Plain], comparison: Comparison) -> set[str]:
     """Return the names that the class loads, with the scales beside its weights."""
-    loaded = {each.stored_as for name, each in plain.items() if name not in found.unread}
+    loaded = {each.stored_as for name, each in plain.items() if name not in comparison.unread}
     modules = {each.rpartition(".")[0] for each in loaded}
     return loaded | {each for each in stored if each.rpartition(".")[0] in modules}
 

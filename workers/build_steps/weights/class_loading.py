@@ -39,11 +39,11 @@ def main(folder: str) -> None:
     shapes = json.load(sys.stdin)
     try:
         _prepare_libraries()
-        told = told_of(folder, shapes)
+        result = told_of(folder, shapes)
     except Exception as error:  # a library that is not whole
-        told = {"not_loadable": _named(error)}
+        result = {"not_loadable": _named(error)}
     with answer:
-        json.dump(told, answer)
+        json.dump(result, answer)
 
 
 def told_of(folder: str, shapes: Shapes) -> dict[str, Any]:
@@ -180,9 +180,9 @@ class _Loading:
         saved = self._saved(self._empty())
         parts = self._missing_parts(saved)
         wrong = [
-            (name, self._shapes[name], wanted)
-            for name, wanted in saved.items()
-            if name in self._shapes and tuple(self._shapes[name]) != tuple(wanted)
+            (name, self._shapes[name], shape)
+            for name, shape in saved.items()
+            if name in self._shapes and tuple(self._shapes[name]) != tuple(shape)
         ]
         if not (parts or wrong):
             raise error
@@ -198,7 +198,7 @@ class _Loading:
     ) -> dict[str, Any]:
         return {
             "missing": missing,
-            "wrong": [[name, [*stored], [*wanted]] for name, stored, wanted in wrong],
+            "wrong": [[name, [*stored], [*expected]] for name, stored, expected in wrong],
             "body": body,
             "beyond": beyond,
             "unread": sorted(self._shapes.keys() - self._read),

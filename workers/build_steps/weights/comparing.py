@@ -61,21 +61,21 @@ def compare(folder: Path, shapes: Shapes, *, cache_dir: Path | None) -> Comparis
     Raises NotCompared, or ConfigUnfit where the class cannot be made of the folder's config.json.
     """
     place = _place(folder, shapes, cache_dir)
-    told = kept_answer(place)
-    if told is None:
-        told = _asked(folder, shapes)
-        if "refused_for_now" not in told:
-            keep_answer(place, told)
-    if reason := told.get("config_refused"):
+    answer = kept_answer(place)
+    if answer is None:
+        answer = _answer_of_process(folder, shapes)
+        if "refused_for_now" not in answer:
+            keep_answer(place, answer)
+    if reason := answer.get("config_refused"):
         raise ConfigUnfit(reason)
-    if reason := told.get("not_loadable") or told.get("refused_for_now"):
+    if reason := answer.get("not_loadable") or answer.get("refused_for_now"):
         raise NotCompared(reason)
     return Comparison(
-        missing=tuple(told["missing"]),
-        wrong=tuple((name, tuple(a), tuple(b)) for name, a, b in told["wrong"]),
-        body=frozenset(told["body"]),
-        unread=frozenset(told["unread"]),
-        beyond=tuple(told["beyond"]),
+        missing=tuple(answer["missing"]),
+        wrong=tuple((name, tuple(a), tuple(b)) for name, a, b in answer["wrong"]),
+        body=frozenset(answer["body"]),
+        unread=frozenset(answer["unread"]),
+        beyond=tuple(answer["beyond"]),
     )
 
 
@@ -94,7 +94,7 @@ def _place(folder: Path, shapes: Shapes, cache_dir: Path | None) -> Path | None:
     return root / digest.hexdigest() / "comparison.json"
 
 
-def _asked(folder: Path, shapes: Shapes) -> dict[str, Any]:
+def _answer_of_process(folder: Path, shapes: Shapes) -> dict[str, Any]:
     """Return what the process says; it dies with this step, whose mark it carries."""
     done = subprocess.run(
         [sys.executable, "-m", _MODULE, str(folder)],
@@ -108,5 +108,5 @@ def _asked(folder: Path, shapes: Shapes) -> dict[str, Any]:
         return {"not_loadable": f"it takes more than {class_loading.CPU_SECONDS} s of CPU"}
     if done.returncode != 0:
         return {"refused_for_now": f"the comparing process ended with status {done.returncode}"}
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer

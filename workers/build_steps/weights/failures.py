@@ -29,12 +29,12 @@ def beyond(architecture: str, names: Sequence[str]) -> StepFailure:
 def wrong_shape(
     architecture: str, wrong: Sequence[tuple[str, Sequence[int], Sequence[int]]]
 ) -> StepFailure:
-    name, stored, wanted = wrong[0]
+    name, stored, expected = wrong[0]
     return StepFailure.of(
         build.SHAPE,
         name=name,
         stored=list(stored),
-        wanted=f"{list(wanted)} in `{architecture}`",
+        wanted=f"{list(expected)} in `{architecture}`",
         detail=_listed([f"{each}: {list(a)}, should be {list(b)}" for each, a, b in wrong]),
     )
 
@@ -45,7 +45,7 @@ def not_finite(counts: Mapping[str, int]) -> StepFailure:
     return StepFailure.of(
         build.NOT_FINITE,
         held=f"{held(name, count)}{more}",
-        detail=_listed([f"{each}: {found:,}" for each, found in counts.items()]),
+        detail=_listed([f"{each}: {number:,}" for each, number in counts.items()]),
     )
 
 

@@ -121,22 +121,22 @@ class FileLook:
             piece = memoryview(self._begun + piece.tobytes())
         whole = len(piece) - len(piece) % kind.size_bytes
         self._begun = piece[whole:].tobytes()
-        if found := self._not_finite(piece[:whole], kind):
-            self._counts[tensor.name] = self._counts.get(tensor.name, 0) + found
+        if count := self._not_finite(piece[:whole], kind):
+            self._counts[tensor.name] = self._counts.get(tensor.name, 0) + count
 
     def _not_finite(self, piece: memoryview, kind: _Format | _OneCode) -> int:
         numbers = np.frombuffer(piece, _UNSIGNED[kind.size_bytes])
         if isinstance(kind, _OneCode):
             return int(np.count_nonzero(numbers == kind.code))
         buffer = self._doubled[kind.size_bytes]
-        found = 0
+        count = 0
         for start in range(0, len(numbers), _BLOCK_NUMBERS):
             block = numbers[start : start + _BLOCK_NUMBERS]
             # Doubled, the sign is gone, and what is no number is largest.
             doubled = np.add(block, block, out=buffer[: len(block)])
             if doubled.max() >= kind.first:
-                found += int(np.count_nonzero(doubled >= kind.first))
-        return found
+                count += int(np.count_nonzero(doubled >= kind.first))
+        return count
 
 
 def _tensors(start: bytes) -> list[_Tensor] | None:
@@ -156,7 +156,7 @@ def _tensors(start: bytes) -> list[_Tensor] | None:
 
 
 def _listed(header: Mapping[str, Any]) -> Iterator[_Tensor]:
-    for name, told in header.items():
+    for name, entry in header.items():
         if name != "__metadata__":
-            begin, end = told["data_offsets"]
-            yield _Tensor(name, int(begin), int(end), _FORMATS.get(told["dtype"]))
+            begin, end = entry["data_offsets"]
+            yield _Tensor(name, int(begin), int(end), _FORMATS.get(entry["dtype"]))

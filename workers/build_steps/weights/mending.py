@@ -16,15 +16,15 @@ def mending(config: Mapping[str, Any], works: Callable[[Mapping[str, Any]], bool
 
     Empty where none does, or where that would take too long to find out.
     """
-    found: list[tuple[str, ...]] = []
+    mended: list[tuple[str, ...]] = []
     until = _cpu_seconds() + _CPU_SECONDS
     for path in _settings(config):
-        if len(found) == _SHOWN or _cpu_seconds() > until:
+        if len(mended) == _SHOWN or _cpu_seconds() > until:
             break
         # What holds a setting that mends it would mend it as well.
-        if not any(each[: len(path)] == path for each in found) and works(_without(config, path)):
-            found.append(path)
-    return f"{' or '.join(_said(config, each) for each in found)}: " if found else ""
+        if not any(each[: len(path)] == path for each in mended) and works(_without(config, path)):
+            mended.append(path)
+    return f"{' or '.join(_declared(config, each) for each in mended)}: " if mended else ""
 
 
 def _settings(config: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -43,7 +43,7 @@ def _without(config: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]
     return left | {name: _without(config[name], tuple(below))} if below else left
 
 
-def _said(config: Mapping[str, Any], path: tuple[str, ...]) -> str:
+def _declared(config: Mapping[str, Any], path: tuple[str, ...]) -> str:
     value: Any = config
     for name in path:
         value = value[name]

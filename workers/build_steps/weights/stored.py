@@ -44,17 +44,17 @@ class Plain:
 
 def stored_tensors(folder: Path) -> dict[str, StoredTensor]:
     """Return the tensors of the files that runtimes open, by name."""
-    reader, found = FolderReader(folder), dict[str, StoredTensor]()
+    reader, tensors = FolderReader(folder), dict[str, StoredTensor]()
     for name in _weight_files(folder):
-        found |= read_tensors(partial(reader.read, name), (folder / name).stat().st_size)
-    return found
+        tensors |= read_tensors(partial(reader.read, name), (folder / name).stat().st_size)
+    return tensors
 
 
 def as_plain(stored: Mapping[str, StoredTensor], *, is_quantized: bool) -> dict[str, Plain]:
     """Return the tensors by the names that a class without quantization has for them."""
     if not is_quantized:
         return {name: Plain(name, each.shape, False) for name, each in stored.items()}
-    return {plain: told for name in stored for plain, told in _plain(name, stored)}
+    return {plain: tensor for name in stored for plain, tensor in _plain(name, stored)}
 
 
 def _plain(name: str, stored: Mapping[str, StoredTensor]) -> Iterator[tuple[str, Plain]]:

@@ -31,7 +31,7 @@ class CheckpointTemplate:
         self._folder = folder
         self._tokenizer = tokenizer
         self._instruction = default_prompt(folder)
-        self._asked = processing_of(folder)
+        self._template_arguments = processing_of(folder)
         self._in_parts = not self._shows_both(self._instruction)  # what such templates then read
         self._halves = lru_cache(_INSTRUCTIONS)(self._split)
         if not self._shows_both(self._instruction):
@@ -62,14 +62,16 @@ class CheckpointTemplate:
             self._message("document", _TEXT_MARK),
         ]
         try:
-            asked = self._tokenizer.apply_chat_template(messages, tokenize=False, **self._asked)
+            rendered = self._tokenizer.apply_chat_template(
+                messages, tokenize=False, **self._template_arguments
+            )
         except Exception as error:  # of the template's own language, and whatever it raises
             reason = " ".join(str(error).split())
             raise CheckpointRefused(
                 f"The chat template of `{self._folder}`, by which this checkpoint is to rank, "
                 f"fails on a query and a document: {type(error).__name__}: {reason}"
             ) from None
-        return str(asked)
+        return str(rendered)
 
     def _message(self, role: str, text: str) -> Mapping[str, Any]:
         return {

@@ -72,9 +72,9 @@ class Encoder:
         if prompt:
             texts = [prompt + text for text in texts if isinstance(text, str)]
         plain = [text for text in texts if template is None or isinstance(text, str)]
-        found = iter(self._encode_all(plain, add_special_tokens=True))
+        encodings = iter(self._encode_all(plain, add_special_tokens=True))
         return [
-            self._row(text, next(found), cut, f"{field}.{index}")
+            self._row(text, next(encodings), cut, f"{field}.{index}")
             if template is None or isinstance(text, str)
             else self._framed_row(template, text, instruction, cut, f"{field}.{index}")
             for index, text in enumerate(texts)

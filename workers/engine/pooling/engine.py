@@ -103,10 +103,10 @@ class PoolingEngine:
             },
             "emulated": list(model.emulated),
             "pid": os.getpid(),
-            **self._told_to_clients(),
+            **self._client_information(),
         }
 
-    def _told_to_clients(self) -> dict[str, Any]:
+    def _client_information(self) -> dict[str, Any]:
         """What clients of Text Embeddings Inference look for, by its names.
 
         Source: its OpenAPI document, schema `Info`, version 1.8, read 2026-11-29.

@@ -128,8 +128,8 @@ def load_encoder(settings: EngineSettings) -> LoadedEncoder:
     model_class = class_of(folder, architecture)
     # A vector of hidden states is made by the body alone.
     reads_head = sentence is None or sentence.splade is not None
-    found = _read_module(model_class, folder, config, dtype, reads_head=reads_head)
-    module: Any = found.module
+    emulated = _read_module(model_class, folder, config, dtype, reads_head=reads_head)
+    module: Any = emulated.module
     module.eval().requires_grad_(False).to(settings.device)
     module.config.use_cache = False
     dense = load_dense(sentence.dense, dtype, settings.device) if sentence else ()
@@ -138,15 +138,15 @@ def load_encoder(settings: EngineSettings) -> LoadedEncoder:
     head = _head(task, sentence, dense, template)
     return LoadedEncoder(
         task=task, module=module, head=head, sentence=sentence, dense=dense, template=template,
-        emulated=left_emulated(found, torch.device(settings.device), dtype),
+        emulated=left_emulated(emulated, torch.device(settings.device), dtype),
     )  # fmt: skip
 
 
 def _task(settings: EngineSettings, folder: Path, config: Mapping[str, Any]) -> Task:
-    found = read_task(folder, config)
-    if found in (Task.GENERATE, Task.EMBED):
+    task = read_task(folder, config)
+    if task in (Task.GENERATE, Task.EMBED):
         return Task.EMBED if settings.rerank_template is None else Task.RERANK
-    return found
+    return task
 
 
 def _read_module(

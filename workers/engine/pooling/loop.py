@@ -130,8 +130,10 @@ class PoolingLoop:
             if len(batch) == 1:
                 self._fail([batch[0].request], error)
                 return
-            told = repr(error)  # the record of a log may live long
-            log.warning("a batch of %d failed, running them one by one: %s", len(batch), told)
+            description = repr(error)  # the record of a log may live long
+            log.warning(
+                "a batch of %d failed, running them one by one: %s", len(batch), description
+            )
         else:
             return
         # Behind the handler: an error holds on to what its batch had taken of the GPU's memory.

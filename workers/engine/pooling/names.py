@@ -47,9 +47,9 @@ class Names(TokenClassificationPipeline):
         self, text: str, row: Row, scores: Tensor, strategy: Strategy, *, left_out: Sequence[str]
     ) -> Sequence[dict[str, Any]]:
         """Give back what the pipeline itself answers, but for what is labelled as left out."""
-        found = self.aggregate(self._pieces(text, row, scores), AggregationStrategy(strategy))
+        entities = self.aggregate(self._pieces(text, row, scores), AggregationStrategy(strategy))
         return [
-            {**entity, "score": float(entity["score"])} for entity in found
+            {**entity, "score": float(entity["score"])} for entity in entities
             if entity.get("entity_group", entity.get("entity")) not in left_out
         ]  # fmt: skip
 

@@ -91,9 +91,9 @@ def _read_limits(folder: Path) -> Any:
 
 def _steps(folder: Path) -> Sequence[tuple[str, str]]:
     """Kind and folder of each step, in their order."""
-    found = _read(folder, SENTENCE_MODULES, kind=list, is_needed=True)
+    listed = _read(folder, SENTENCE_MODULES, kind=list, is_needed=True)
     try:
-        modules = sorted(found, key=lambda each: each["idx"])
+        modules = sorted(listed, key=lambda each: each["idx"])
         steps = [(str(each["type"]).rpartition(".")[2], each["path"]) for each in modules]
     except (TypeError, KeyError):
         raise CheckpointRefused(f"`{folder / SENTENCE_MODULES}` is no list of modules.") from None
@@ -127,7 +127,7 @@ def _read(folder: Path, name: str, *, kind: type = dict, is_needed: bool = False
     if not (path.exists() or is_needed):
         return kind()
     try:
-        found = read_json(path.read_bytes())
+        content = read_json(path.read_bytes())
     except FileNotFoundError:
         raise CheckpointRefused(
             f"`{folder}` has no {name}, which says how an embedding is pooled; add it, as "
@@ -135,6 +135,8 @@ def _read(folder: Path, name: str, *, kind: type = dict, is_needed: bool = False
         ) from None
     except ValueError as error:
         raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
-    if not isinstance(found, kind):
-        raise CheckpointRefused(f"`{path}` holds a {type(found).__name__}, not a {kind.__name__}.")
-    return found
+    if not isinstance(content, kind):
+        raise CheckpointRefused(
+            f"`{path}` holds a {type(content).__name__}, not a {kind.__name__}."
+        )
+    return content

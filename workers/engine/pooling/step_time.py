@@ -29,9 +29,9 @@ def seconds_of(runner: Runner, tokens: int, longest: int, clock: Clock) -> float
     length = min(tokens, longest, TIMED_TEXT_TOKENS)
     rows = [Row(ids=[0] * length)] * (tokens // length)
     runner.start(rows)()
-    found = []
+    seconds = []
     for _ in range(_TIMES):
         began = clock.monotonic()
         runner.start(rows)()
-        found.append(clock.monotonic() - began)
-    return min(found)
+        seconds.append(clock.monotonic() - began)
+    return min(seconds)

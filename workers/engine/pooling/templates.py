@@ -11,18 +11,20 @@ from workers.engine.task import ANSWER_MODULE, Task, module_folders
 from workers.engine.tokenizer import load_tokenizer
 
 
-def find_template(folder: Path, asked: RerankTemplate | None, task: Task) -> PairTemplate | None:
+def find_template(
+    folder: Path, requested: RerankTemplate | None, task: Task
+) -> PairTemplate | None:
     """Give back the template that a config names, or the one of the folder's own files.
 
     None where pairs are read as the tokenizer frames them. Raises: `CheckpointRefused`.
     """
     has_head = task is not Task.RERANK
-    if has_head and asked is None:
+    if has_head and requested is None:
         return None
     tokenizer = load_tokenizer(folder)
-    if asked is RerankTemplate.QWEN3:
+    if requested is RerankTemplate.QWEN3:
         return _Qwen3(None if has_head else _answers(tokenizer, "yes", "no"))
-    if asked is RerankTemplate.BGE:
+    if requested is RerankTemplate.BGE:
         return _Bge(None if has_head else _answers(tokenizer, "Yes", None), tokenizer.bos_token_id)
     place = module_folders(folder).get(ANSWER_MODULE)
     return None if place is None else CheckpointTemplate(folder, place, tokenizer)
@@ -48,8 +50,8 @@ class _Qwen3:
 
     def frame(self, query: str, text: str, instruction: str | None) -> Framed:
         """Give back instruction, query and document between the two ends of the dialogue."""
-        asked = instruction or self._INSTRUCTION
-        before = f"<Instruct>: {asked}\n<Query>: {query}\n<Document>: "
+        task = instruction or self._INSTRUCTION
+        before = f"<Instruct>: {task}\n<Query>: {query}\n<Document>: "
         pieces = (self._BEFORE, before + text, self._AFTER)
         return Framed(pieces=pieces, place=1, start=len(before), end=len(before) + len(text))
 
@@ -79,9 +81,9 @@ def _answers(tokenizer: Any, yes: str, no: str | None) -> Answers:
 
 
 def _token(tokenizer: Any, word: str) -> int:
-    found: int | None = tokenizer.backend_tokenizer.token_to_id(word)
-    if found is None:
+    token: int | None = tokenizer.backend_tokenizer.token_to_id(word)
+    if token is None:
         raise CheckpointRefused(
             f"The tokenizer has no token `{word}`, by which this checkpoint is to rank."
         )
-    return found
+    return token

@@ -19,13 +19,13 @@ class AnswerCheck:
     calls: Mapping[str, SchemaCheck | None] = field(default_factory=dict)
     """By the function's name."""
 
-    def raise_for(self, said: Delta) -> None:
+    def raise_for(self, delta: Delta) -> None:
         """Let an answer pass that holds to them. Raises: `AnswerBroken`."""
-        for call in said.calls:
+        for call in delta.calls:
             if check := self.calls.get(call.name or ""):
                 _raise_for(check, call.arguments, f"model's call of `{call.name}`")
-        if self.content is not None and not said.calls:
-            _raise_for(self.content, said.content, "model's answer")
+        if self.content is not None and not delta.calls:
+            _raise_for(self.content, delta.content, "model's answer")
 
 
 def _raise_for(check: SchemaCheck, text: str, what: str) -> None:

@@ -31,8 +31,8 @@ def create_app(engine: Engine, traces: Traces | None = None) -> Starlette:
         request: Request, fields: ChatFields | CompletionFields, kind: type[Shape]
     ) -> Response:
         prepared = await run_in_threadpool(prepare, engine, fields)
-        told = request.headers.get("traceparent")
-        spans = None if traces is None else traces.begin(told, request.url.path)
+        traceparent = request.headers.get("traceparent")
+        spans = None if traces is None else traces.begin(traceparent, request.url.path)
         choices = Choices(engine, prepared, spans)
         shape = kind(
             model=fields.model or engine.settings.served_model_name,

@@ -77,10 +77,10 @@ def check_body(kind: type[Fields], sent: Mapping[str, Any]) -> Fields:
     try:
         return kind.model_validate(sent)
     except ValidationError as error:
-        found = _most_precise(error.errors(), sent)
-        field = _path(found, sent)
-        message = WORDS.get(found["type"]) or found["msg"].removeprefix("Value error, ")
-        raise RequestRefused(f"`{field}`: {message}{_value(found)}.", field=field) from None
+        details = _most_precise(error.errors(), sent)
+        field = _path(details, sent)
+        message = WORDS.get(details["type"]) or details["msg"].removeprefix("Value error, ")
+        raise RequestRefused(f"`{field}`: {message}{_value(details)}.", field=field) from None
 
 
 def _half_pair(sent: Any) -> str | None:

@@ -38,7 +38,7 @@ class _Chat:
     def plan(self) -> Plan:
         codec = self._engine.codec
         text = self._rendered()
-        grammar, check = self._held()
+        grammar, check = self._constraints()
         thinks = THINK_END in codec.chat_template
         is_thinking = thinks and text.rstrip().endswith(THINK)
         if is_thinking and grammar is not None:
@@ -110,7 +110,7 @@ class _Chat:
             messages, self._fields.chat_template_kwargs, tools=tools if is_told else None
         )
 
-    def _held(self) -> tuple[Grammar | None, AnswerCheck]:
+    def _constraints(self) -> tuple[Grammar | None, AnswerCheck]:
         """What holds the answer: its schema, the form of a forced call, or either of the two."""
         constraint = compile_constraint(self._engine.grammars, self._fields)
         check = AnswerCheck(content=constraint.unheld if constraint else None)

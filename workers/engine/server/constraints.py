@@ -13,47 +13,49 @@ SCHEMA_FIELD = "response_format.json_schema.schema"
 
 def compile_constraint(grammars: Grammars, fields: GenerationFields) -> Grammar | None:
     """Give back the one that the request asks for. Raises: `RequestRefused` for a second one."""
-    asked = [*_asked(fields), *_of_response_format(fields.response_format)]
-    if len(asked) > 1:
-        first, second = (field.removesuffix(".json_schema.schema") for field, _, _ in asked[:2])
+    constraints = [*_by_vllm_names(fields), *_of_response_format(fields.response_format)]
+    if len(constraints) > 1:
+        first, second = (
+            field.removesuffix(".json_schema.schema") for field, _, _ in constraints[:2]
+        )
         raise RequestRefused(
             f"`{first}` and `{second}` both hold the answer; send one.", field=second
         )
-    return _compile(grammars, *asked[0]) if asked else None
+    return _compile(grammars, *constraints[0]) if constraints else None
 
 
-def _asked(fields: GenerationFields) -> list[tuple[str, str, Any]]:
+def _by_vllm_names(fields: GenerationFields) -> list[tuple[str, str, Any]]:
     """Field, kind and value of every constraint that goes by vLLM's names."""
-    found = [(f"guided_{kind}", kind, getattr(fields, f"guided_{kind}")) for kind in KINDS]
+    constraints = [(f"guided_{kind}", kind, getattr(fields, f"guided_{kind}")) for kind in KINDS]
     options = dict(fields.structured_outputs)
     if options.pop("json_object", None):
-        found.append(("structured_outputs.json_object", "json", ANY_OBJECT))
-    found += [(f"structured_outputs.{kind}", kind, options.pop(kind, None)) for kind in KINDS]
+        constraints.append(("structured_outputs.json_object", "json", ANY_OBJECT))
+    constraints += [(f"structured_outputs.{kind}", kind, options.pop(kind, None)) for kind in KINDS]
     unknown = [name for name, value in options.items() if value not in (None, False)]
     if unknown:
         raise RequestRefused(
             f"`structured_outputs.{unknown[0]}` is not supported; use one of {', '.join(KINDS)}.",
             field=f"structured_outputs.{unknown[0]}",
         )
-    return [constraint for constraint in found if constraint[2] is not None]
+    return [constraint for constraint in constraints if constraint[2] is not None]
 
 
-def _of_response_format(wanted: ResponseFormat) -> list[tuple[str, str, Any]]:
-    match wanted.type:
+def _of_response_format(response_format: ResponseFormat) -> list[tuple[str, str, Any]]:
+    match response_format.type:
         case "text":
             return []
         case "json_object":
             return [("response_format", "json", ANY_OBJECT)]
-        case "json_schema" if wanted.json_schema:
-            return [(SCHEMA_FIELD, "json", wanted.json_schema.schema_)]
+        case "json_schema" if response_format.json_schema:
+            return [(SCHEMA_FIELD, "json", response_format.json_schema.schema_)]
         case "json_schema":
             raise RequestRefused(
                 "`response_format` of type `json_schema` needs a `json_schema` with a `schema`.",
                 field="response_format.json_schema",
             )
     raise RequestRefused(
-        f"`response_format.type` is `{wanted.type}`; the engine knows `text`, `json_object` "
-        "and `json_schema`; expressions and grammars go in `structured_outputs`.",
+        f"`response_format.type` is `{response_format.type}`; the engine knows `text`, "
+        "`json_object` and `json_schema`; expressions and grammars go in `structured_outputs`.",
         field="response_format.type",
     )
 

@@ -51,7 +51,7 @@ def failure_body(error: EngineFailed | AnswerBroken) -> dict[str, Any]:
 
 def refusal(error: Exception, *, is_flat: bool) -> tuple[int, dict[str, Any]]:
     """Give back the status and the body that tell of an error."""
-    status, message, code = _told(error)
+    status, message, code = _status_and_words(error)
     if is_flat and status == 400:
         status = UNPROCESSABLE
     kind, param = error_type(status), getattr(error, "field", None)
@@ -66,7 +66,7 @@ def _no_route(request: Request, error: HTTPException) -> HTTPException:
     return HTTPException(error.status_code, f"{place} This model answers at {', '.join(served)}.")
 
 
-def _told(error: Exception) -> tuple[int, str, str | None]:
+def _status_and_words(error: Exception) -> tuple[int, str, str | None]:
     """Status, words and code of an error."""
     match error:
         case RequestRefused(code=code):

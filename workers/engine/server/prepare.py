@@ -31,14 +31,14 @@ class Prepared:
     check: AnswerCheck
 
 
-def prepare(engine: Engine, asked: ChatFields | CompletionFields) -> Prepared:
+def prepare(engine: Engine, fields: ChatFields | CompletionFields) -> Prepared:
     """Tokenize, check the lengths and compile the grammar. Raises: `RequestRefused`."""
-    sampling = _sampling(engine, asked)
-    if isinstance(asked, ChatFields):
-        plan = plan_chat(engine, asked)
+    sampling = _sampling(engine, fields)
+    if isinstance(fields, ChatFields):
+        plan = plan_chat(engine, fields)
     else:
-        plan = plan_completion(engine, asked)
-    if plan.grammar is not None and asked.min_tokens:
+        plan = plan_completion(engine, fields)
+    if plan.grammar is not None and fields.min_tokens:
         raise RequestRefused(
             "`min_tokens` and a schema or grammar contradict each other; send one.",
             field="min_tokens",
@@ -47,19 +47,19 @@ def prepare(engine: Engine, asked: ChatFields | CompletionFields) -> Prepared:
         sampling = replace(sampling, shows_special_tokens=True)
     return Prepared(
         prompt_tokens=sum(map(len, plan.prompts)),
-        choices_per_prompt=asked.n,
+        choices_per_prompt=fields.n,
         choices=[
             partial(
                 Generation, prompt=prompt, sampling=_of_choice(sampling, index, room),
-                grammar=plan.grammar and plan.grammar.copy(), cache_salt=asked.cache_salt,
+                grammar=plan.grammar and plan.grammar.copy(), cache_salt=fields.cache_salt,
                 echo=echo,
-                adapter=asked.model if asked.model in engine.adapter_names else None,
+                adapter=fields.model if fields.model in engine.adapter_names else None,
             )
             for prompt, room, echo in [
-                (each, _room(engine, asked, each), echo)
+                (each, _room(engine, fields, each), echo)
                 for each, echo in zip_longest(plan.prompts, plan.echoes)
             ]
-            for index in range(asked.n)
+            for index in range(fields.n)
         ],
         tells_scores=sampling.top_logprobs is not None,
         make_reader=plan.make_reader,
@@ -67,19 +67,21 @@ def prepare(engine: Engine, asked: ChatFields | CompletionFields) -> Prepared:
     )  # fmt: skip
 
 
-def _sampling(engine: Engine, asked: ChatFields | CompletionFields) -> Sampling:
-    for token in asked.logit_bias:
+def _sampling(engine: Engine, fields: ChatFields | CompletionFields) -> Sampling:
+    for token in fields.logit_bias:
         if not 0 <= token < engine.vocabulary_size:
             raise RequestRefused(
                 f"`logit_bias` names token {token}; this model has tokens 0 to "
                 f"{engine.vocabulary_size - 1}.",
                 field="logit_bias",
             )
-    own = {name: getattr(asked, name) for name in SAME_NAMES}
-    if asked.max_tokens is None:
+    own = {name: getattr(fields, name) for name in SAME_NAMES}
+    if fields.max_tokens is None:
         own["max_tokens"] = engine.settings.default_max_tokens or engine.max_seq_len
     return Sampling(
-        **own, top_logprobs=asked.asked_logprobs, shows_special_tokens=not asked.skip_special_tokens
+        **own,
+        top_logprobs=fields.asked_logprobs,
+        shows_special_tokens=not fields.skip_special_tokens,
     )
 
 
@@ -89,13 +91,13 @@ def _of_choice(sampling: Sampling, index: int, room: int) -> Sampling:
     return replace(sampling, seed=seed, max_tokens=min(room, sampling.max_tokens))
 
 
-def _room(engine: Engine, asked: GenerationFields, prompt: Sequence[int]) -> int:
-    room, least = engine.max_seq_len - len(prompt), 0 if asked.max_tokens == 0 else 1
+def _room(engine: Engine, fields: GenerationFields, prompt: Sequence[int]) -> int:
+    room, least = engine.max_seq_len - len(prompt), 0 if fields.max_tokens == 0 else 1
     if room < least:
         raise RequestRefused(
             f"The prompt has {len(prompt)} tokens; this engine holds {engine.max_seq_len} tokens "
             f"of prompt and answer together. Shorten the prompt by {least - room} or more.",
-            field="messages" if isinstance(asked, ChatFields) else "prompt",
+            field="messages" if isinstance(fields, ChatFields) else "prompt",
             code=CONTEXT_LENGTH_EXCEEDED,
         )
     return room

@@ -27,7 +27,7 @@ class Shape:
 
     def whole(self, choices: Choices) -> dict[str, Any]:
         """Give back the body of an answer that is not streamed."""
-        told = [
+        bodies = [
             self.choice(
                 one.index, one.said, one.reason, one.scores if choices.tells_scores else None,
                 is_whole=True,
@@ -36,7 +36,7 @@ class Shape:
             for one in choices.all
         ]  # fmt: skip
         envelope = self._envelope(self.whole_object)
-        return {**envelope, "choices": told, "usage": choices.usage.to_json()}
+        return {**envelope, "choices": bodies, "usage": choices.usage.to_json()}
 
     def chunk(self, *choices: dict[str, Any]) -> dict[str, Any]:
         """Give back one event of a stream."""
@@ -45,7 +45,7 @@ class Shape:
     def choice(
         self,
         index: int,
-        said: Delta,
+        delta: Delta,
         reason: str | None,
         scores: Sequence[TokenScore] | None,
         *,
@@ -54,7 +54,7 @@ class Shape:
     ) -> dict[str, Any]:
         """Give back a choice, or a piece of one that begins at `offset` of its text."""
         logprobs = None if scores is None else self._logprobs(scores, offset)
-        said_as = self._said(said, is_whole=is_whole)
+        said_as = self._message(delta, is_whole=is_whole)
         return {"index": index, **said_as, "logprobs": logprobs, "finish_reason": reason}
 
     def opening(self, index: int) -> dict[str, Any] | None:
@@ -67,8 +67,8 @@ class Shape:
             "model": self.model,
         }  # fmt: skip
 
-    def _said(self, said: Delta, *, is_whole: bool) -> dict[str, Any]:
-        return {"text": said.content}
+    def _message(self, delta: Delta, *, is_whole: bool) -> dict[str, Any]:
+        return {"text": delta.content}
 
     def _logprobs(self, scores: Sequence[TokenScore], offset: int) -> dict[str, Any]:
         return {
@@ -99,11 +99,11 @@ class Shape:
         return {"prompt_logprobs": [None, *map(self._ranked, scores[1:])]}
 
     def _ranked(self, score: TokenScore) -> dict[str, Any]:
-        told = [(score.token, score.logprob, score.rank)]
-        told += [(*pair, rank) for rank, pair in enumerate(score.likeliest, 1)]
+        ranked = [(score.token, score.logprob, score.rank)]
+        ranked += [(*pair, rank) for rank, pair in enumerate(score.likeliest, 1)]
         return {
             str(token): {"logprob": logprob, "rank": rank, "decoded_token": self._text(token)}
-            for token, logprob, rank in told
+            for token, logprob, rank in ranked
         }
 
     def _name(self, token: int) -> str:
@@ -137,19 +137,19 @@ class ChatShape(Shape):
         role = {"delta": {"role": "assistant", "content": ""}}
         return {"index": index, **role, "logprobs": None, "finish_reason": None}
 
-    def _said(self, said: Delta, *, is_whole: bool) -> dict[str, Any]:
-        told: dict[str, Any] = {"content": said.content} if said.content else {}
+    def _message(self, delta: Delta, *, is_whole: bool) -> dict[str, Any]:
+        message: dict[str, Any] = {"content": delta.content} if delta.content else {}
         if is_whole:
-            content = None if said.calls else ""
-            told = {"role": "assistant", "content": content, "refusal": None, **told}
-        if said.reasoning:
-            told["reasoning_content"] = said.reasoning
-        if said.calls:
-            told["tool_calls"] = [
+            content = None if delta.calls else ""
+            message = {"role": "assistant", "content": content, "refusal": None, **message}
+        if delta.reasoning:
+            message["reasoning_content"] = delta.reasoning
+        if delta.calls:
+            message["tool_calls"] = [
                 _call(piece) if is_whole else {"index": piece.index, **_call(piece)}
-                for piece in said.calls
+                for piece in delta.calls
             ]
-        return {"message" if is_whole else "delta": told}
+        return {"message" if is_whole else "delta": message}
 
     def _logprobs(self, scores: Sequence[TokenScore], offset: int) -> dict[str, Any]:
         content = [

@@ -34,7 +34,7 @@ class Traces:
 
 
 @dataclass(slots=True)
-class _Told:
+class _RowTimes:
     """What a row has told so far, and when."""
 
     first_at: float | None = None
@@ -50,16 +50,16 @@ class RequestSpans:
         self._parent, self._sink, self._route, self._clock = parent, sink, route, clock
         self._id = new_span_id()
         self._began_at = clock.monotonic()
-        self._told: dict[int, _Told] = {}
+        self._times: dict[int, _RowTimes] = {}
         self._has_ended = False
 
     def piece(self, index: int, piece: Progress) -> None:
         """Note when an answer began and ended. The model thread calls it."""
-        now, told = self._clock.monotonic(), self._told.setdefault(index, _Told())
-        told.first_at = now if told.first_at is None else told.first_at
-        told.completion_tokens = piece.completion_tokens
+        now, times = self._clock.monotonic(), self._times.setdefault(index, _RowTimes())
+        times.first_at = now if times.first_at is None else times.first_at
+        times.completion_tokens = piece.completion_tokens
         if piece.is_last:
-            told.ended_at, told.failure = now, piece.failure or ""
+            times.ended_at, times.failure = now, piece.failure or ""
 
     def ended(self, rows: Sequence[Row]) -> None:
         """Tell of it, once."""
@@ -67,22 +67,24 @@ class RequestSpans:
             return
         self._has_ended = True
         epoch = self._clock.time() - (now := self._clock.monotonic())
-        told = [self._told.get(index, _Told()) for index in range(len(rows))]
-        errors = [each.failure or ("" if each.ended_at is not None else _LEFT) for each in told]
+        by_row = [self._times.get(index, _RowTimes()) for index in range(len(rows))]
+        errors = [each.failure or ("" if each.ended_at is not None else _LEFT) for each in by_row]
         counts: dict[str, str | int] = {
             "url.path": self._route,
             "gen_ai.usage.input_tokens": sum(len(each.generation.prompt) for each in rows),
-            "gen_ai.usage.output_tokens": sum(each.completion_tokens for each in told),
+            "gen_ai.usage.output_tokens": sum(each.completion_tokens for each in by_row),
         }
         error = next(filter(None, errors), "" if rows else "refused")
         times = (self._began_at, now)
         spans = [self._span("engine", times, epoch, counts, error=error, id=self._id)]
-        for index, (row, of_row) in enumerate(zip(rows, told, strict=True)):
+        for index, (row, of_row) in enumerate(zip(rows, by_row, strict=True)):
             spans += self._of_row(index, row, of_row, now, epoch)
         self._sink.add(*spans)
 
-    def _of_row(self, index: int, row: Row, told: _Told, now: float, epoch: float) -> list[Span]:
-        ended = now if told.ended_at is None else told.ended_at
+    def _of_row(
+        self, index: int, row: Row, times: _RowTimes, now: float, epoch: float
+    ) -> list[Span]:
+        ended = now if times.ended_at is None else times.ended_at
         admitted = ended if row.admitted_at is None else row.admitted_at
         parts: list[tuple[str, float, float, dict[str, int]]] = [
             ("queue", row.arrived_at, admitted, {})
@@ -90,10 +92,10 @@ class RequestSpans:
         if row.admitted_at is not None:
             read = {"gen_ai.usage.input_tokens": len(row.generation.prompt),
                     "enginehouse.cached_tokens": row.cached_tokens}  # fmt: skip
-            parts.append(("prefill", admitted, told.first_at or ended, read))
-        if told.first_at is not None:
-            written = {"gen_ai.usage.output_tokens": told.completion_tokens}
-            parts.append(("decode", told.first_at, ended, written))
+            parts.append(("prefill", admitted, times.first_at or ended, read))
+        if times.first_at is not None:
+            written = {"gen_ai.usage.output_tokens": times.completion_tokens}
+            parts.append(("decode", times.first_at, ended, written))
         return [
             self._span(name, (began, ended_at), epoch, {"enginehouse.choice": index} | more)
             for name, began, ended_at, more in parts

@@ -76,10 +76,10 @@ class Chooser:
         *,
         most_in_flight: int | None = None,
     ) -> Choice | None:
-        found = self._found(replicas, tried, most_in_flight)
-        if len(found) < 2:
-            return Choice(found[0], Reason.ONLY) if found else None
-        usable = _usable(found)
+        upstreams = self._candidates(replicas, tried, most_in_flight)
+        if len(upstreams) < 2:
+            return Choice(upstreams[0], Reason.ONLY) if upstreams else None
+        usable = _usable(upstreams)
         if self._by is ReplicaChoice.RANDOM:
             return Choice(random.choice(usable), Reason.RANDOM)  # nosec B311 (spreads load)
         return self._within_guard(usable, wish, self._clock.monotonic())
@@ -88,16 +88,16 @@ class Chooser:
         if prompt is not None:
             self._index.remember(prompt, choice.upstream.address)
 
-    def _found(
+    def _candidates(
         self, replicas: Sequence[Replica], tried: set[str], most_in_flight: int | None
     ) -> list[Upstream]:
         known = map(self._pool.of, replicas)
-        found = [each for each in known if each.room.is_open or each.room.takes(each.in_flight)]
+        upstreams = [each for each in known if each.room.is_open or each.room.takes(each.in_flight)]
         if tried:
-            found = [each for each in found if each.address not in tried]
+            upstreams = [each for each in upstreams if each.address not in tried]
         if most_in_flight is not None:
-            found = [each for each in found if each.in_flight < most_in_flight]
-        return found
+            upstreams = [each for each in upstreams if each.in_flight < most_in_flight]
+        return upstreams
 
     def _within_guard(self, usable: list[Upstream], wish: Wish, now: float) -> Choice:
         least = _least_loaded(usable, now)
@@ -118,8 +118,8 @@ class Chooser:
         by_address = {each.address: each for each in usable}
         known, share = self._index.longest(wish.prompt, by_address)
         if share >= LEAST_SHARE:
-            found = [by_address[each] for each in known]
-            best = found[0] if len(found) == 1 else _least_loaded(found, now)
+            upstreams = [by_address[each] for each in known]
+            best = upstreams[0] if len(upstreams) == 1 else _least_loaded(upstreams, now)
             return Choice(best, Reason.PREFIX)
         return Choice(highest(usable, wish.prompt.home), Reason.NEW_PREFIX)
 
@@ -135,15 +135,17 @@ def _least_loaded(among: list[Upstream], now: float) -> Upstream:
     return least
 
 
-def _usable(found: list[Upstream]) -> list[Upstream]:
+def _usable(upstreams: list[Upstream]) -> list[Upstream]:
     """Return those that no failure has ejected, or all: the last one is never ejected.
 
     Where errors in answers alone would eject more than a share, the fault is not the replicas'.
     """
-    sound = [each for each in found if each.health.is_well or each.health.may_try]
-    if len(sound) == len(found):
-        return found
-    reachable = [each for each in found if each.health.only_errs or each.health.may_try] or found
+    sound = [each for each in upstreams if each.health.is_well or each.health.may_try]
+    if len(sound) == len(upstreams):
+        return upstreams
+    reachable = [
+        each for each in upstreams if each.health.only_errs or each.health.may_try
+    ] or upstreams
     sound = [each for each in reachable if each.health.may_try]
     is_theirs = len(reachable) - len(sound) <= MOST_EJECTED * len(reachable)
     return sound if sound and is_theirs else reachable

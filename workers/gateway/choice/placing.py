@@ -99,8 +99,8 @@ class Placing:
         return self._suspects.may_answer(deployment)
 
     def ejected(self, deployment: Deployment) -> dict[str, int]:
-        found = (self.pool.of(each).health for each in replicas_of(deployment))
-        return dict(Counter(each.reason for each in found if not each.is_well))
+        healths = (self.pool.of(each).health for each in replicas_of(deployment))
+        return dict(Counter(each.reason for each in healths if not each.is_well))
 
     def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
         """Let it go, and have its key's turn cost what it really used."""
@@ -120,11 +120,11 @@ class Placing:
 
     def _has_room(self, deployment: Deployment) -> bool:
         limit = deployment.backpressure
-        found = map(self.pool.of, self._answering(deployment))
+        upstreams = map(self.pool.of, self._answering(deployment))
         return any(
             each.room.takes(each.in_flight)
             and (limit is None or each.in_flight < limit.concurrency)
-            for each in found
+            for each in upstreams
         )
 
     def _session(self, exchange: "Exchange") -> int | None:

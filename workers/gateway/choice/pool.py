@@ -23,8 +23,8 @@ class UpstreamPool:
 
     def ejected(self) -> dict[str, str]:
         """Return the ids of those that are passed over now, each with the reason."""
-        found = ((each.replica.id, each.health) for each in self._by_address.values())
-        return {id: health.reason for id, health in found if not health.is_well}
+        healths = ((each.replica.id, each.health) for each in self._by_address.values())
+        return {id: health.reason for id, health in healths if not health.is_well}
 
     def keep_only(self, snapshot: Snapshot) -> None:
         """Drop replicas that are gone; what still runs on them runs to its end.

@@ -30,8 +30,8 @@ class PrefixIndex:
         """Return which of these replicas hold most of the prompt, and what share of its letters."""
         for depth in range(self._depth(prompt.blocks), 0, -1):
             known = self._who_knows(prompt.blocks[depth - 1])
-            if found := tuple([each for each in known if each in among]):
-                return found, prompt.ends[depth - 1] / (prompt.ends[-1] or 1)
+            if holders := tuple([each for each in known if each in among]):
+                return holders, prompt.ends[depth - 1] / (prompt.ends[-1] or 1)
         return _NOBODY, 0.0
 
     def remember(self, prompt: Prompt, address: str) -> None:

@@ -74,8 +74,8 @@ async def _status_at(replica: Replica) -> int:
     )
     try:
         host = f"[{replica.host}]" if ":" in replica.host else replica.host
-        asked = f"GET {HEALTH_PATH} HTTP/1.1\r\nhost: {host}:{replica.port}\r\nconnection: close"
-        writer.write(f"{asked}\r\n\r\n".encode())
+        head = f"GET {HEALTH_PATH} HTTP/1.1\r\nhost: {host}:{replica.port}\r\nconnection: close"
+        writer.write(f"{head}\r\n\r\n".encode())
         version, _, rest = (await reader.readline()).partition(b" ")
     finally:
         writer.close()

@@ -58,10 +58,10 @@ def prompt_of(data: Mapping[str, object], tenant: str) -> Prompt | None:
 
 
 def _messages(data: Mapping[str, object]) -> Sequence[object]:
-    said = data.get("messages") or data.get("prompt") or data.get("input")
-    if type(said) is list and said and type(said[0]) is dict:
-        return said
-    return [said] if said else []  # words, tokens, or several prompts
+    messages = data.get("messages") or data.get("prompt") or data.get("input")
+    if type(messages) is list and messages and type(messages[0]) is dict:
+        return messages
+    return [messages] if messages else []  # words, tokens, or several prompts
 
 
 def _chain(last: int, letters: int, messages: Sequence[object]) -> tuple[list[int], list[int]]:
@@ -71,7 +71,7 @@ def _chain(last: int, letters: int, messages: Sequence[object]) -> tuple[list[in
         if type(message) is dict and len(message) == 2 and type(message.get("content")) is str:
             role, text = message.get("role"), message["content"]  # nothing else, as of most
         else:
-            role, text = _said(message)
+            role, text = _role_and_text(message)
         if len(text) > BLOCK_LETTERS:
             for at in range(0, len(text) - BLOCK_LETTERS, BLOCK_LETTERS):
                 last = hash((last, role, text[at : at + BLOCK_LETTERS]))
@@ -88,7 +88,7 @@ def _chain(last: int, letters: int, messages: Sequence[object]) -> tuple[list[in
     return blocks[:MOST_BLOCKS], ends[:MOST_BLOCKS]
 
 
-def _said(message: object) -> tuple[object, str]:
+def _role_and_text(message: object) -> tuple[object, str]:
     if not isinstance(message, dict):
         return None, _text(message)
     content = message.get("content")
@@ -103,10 +103,10 @@ def _text(value: object) -> str:
 
 def _head(tenant: str, before: Sequence[str], messages: Sequence[object]) -> str:
     """Return the beginnings of what stands first, up to the first words of a user."""
-    found = [tenant, *[each[:_HEAD_LETTERS] for each in before]]
+    parts = [tenant, *[each[:_HEAD_LETTERS] for each in before]]
     for message in messages:
-        role, text = _said(message)
-        found.append(text[:_HEAD_LETTERS])
+        role, text = _role_and_text(message)
+        parts.append(text[:_HEAD_LETTERS])
         if role in ("user", None):
             break
-    return "\0".join(found)
+    return "\0".join(parts)

@@ -29,14 +29,14 @@ def _tools(data: Mapping[str, Any]) -> dict[str, Any]:
         raise wrong("tools", tools, "Send a list")
     if not tools:
         return {}
-    asked: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "tools": [_tool(tool, f"tools[{at}]") for at, tool in enumerate(tools)]
     }
     if data.get("tool_choice") is not None:
-        asked["tool_choice"] = _choice(data["tool_choice"])
+        fields["tool_choice"] = _choice(data["tool_choice"])
     if data.get("parallel_tool_calls") is not None:
-        asked["parallel_tool_calls"] = data["parallel_tool_calls"]
-    return asked
+        fields["parallel_tool_calls"] = data["parallel_tool_calls"]
+    return fields
 
 
 def _tool(tool: object, place: str) -> dict[str, Any]:
@@ -79,13 +79,15 @@ def _format(data: Mapping[str, Any]) -> dict[str, Any]:
             f"`text.verbosity` is `{shown(text['verbosity'])}`. Say in `instructions` how much to "
             "write, or send `max_output_tokens`.",
         )
-    wanted = text.get("format") or {"type": "text"}
-    kind = wanted.get("type") if isinstance(wanted, dict) else None
+    text_format = text.get("format") or {"type": "text"}
+    kind = text_format.get("type") if isinstance(text_format, dict) else None
     if kind == "text":
         return {}
     if kind == "json_object":
         return {"response_format": {"type": "json_object"}}
     if kind == "json_schema":
-        schema = {name: value for name, value in wanted.items() if name != "type"}
+        schema = {name: value for name, value in text_format.items() if name != "type"}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
-    raise wrong("text.format", wanted, "Send `text`, `json_object` or `json_schema` as its `type`")
+    raise wrong(
+        "text.format", text_format, "Send `text`, `json_object` or `json_schema` as its `type`"
+    )

@@ -43,8 +43,8 @@ class _Open:
 class ResponseEvents:
     """Feed it whole events of a chat; it returns those of the response, up to `[DONE]`."""
 
-    def __init__(self, asked: Mapping[str, Any]) -> None:
-        self._envelope = Envelope(asked)
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        self._envelope = Envelope(parameters)
         self._output: list[Item] = []
         self._open: _Open | None = None
         self._number = 0
@@ -54,7 +54,7 @@ class ResponseEvents:
         self._is_over = False
 
     def feed(self, events: bytes) -> bytes:
-        return b"".join(told for line in events.splitlines() for told in self._line(line.strip()))
+        return b"".join(event for line in events.splitlines() for event in self._line(line.strip()))
 
     def _line(self, line: bytes) -> Iterator[bytes]:
         if not line.startswith(_DATA) or self._is_over:

@@ -14,8 +14,8 @@ LONGEST_ANSWER_BYTES = 64 * 1024 * 1024
 class WholeResponse:
     """Feed it the engine's answer; it is said in other words when all of it is here."""
 
-    def __init__(self, asked: Mapping[str, Any]) -> None:
-        self._asked = asked
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        self._parameters = parameters
         self.chat = bytearray()
 
     def feed(self, data: bytes) -> None:
@@ -27,10 +27,10 @@ class WholeResponse:
 
     def end(self) -> bytes:
         """Return the body for the client. Raises ValueError where the engine's has no such form."""
-        return whole_response(self._asked, bytes(self.chat))
+        return whole_response(self._parameters, bytes(self.chat))
 
 
-def whole_response(asked: Mapping[str, Any], chat: bytes) -> bytes:
+def whole_response(parameters: Mapping[str, Any], chat: bytes) -> bytes:
     """Return the body for the client. Raises ValueError where the engine's has no such form."""
     try:
         data = json.loads(chat)
@@ -39,7 +39,7 @@ def whole_response(asked: Mapping[str, Any], chat: bytes) -> bytes:
         output = list(_items(choice["message"], envelope.status_of(reason)))
     except (KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"no answer to a chat: {error!r}") from error
-    response = Envelope(asked).response(
+    response = Envelope(parameters).response(
         envelope.status_of(reason),
         output=output,
         model=data.get("model"),

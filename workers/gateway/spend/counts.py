@@ -26,7 +26,7 @@ class SpendCounts:
         """Whether any key's spend is: else nothing is counted."""
         self._spends: dict[str, Spend] = {}
         self._own: dict[Place, dict[str, int]] = {}
-        self._told: dict[Place, dict[str, int]] = {}
+        self._shared: dict[Place, dict[str, int]] = {}
         """Of `_own`, what the others have heard."""
         self._others: dict[Place, Tokens] = {}
 
@@ -68,7 +68,7 @@ class SpendCounts:
     def untold(self) -> Mapping[Place, Tokens]:
         """Return what this process counted where the others have heard less."""
         return {
-            place: dict(own) for place, own in self._own.items() if own != self._told.get(place)
+            place: dict(own) for place, own in self._own.items() if own != self._shared.get(place)
         }
 
     @property
@@ -77,10 +77,10 @@ class SpendCounts:
         spends = self._spends.values()
         return {each.place for spend in spends if spend.left is not None for each in spend.hours}
 
-    def heard(self, told: Mapping[Place, Tokens], others: Mapping[Place, Tokens]) -> None:
+    def heard(self, counted: Mapping[Place, Tokens], others: Mapping[Place, Tokens]) -> None:
         """Take what the others counted, who have heard what was told."""
         self.is_shared = True
-        self._told.update({place: dict(own) for place, own in told.items()})
+        self._shared.update({place: dict(own) for place, own in counted.items()})
         self._others.update(others)
 
     def count_alone(self) -> None:
@@ -90,7 +90,7 @@ class SpendCounts:
     def forget(self, now: float) -> None:
         """Drop hours that are counted whole by the control plane."""
         first = (int(now) // HOUR_SECONDS - _KEPT_HOURS) * HOUR_SECONDS
-        for kept in (self._own, self._told, self._others):
+        for kept in (self._own, self._shared, self._others):
             for place in [each for each in kept if each.hour < first]:
                 del kept[place]
 
@@ -98,7 +98,7 @@ class SpendCounts:
         own = self._own.get(place, {}).get(who, 0)
         others = self._others.get(place, {}).get(who, 0)
         if not self.is_shared:
-            untold = own - self._told.get(place, {}).get(who, 0)
+            untold = own - self._shared.get(place, {}).get(who, 0)
             others += untold * (self.processes - 1)
         return own + others
 

@@ -38,27 +38,27 @@ class SharedSpend:
 
     async def exchange(self) -> None:
         """Tell and hear once; count alone where there is no answer."""
-        told = self._counts.untold()
+        counted = self._counts.untold()
         places = sorted(self._counts.asked)
-        if not told and not places:
+        if not counted and not places:
             return
         try:
             async with self._clock.timeout(ANSWER_SECONDS):
-                others = await self._exchange(told, places)
+                others = await self._exchange(counted, places)
         except (RedisError, OSError, TimeoutError):
             self._counts.count_alone()
         else:
-            self._counts.heard(told, others)
+            self._counts.heard(counted, others)
 
     async def close(self) -> None:
         with suppress(RedisError, OSError):
             await self._client.aclose()
 
     async def _exchange(
-        self, told: Mapping[Place, Tokens], places: list[Place]
+        self, counted: Mapping[Place, Tokens], places: list[Place]
     ) -> dict[Place, Tokens]:
         pipeline = self._client.pipeline(transaction=False)
-        for place, own in told.items():
+        for place, own in counted.items():
             pipeline.hset(_name(place), items=_pairs(self._process, own))
             pipeline.expire(_name(place), _KEPT_SECONDS)
         for place in places:
@@ -69,12 +69,12 @@ class SharedSpend:
 
     def _others(self, stored: Mapping[bytes, bytes]) -> Tokens:
         """Return what all but this process counted."""
-        found: Counter[str] = Counter()
+        totals: Counter[str] = Counter()
         for field, tokens in stored.items():
             process, _, who = field.decode().partition(" ")
             if process != self._process:
-                found[who] += int(tokens)
-        return found
+                totals[who] += int(tokens)
+        return totals
 
 
 def _pairs(process: str, own: Tokens) -> list[str | int]:

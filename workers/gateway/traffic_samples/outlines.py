@@ -29,17 +29,19 @@ class Outline(NamedTuple):
     answer: Sequence[int]
 
 
-def outlined(said: Said, tokens: int | None = None) -> Outline:
+def outlined(exchange: Said, tokens: int | None = None) -> Outline:
     """Return the outline of a conversation that has so many tokens by the engine's own count."""
-    prompt = said.prompt[-LONGEST_PROMPT_CHARACTERS:]
-    answer = said.answer[:LONGEST_ANSWER_CHARACTERS]
-    asked, answered = _PIECE.findall(prompt), _PIECE.findall(answer)
+    prompt = exchange.prompt[-LONGEST_PROMPT_CHARACTERS:]
+    answer = exchange.answer[:LONGEST_ANSWER_CHARACTERS]
+    prompt_pieces, answered = _PIECE.findall(prompt), _PIECE.findall(answer)
     counted = None
     if tokens:
-        share = (len(prompt) + len(answer)) / max(1, len(said.prompt) + len(said.answer))
+        share = (len(prompt) + len(answer)) / max(1, len(exchange.prompt) + len(exchange.answer))
         counted = tokens * share
-    longest, numbers = _longest_bit([*asked, *answered], counted), dict[str, int]()
-    return Outline(_numbered(asked, longest, numbers), _numbered(answered, longest, numbers))
+    longest, numbers = _longest_bit([*prompt_pieces, *answered], counted), dict[str, int]()
+    return Outline(
+        _numbered(prompt_pieces, longest, numbers), _numbered(answered, longest, numbers)
+    )
 
 
 def _longest_bit(pieces: Iterable[str], tokens: float | None) -> int:

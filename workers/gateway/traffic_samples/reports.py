@@ -45,7 +45,7 @@ class SampleReports:
         self._control_plane, self._membership = control_plane, membership
         self._files, self._snapshot = files, snapshot
         self._clock = clock
-        self._told: Sequence[Held] = ()
+        self._reported: Sequence[Held] = ()
         self._done: dict[str, Mapping[str, Any]] = {}
         """Figures by the id of their tuning, until they have arrived."""
         self._running: tuple[str, asyncio.Task[None]] | None = None
@@ -55,14 +55,14 @@ class SampleReports:
         snapshot = self._snapshot()
         if snapshot is None:
             return  # what is consented to is not known yet: nothing is kept, and nothing deleted
-        found = (each.consent for each in snapshot.models.values())
-        consents = {each.id: each for each in found if each is not None}
-        held = await asyncio.to_thread(self._files.sweep, consents)
-        if not (consents or held or self._told or self._done):
+        consents_of_models = (each.consent for each in snapshot.models.values())
+        consents = {each.id: each for each in consents_of_models if each is not None}
+        samples = await asyncio.to_thread(self._files.sweep, consents)
+        if not (consents or samples or self._reported or self._done):
             return
         delivered = dict(self._done)
         try:
-            answer = await self._ask(held, delivered)
+            answer = await self._ask(samples, delivered)
         except BatchRefused:
             log.error("figures of samples were refused, and are dropped")
             self._done.clear()
@@ -70,7 +70,7 @@ class SampleReports:
         except (ControlPlaneAway, CredentialRefused) as error:
             log.debug("samples were not told: %s", error)
             return
-        self._told = held
+        self._reported = samples
         for tuning_id in delivered:
             self._done.pop(tuning_id, None)
         self._take(_orders_in(answer))
@@ -80,30 +80,34 @@ class SampleReports:
             self._running[1].cancel()
             await asyncio.gather(self._running[1], return_exceptions=True)
 
-    async def _ask(self, held: Sequence[Held], done: Mapping[str, Any]) -> bytes:
-        body = {"samples": [each._asdict() for each in held], "figures": done}
+    async def _ask(self, samples: Sequence[Held], done: Mapping[str, Any]) -> bytes:
+        body = {"samples": [each._asdict() for each in samples], "figures": done}
         credential = await self._membership.credential()
         return await self._control_plane.report_samples(json.dumps(body).encode(), credential)
 
     def _take(self, orders: Sequence[Order]) -> None:
         """Go on with what is still ordered, and begin the next."""
-        wanted = {str(each["tuning_id"]): each for each in orders}
+        orders_by_id = {str(each["tuning_id"]): each for each in orders}
         if self._running is not None and self._running[1].done():
             self._running = None
-        if self._running is not None and self._running[0] not in wanted:
+        if self._running is not None and self._running[0] not in orders_by_id:
             self._running[1].cancel()
             return
         if self._running is None:
-            for tuning_id, order in wanted.items():
+            for tuning_id, order in orders_by_id.items():
                 self._running = tuning_id, asyncio.create_task(self._work(tuning_id, order))
                 return
 
     async def _work(self, tuning_id: str, order: Order) -> None:
         folder = self._files.folder(str(order["consent_id"]), str(order["model_id"]))
-        asked = {"folder": str(folder), "settings": order["settings"], "device": order["device"]}
+        arguments = {
+            "folder": str(folder),
+            "settings": order["settings"],
+            "device": order["device"],
+        }
         try:
             async with self._clock.timeout(LONGEST_SECONDS):
-                self._done[tuning_id] = await simulate(asked)
+                self._done[tuning_id] = await simulate(arguments)
         except TimeoutError:
             self._done[tuning_id] = {"failure": "slow"}
         except SimulationFailed as error:
@@ -119,6 +123,6 @@ def _orders_in(answer: bytes) -> list[Order]:
         return []
 
 
-def _is_order(told: Any) -> bool:
-    ids = (told["tuning_id"], told["consent_id"], told["model_id"])
+def _is_order(value: Any) -> bool:
+    ids = (value["tuning_id"], value["consent_id"], value["model_id"])
     return all(isinstance(each, str) and each.isalnum() for each in ids)

@@ -17,23 +17,23 @@ class Said(NamedTuple):
 def said_in(body: bytes, answer: bytes, *, is_stream: bool) -> Said | None:
     """Return both texts; None of what is no text, has several answers, or cannot be read."""
     try:
-        asked = json.loads(body)
-        prompt = _asked(asked)
+        fields = json.loads(body)
+        prompt = _prompt_text(fields)
         written = _streamed(answer) if is_stream else _whole(answer)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return None
     return Said(prompt, written) if prompt and written else None
 
 
-def _asked(asked: Mapping[str, Any]) -> str | None:
-    prompt = asked.get("prompt")
+def _prompt_text(fields: Mapping[str, Any]) -> str | None:
+    prompt = fields.get("prompt")
     if isinstance(prompt, str):
         return prompt
-    if prompt is not None or "messages" not in asked:
+    if prompt is not None or "messages" not in fields:
         return None  # numbers of tokens, or many prompts
-    tools = asked.get("tools")
+    tools = fields.get("tools")
     shown = [json.dumps(tools, ensure_ascii=False)] if tools else []
-    return "\n".join([*shown, *(_turn(each) for each in asked["messages"])])
+    return "\n".join([*shown, *(_turn(each) for each in fields["messages"])])
 
 
 def _turn(message: Mapping[str, Any]) -> str:
@@ -63,13 +63,13 @@ def _whole(answer: bytes) -> str:
 
 def _streamed(answer: bytes) -> str:
     """Return what the events of the first choice add up to; one that was cut off is left out."""
-    found: list[str] = []
+    parts: list[str] = []
     for line in answer.splitlines():
         if line.startswith(_DATA) and line.endswith(b"}"):
             for choice in json.loads(line[len(_DATA) :]).get("choices") or ():
                 if choice.get("index", 0) == 0:
-                    found += _added(choice)
-    return "".join(found)
+                    parts += _added(choice)
+    return "".join(parts)
 
 
 def _added(choice: Mapping[str, Any]) -> Iterator[str]:

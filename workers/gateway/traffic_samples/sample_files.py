@@ -67,10 +67,10 @@ class SampleFiles:
                 if folder.name not in consents:
                     shutil.rmtree(folder, ignore_errors=True)
             return [
-                held
+                samples
                 for folder in _folders_in(self._directory)
                 for model in _folders_in(folder)
-                if (held := self._aged(model, consents[folder.name])) is not None
+                if (samples := self._aged(model, consents[folder.name])) is not None
             ]
 
     def folder(self, consent_id: str, model_id: str) -> Path:

@@ -28,11 +28,11 @@ def unpack(packed: bytes) -> Outline:
     start = len(MARK) + _LENGTHS.size
     if packed[: len(MARK)] != MARK or len(packed) < start:
         raise UnreadableSample("they do not begin as an outline does")
-    asked, answered = _LENGTHS.unpack(packed[len(MARK) : start])
-    if asked + answered > _MOST_NUMBERS:
+    prompt_length, answered = _LENGTHS.unpack(packed[len(MARK) : start])
+    if prompt_length + answered > _MOST_NUMBERS:
         raise UnreadableSample("it would be longer than any that is kept")
-    numbers = _numbers_in(packed[start:], asked + answered)
-    return Outline(numbers[:asked], numbers[asked:])
+    numbers = _numbers_in(packed[start:], prompt_length + answered)
+    return Outline(numbers[:prompt_length], numbers[prompt_length:])
 
 
 def _numbers_in(packed: bytes, count: int) -> "array[int]":

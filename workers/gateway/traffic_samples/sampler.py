@@ -68,8 +68,8 @@ class Sampler:
             self._disk_fails = False
 
     def _keep(self, overheard: Overheard) -> None:
-        said = said_in(overheard.asked, overheard.answered, is_stream=overheard.is_stream)
-        if said is None:
+        exchange = said_in(overheard.asked, overheard.answered, is_stream=overheard.is_stream)
+        if exchange is None:
             return
-        outline = outlined(said, overheard.tokens)
+        outline = outlined(exchange, overheard.tokens)
         self.files.keep(overheard.consent, overheard.model_id, pack(outline))

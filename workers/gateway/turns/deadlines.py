@@ -17,12 +17,12 @@ def deadline_in(headers: Mapping[bytes, bytes], clock: Clock) -> float | None:
     """
     if TIMEOUT not in headers and DEADLINE not in headers:
         return None
-    now, found = clock.monotonic(), []
+    now, deadlines = clock.monotonic(), []
     if (length := _milliseconds(headers, TIMEOUT)) is not None:
-        found.append(now + length / _MILLISECONDS)
+        deadlines.append(now + length / _MILLISECONDS)
     if (moment := _milliseconds(headers, DEADLINE)) is not None:
-        found.append(now + moment / _MILLISECONDS - clock.time())
-    return min(found)
+        deadlines.append(now + moment / _MILLISECONDS - clock.time())
+    return min(deadlines)
 
 
 def _milliseconds(headers: Mapping[bytes, bytes], name: bytes) -> int | None:

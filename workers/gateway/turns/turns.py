@@ -93,10 +93,10 @@ class Turns:
 
     def take_all(self) -> "list[Exchange]":
         """Return all that wait, in the order in which they came, and forget them."""
-        found = [each for queue in self._queues.values() for each in queue.items()]
-        for exchange in found:
+        waiting = [each for queue in self._queues.values() for each in queue.items()]
+        for exchange in waiting:
             self.discard(exchange)
-        return found
+        return waiting
 
     def _forget(self, exchange: "Exchange") -> None:
         id, size_bytes = self._place_of.pop(exchange)

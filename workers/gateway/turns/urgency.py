@@ -12,8 +12,8 @@ class Urgency(int):
     @classmethod
     def of(cls, header: bytes | None) -> Self:
         """Return what the header says; as RFC 9218 has it, what cannot be read says nothing."""
-        found = None if header is None else _URGENCY.search(header)
-        return cls(found[1]) if found else cls(3)
+        match = None if header is None else _URGENCY.search(header)
+        return cls(match[1]) if match else cls(3)
 
     @property
     def band(self) -> int:

@@ -61,5 +61,5 @@ def unreachable(address: str, error: Exception) -> failures.ContainerRefused:
         "Connection refused": "nothing listens there",
         "timed out": "it did not answer in time",
     }
-    told = next((said for sign, said in reasons.items() if sign in words), words)
-    return ContainerRefused.of(containers.AWAY, address=address, reason=told)
+    explanation = next((reason for sign, reason in reasons.items() if sign in words), words)
+    return ContainerRefused.of(containers.AWAY, address=address, reason=explanation)

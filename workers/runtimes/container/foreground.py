@@ -99,9 +99,9 @@ class Foreground:
         """Start the container and pass on what it says until it has ended."""
         from docker.utils.socket import frames_iter
 
-        held = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        attach = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         # Before the start, so that nothing said is lost and its input is held from the beginning.
-        with closing(engine.attach_socket(self._container, params=held)) as connection:
+        with closing(engine.attach_socket(self._container, params=attach)) as connection:
             if self._stop.is_set():
                 return
             engine.start(self._container)

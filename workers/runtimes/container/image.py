@@ -46,7 +46,7 @@ def version_in(image: Image, package: str, environment: Mapping[str, str]) -> st
     try:
         version = str(json.loads(kept.read_text())["version"])
     except (OSError, ValueError, KeyError):
-        version = _asked(image, package, environment)
+        version = _version_script(image, package, environment)
         kept.parent.mkdir(parents=True, exist_ok=True)
         draft = kept.with_name(f".{kept.name}.{os.getpid()}")
         draft.write_text(json.dumps({"version": version, "image": image.reference}))
@@ -63,18 +63,18 @@ def _id_of(engine: Any, reference: str) -> str:
         raise ContainerRefused.of(containers.NO_IMAGE, image=reference) from None
 
 
-def _asked(image: Image, package: str, environment: Mapping[str, str]) -> str:
+def _version_script(image: Image, package: str, environment: Mapping[str, str]) -> str:
     with connected(environment, seconds=120.0) as engine:
-        asked = _question(engine, image, package, environment)
+        question = _question(engine, image, package, environment)
         try:
-            engine.start(asked)
-            engine.wait(asked)
+            engine.start(question)
+            engine.wait(question)
             out, err = (
-                engine.logs(asked, stdout=is_out, stderr=not is_out).decode(errors="replace")
+                engine.logs(question, stdout=is_out, stderr=not is_out).decode(errors="replace")
                 for is_out in (True, False)
             )
         finally:
-            engine.remove_container(asked, force=True)
+            engine.remove_container(question, force=True)
     if not out.strip():
         raise failures.not_in_image(image.reference, package, err.strip()[-300:])
     return str(out.strip().splitlines()[-1])

@@ -47,8 +47,8 @@ def reap_containers(
     Raises ContainerRefused.
     """
     with connected(environment) as engine:
-        found = _found(engine, [f"{INSTANCE_LABEL}={instance}"])
-        dead = [each for each in found if not is_live(_lease(each))]
+        containers = _containers(engine, [f"{INSTANCE_LABEL}={instance}"])
+        dead = [each for each in containers if not is_live(_lease(each))]
         for each in dead:
             _remove(engine, each["Id"])
     return [_lease(each) for each in dead]
@@ -60,10 +60,10 @@ def remove_containers(mark: Mark, environment: Mapping[str, str]) -> int:
     Raises ContainerRefused.
     """
     with connected(environment) as engine:
-        found = _found(engine, [f"{name}={value}" for name, value in mark.labels.items()])
-        for each in found:
+        containers = _containers(engine, [f"{name}={value}" for name, value in mark.labels.items()])
+        for each in containers:
             _remove(engine, each["Id"])
-    return len(found)
+    return len(containers)
 
 
 def clear_containers(mark: Mark) -> None:
@@ -85,7 +85,7 @@ def _warn_once(sentence: str) -> None:
     _log.warning("%s", sentence)
 
 
-def _found(engine: Any, labels: list[str]) -> list[dict[str, Any]]:
+def _containers(engine: Any, labels: list[str]) -> list[dict[str, Any]]:
     return list(engine.containers(all=True, filters={"label": labels}))
 
 

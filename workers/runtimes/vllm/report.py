@@ -33,7 +33,7 @@ def read_report(ask: Ask, log: str) -> dict[str, Any] | None:
 
 def _tokens(page: str, log: str) -> int | None:
     """Return the tokens that the cache holds, as logged; counted in blocks where that is gone."""
-    if (told := last_number(_CACHE_TOKENS, log)) is not None:
-        return int(told)
+    if (tokens := last_number(_CACHE_TOKENS, log)) is not None:
+        return int(tokens)
     blocks, size = _BLOCKS.search(page), _BLOCK_SIZE.search(page)
     return int(blocks[1]) * int(size[1]) if blocks and size else None

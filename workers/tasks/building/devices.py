@@ -78,7 +78,7 @@ class StepDevices:
         self._clock = clock
         self._report = report
         self._step = step
-        self._told = ""
+        self._last_message = ""
 
     def claim(self, spec: Spec, need: Need) -> HeldDevices:
         """Return what the build holds now; where this host has no node, its CPU without a lease.
@@ -98,17 +98,17 @@ class StepDevices:
             return HeldDevices(kind=CPU, memory_bytes=need(whole).memory_bytes)
         clock = self._clock
         give_up_at = clock.monotonic() + _PATIENCE_SECONDS
-        while not isinstance(found := self._ask(kind, need), HeldDevices):
-            self._tell(found.reason)
-            if found.has_turn:
+        while not isinstance(claimed := self._ask(kind, need), HeldDevices):
+            self._tell(claimed.reason)
+            if claimed.has_turn:
                 give_up_at = clock.monotonic() + _PATIENCE_SECONDS
-            elif found.is_final or clock.monotonic() > give_up_at:
-                raise StepFailed(found.to_failure(self._step))
+            elif claimed.is_final or clock.monotonic() > give_up_at:
+                raise StepFailed(claimed.to_failure(self._step))
             clock.sleep(_PAUSE_SECONDS)
             self._report.tick()
             self._keeper.check()
         self._tell("")
-        return found
+        return claimed
 
     def release(self) -> None:
         """Give back what the build holds: the step needs no GPU."""
@@ -118,14 +118,14 @@ class StepDevices:
         return retry_on_db_error(self._keeper, lambda: _claimed(self._keeper, kind, need))
 
     def _tell(self, reason: str) -> None:
-        if reason == self._told:
+        if reason == self._last_message:
             return
         self._report.say(f"waiting for room: {reason}" if reason else "got room")
         lease = self._keeper.lease
         retry_on_db_error(
             self._keeper, lambda: step_wait(lease=lease, step=self._step, reason=reason)
         )
-        self._told = reason
+        self._last_message = reason
 
 
 def _claimed(keeper: LeaseKeeper, kind: str, need: Need) -> HeldDevices | _Refusal:
@@ -134,16 +134,16 @@ def _claimed(keeper: LeaseKeeper, kind: str, need: Need) -> HeldDevices | _Refus
     if node is None:
         # What its engines hold is unknown: to start beside them could take the host down.
         return _silent()
-    asked = need(smallest_device_bytes(node=node, kind=kind))
+    need_bytes = need(smallest_device_bytes(node=node, kind=kind))
     try:
-        devices = build_devices_claim(lease=keeper.lease, node=node, need=asked)
+        devices = build_devices_claim(lease=keeper.lease, node=node, need=need_bytes)
     except NoRoom as refused:
         return _no_room(refused)
     uuids = tuple(device.uuid for device in devices if device.kind != CPU)
     # Without the library there is nobody to ask; the agent, which found the GPUs, has it.
     if (others := what_holds(uuids) if nvidia.is_there() else None) is not None:
         return _in_use(others.sentence)
-    return HeldDevices(kind=kind, memory_bytes=asked.memory_bytes, uuids=uuids)
+    return HeldDevices(kind=kind, memory_bytes=need_bytes.memory_bytes, uuids=uuids)
 
 
 def _own_nodes() -> QuerySet[Node]:

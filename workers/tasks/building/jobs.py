@@ -89,8 +89,8 @@ def pinned_data(build: Build) -> Mapping[str, str]:
     if not result:
         return {}
     fetched = FetchResult.model_validate(result)
-    found = filter(None, (fetched.calibration, fetched.evaluation, *fetched.tasks))
-    return {told.dataset: told.revision for told in found}
+    data_sets = filter(None, (fetched.calibration, fetched.evaluation, *fetched.tasks))
+    return {data_set.dataset: data_set.revision for data_set in data_sets}
 
 
 def _known(build: Build) -> Mapping[str, Any]:

@@ -28,8 +28,8 @@ def runs_remote_code(results: Results) -> bool:
 
     Such a step is handed no secret: the code could read it.
     """
-    found = results.get("inspect", {}).get("remote_code") or {}
-    return bool(found.get("runs"))
+    remote_code = results.get("inspect", {}).get("remote_code") or {}
+    return bool(remote_code.get("runs"))
 
 
 def refuse_remote_code(build: Build, results: Results) -> None:

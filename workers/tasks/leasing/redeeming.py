@@ -51,11 +51,11 @@ def _unreadable(answer: Answer) -> Failure | None:
     if answer.status != HTTPStatus.CONFLICT:
         return None
     try:
-        told: Any = read_json(answer.content)
+        content: Any = read_json(answer.content)
         return build.SECRET_UNREADABLE.failure(
-            message=str(told["message"]),
-            advice=str(told["hint"]),
-            field=next(iter(told["fields"]), None),
+            message=str(content["message"]),
+            advice=str(content["hint"]),
+            field=next(iter(content["fields"]), None),
         )
     except (ValueError, KeyError, TypeError):
         return None
@@ -76,7 +76,7 @@ def _answer(keeper: LeaseKeeper) -> Answer:
     while True:
         keeper.check()
         try:
-            answer = _asked(keeper)
+            answer = _redeemed(keeper)
         except NoAnswer as error:
             cause = str(error)
         else:
@@ -88,7 +88,7 @@ def _answer(keeper: LeaseKeeper) -> Answer:
         clock.sleep(_PAUSE_SECONDS)
 
 
-def _asked(keeper: LeaseKeeper) -> Answer:
+def _redeemed(keeper: LeaseKeeper) -> Answer:
     lease = keeper.lease
     place = f"internal/v1/leases/{lease.kind.name}/{lease.id}/secrets"
     return ask(

@@ -28,7 +28,7 @@ class OpenIdConnectAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def pre_social_login(self, request: HttpRequest, sociallogin: VouchedLogin) -> None:
         """Sign the person in. Always raises ImmediateHttpResponse."""
         try:
-            user = _known(sociallogin.vouched, asked=sociallogin.state.get("nonce"))
+            user = _known(sociallogin.vouched, request_user=sociallogin.state.get("nonce"))
         except ClaimsRefused as refusal:
             raise _refused(request, f"{settings.OIDC_NAME} {refusal}") from None
         if user is None or not user.is_active:
@@ -51,8 +51,8 @@ class OpenIdConnectAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         raise _refused(request, f"{settings.OIDC_NAME} did not sign you in ({reason}).")
 
 
-def _known(vouched: Vouched, *, asked: object) -> User | None:
-    if not isinstance(asked, str) or not constant_time_compare(asked, vouched.nonce):
+def _known(vouched: Vouched, *, request_user: object) -> User | None:
+    if not isinstance(request_user, str) or not constant_time_compare(request_user, vouched.nonce):
         raise ClaimsRefused("answered another sign-in than yours (`nonce`).")
     return person_of(vouched)
 

@@ -71,20 +71,20 @@ def _text(token: Mapping[str, Any], name: str, *, longest: int) -> str:
 
 
 def _address(document: Mapping[str, Any]) -> str:
-    told = document["email"]
-    if not isinstance(told, str):
+    claim = document["email"]
+    if not isinstance(claim, str):
         raise ClaimsRefused("told an e-mail address that is no text.")
-    return _checked(told)
+    return _checked(claim)
 
 
-def _name(told: Any) -> str:
-    if not isinstance(told, str):
+def _name(claim: Any) -> str:
+    if not isinstance(claim, str):
         return ""
-    return "".join(each for each in told if each.isprintable())[:_LONGEST_NAME]
+    return "".join(each for each in claim if each.isprintable())[:_LONGEST_NAME]
 
 
-def _checked(told: str) -> str:
+def _checked(claim: str) -> str:
     try:
-        return checked_email(told)
+        return checked_email(claim)
     except InvalidInput as error:
         raise ClaimsRefused(f"told an address that cannot be used: {error.message}") from None

@@ -14,8 +14,8 @@ from apps.accounts.signing_in.oidc.claims import ClaimsRefused, Vouched
 def person_of(vouched: Vouched) -> User | None:
     """Return whom the provider vouches for, made if welcome. Raises ClaimsRefused."""
     joined = SingleSignOn.objects.filter(issuer=vouched.issuer, subject=vouched.subject)
-    if found := joined.select_related("user__team").first():
-        return found.user
+    if identity := joined.select_related("user__team").first():
+        return identity.user
     try:
         with transaction.atomic():
             return _joined(vouched)

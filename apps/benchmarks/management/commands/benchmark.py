@@ -77,16 +77,16 @@ class Command(BaseCommand):
             raise CommandError(" ".join(filter(None, (error.message, error.hint)))) from None
 
     def _follow(self, benchmark: Benchmark) -> None:
-        told = ""
+        last_words = ""
         while True:
             benchmark.refresh_from_db()
             if benchmark.state in BENCHMARK_TERMINAL:
                 return
             waiting = f"benchmark {benchmark.id} is {benchmark.state}"
             words = benchmark.progress.get("words") or waiting
-            if words != told:
+            if words != last_words:
                 self.stderr.write(words)
-                told = words
+                last_words = words
             self.clock.sleep(_LOOK_SECONDS)
 
     def _tell(self, benchmark: Benchmark, options: dict[str, Any]) -> None:
@@ -101,10 +101,10 @@ class Command(BaseCommand):
 
 
 def _team_of(deployment_id: str) -> Team:
-    found = Deployment.objects.filter(id=deployment_id).select_related("model__team").first()
-    if found is None:
+    deployment = Deployment.objects.filter(id=deployment_id).select_related("model__team").first()
+    if deployment is None:
         raise CommandError(f"There is no deployment `{deployment_id}`.")
-    return found.model.team
+    return deployment.model.team
 
 
 def _load(options: dict[str, Any]) -> Load:

@@ -30,13 +30,13 @@ class Command(AuditedCommand):
     def handle(
         self, *args: Any, artifact: str, destination: str, secret: str, public: bool, **options: Any
     ) -> None:
-        found = Artifact.objects.select_related("team").filter(id=artifact).first()
-        if found is None:
+        row = Artifact.objects.select_related("team").filter(id=artifact).first()
+        if row is None:
             raise CommandError(f"There is no artifact `{artifact}`.")
         try:
             push = push_request(
-                artifact=found, destination=destination, secret_name=secret, private=not public
+                artifact=row, destination=destination, secret_name=secret, private=not public
             )
         except ApiError as error:
             raise CommandError(f"{error.message} {error.hint or ''}".strip()) from error
-        self.stdout.write(f"Push {push.id} of artifact {found.id} is {push.state}.")
+        self.stdout.write(f"Push {push.id} of artifact {row.id} is {push.state}.")

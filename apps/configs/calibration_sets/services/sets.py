@@ -52,7 +52,7 @@ def set_upload(
     free_connection()
     with tempfile.TemporaryDirectory(prefix="calibration-") as folder:
         try:
-            found, published = _stored(Path(folder), file, file_name)
+            inspection, published = _stored(Path(folder), file, file_name)
         except BadFile as refused:
             raise _refusal(refused) from None
         except ArtifactFailure as failed:
@@ -63,7 +63,7 @@ def set_upload(
                 hint="Open the folder behind ARTIFACT_URL to its user; builds write there too.",
             ) from None
     with transaction.atomic():
-        upload = _version(team, name, found, published, file_name, user)
+        upload = _version(team, name, inspection, published, file_name, user)
         if upload.is_new:
             after = {"version": upload.version.number, "digest": upload.version.digest}
             audit("calibration_set.upload", upload.version.set, team=team, after=after)
@@ -71,18 +71,20 @@ def set_upload(
     return upload
 
 
-def set_delete(*, found: CalibrationSet) -> None:
+def set_delete(*, calibration_set: CalibrationSet) -> None:
     """Delete a set with all its versions; configs that name it say so from now on.
 
     Its files stay in the store for the day that a sweep spares, for builds that have begun.
     Raises Unavailable where the store cannot be asked to.
     """
-    team, name = found.team, found.name
-    contents = list(found.versions.values_list("content_digest", flat=True))
+    team, name = calibration_set.team, calibration_set.name
+    contents = list(calibration_set.versions.values_list("content_digest", flat=True))
     _spare(contents)
     with transaction.atomic():
-        audit("calibration_set.delete", found, team=team, before={"versions": len(contents)})
-        found.delete()
+        audit(
+            "calibration_set.delete", calibration_set, team=team, before={"versions": len(contents)}
+        )
+        calibration_set.delete()
     _check_again(team, name)
 
 
@@ -119,11 +121,13 @@ def _stored(folder: Path, file: BinaryIO, file_name: str) -> tuple[Inspection, P
     _copy(file, upload, limit)
     content = folder / "content"
     content.mkdir()
-    found = inspect_file(upload, file_name, rewritten=content / "rows.jsonl", limit_bytes=limit)
-    if not found.normalized:
+    inspection = inspect_file(
+        upload, file_name, rewritten=content / "rows.jsonl", limit_bytes=limit
+    )
+    if not inspection.normalized:
         upload.rename(content / f"rows{PurePath(file_name).suffix.lower()}")
     store = ArtifactStore.open(settings.ARTIFACT_URL, patience=PAGES)
-    return found, store.publish(content, {"kind": "calibration set", "format": 1})
+    return inspection, store.publish(content, {"kind": "calibration set", "format": 1})
 
 
 def _copy(file: BinaryIO, target: Path, limit: int) -> None:
@@ -154,7 +158,7 @@ def _too_large(limit: int) -> TooLarge:
 def _version(
     team: Team,
     name: str,
-    found: Inspection,
+    inspection: Inspection,
     published: Published,
     file_name: str,
     user: User | None,
@@ -174,12 +178,12 @@ def _version(
         content_digest=published.content_digest,
         file_name=stored.path,
         uploaded_name=file_name,
-        column=found.column,
-        rows=found.rows,
-        empty_rows=found.empty_rows,
-        short_rows=found.short_rows,
+        column=inspection.column,
+        rows=inspection.rows,
+        empty_rows=inspection.empty_rows,
+        short_rows=inspection.short_rows,
         size_bytes=stored.size_bytes,
-        head=found.head,
+        head=inspection.head,
         created_by=user,
     )
     return Upload(version=version, is_new=True)

@@ -52,29 +52,29 @@ class Command(AuditedCommand):
     ) -> None:
         if not 1 <= requests <= MOST_REQUESTS:
             raise CommandError(f"--requests {requests}: it is from 1 to {MOST_REQUESTS:,}.")
-        found = Config.objects.select_related("team").filter(id=config).first()
-        if found is None:
+        row = Config.objects.select_related("team").filter(id=config).first()
+        if row is None:
             raise CommandError(f"There is no config `{config}`.")
         try:
             tuning = tuning_request(
-                revision=revision_wanted(config=found),
-                dataset=options["dataset"] or _kept(found, options["file"], options["set"]),
+                revision=revision_wanted(config=row),
+                dataset=options["dataset"] or _kept(row, options["file"], options["set"]),
                 requests=requests,
             )
             tuning = self._awaited(tuning)
             self._say(tuning, as_json)
             if apply and (tuning.result or {}).get("recommended"):
                 made = tuning_apply(tuning=tuning)
-                self.stderr.write(f"Revision {made.number} of {found.name} has it.")
+                self.stderr.write(f"Revision {made.number} of {row.name} has it.")
         except ApiError as error:
             raise CommandError(f"{error.message} {error.hint or ''}".strip()) from error
 
     def _awaited(self, tuning: LookaheadTuning) -> LookaheadTuning:
-        said = ""
+        last_line = ""
         try:
             while tuning.is_open:
-                if (line := _progress(tuning)) != said:
-                    self.stderr.write(said := line)
+                if (line := _progress(tuning)) != last_line:
+                    self.stderr.write(last_line := line)
                 self.clock.sleep(_LOOK_SECONDS)
                 tuning = tuning_get(team=tuning.team, tuning_id=tuning.id)
         except KeyboardInterrupt:
@@ -85,8 +85,8 @@ class Command(AuditedCommand):
     def _say(self, tuning: LookaheadTuning, as_json: bool) -> None:
         if tuning.result is None:
             failure = tuning.failure or {}
-            said = f"{failure.get('sentence', 'It was cancelled.')} {failure.get('hint') or ''}"
-            raise CommandError(said.strip())
+            sentence = f"{failure.get('sentence', 'It was cancelled.')} {failure.get('hint') or ''}"
+            raise CommandError(sentence.strip())
         if as_json:
             self.stdout.write(json.dumps(tuning.result, indent=1))
             return

@@ -68,6 +68,6 @@ class EnvironmentPromotionEventsView(EnvironmentView):
     @extend_schema(parameters=[ListQuery], responses=PromotionEventListObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return what happened to promotions of the environment, newest first."""
-        found = event_list(environment=self.environment())
-        page = page_of(found, by="-at", **validated(ListQuery, request.query_params))
+        events = event_list(environment=self.environment())
+        page = page_of(events, by="-at", **validated(ListQuery, request.query_params))
         return Response(page.to_json(PromotionEventObject, under="events"))

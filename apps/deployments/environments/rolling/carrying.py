@@ -66,9 +66,9 @@ def _sizes(
 ) -> Sizes:
     ready, live = {candidate.id: 0, current.id: 0}, {candidate.id: 0, current.id: 0}
     rows = Replica.objects.filter(deployment_id__in=ready).exclude(state__in=REPLICA_TERMINAL)
-    for id, state, wanted in rows.values_list("deployment_id", "state", "wanted"):
+    for id, state, desired in rows.values_list("deployment_id", "state", "wanted"):
         live[id] += state != ReplicaState.LOST
-        ready[id] += state == ReplicaState.READY and wanted == "running"
+        ready[id] += state == ReplicaState.READY and desired == "running"
     version = (environment.promotion or {}).get("share_version")
     serves = candidate.state == DeploymentState.ACTIVE and not is_at_rest(candidate)
     return Sizes(
@@ -97,8 +97,12 @@ def _demand(candidate: Deployment, current: Deployment, now: datetime) -> int:
 
 def _given_up(environment: Environment, step: Step, sizes: Sizes, now: datetime) -> Step:
     """Return the step, on its way back where nothing has become ready for too long."""
-    told = (environment.promotion or {}).get("gives_up_at")
-    is_stalled = step.code in _WAITS and told is not None and now >= datetime.fromisoformat(told)
+    gives_up_at = (environment.promotion or {}).get("gives_up_at")
+    is_stalled = (
+        step.code in _WAITS
+        and gives_up_at is not None
+        and now >= datetime.fromisoformat(gives_up_at)
+    )
     if not is_stalled or step.roll.direction is Direction.DOWN or _is_progress(environment, sizes):
         return step
     minutes = int(PROGRESS_DEADLINE.total_seconds() // 60)
@@ -124,7 +128,7 @@ def _tell(environment: Environment, before: Roll, step: Step) -> None:
 
 def _store(environment: Environment, before: Roll, step: Step, sizes: Sizes, now: datetime) -> None:
     promotion = dict(environment.promotion or {})
-    told = {
+    stored = {
         **promotion,
         "status": step.roll.status.value,
         "percent_traffic_to_new_version": step.roll.percent,
@@ -138,10 +142,10 @@ def _store(environment: Environment, before: Roll, step: Step, sizes: Sizes, now
     is_first = "roll" not in promotion
     if is_first or step.roll.percent != before.percent:
         # Gateways learn of it with the routes, and say by which version they work.
-        told["share_version"] = routes_bump(environment)
-        told |= guard_begun(environment, now)
-    if told != promotion:
-        environment.promotion = told
+        stored["share_version"] = routes_bump(environment)
+        stored |= guard_begun(environment, now)
+    if stored != promotion:
+        environment.promotion = stored
         environment.save(update_fields=["promotion"])
 
 
@@ -167,11 +171,11 @@ def routes_bump(environment: Environment) -> int:
     return routes_version_bump(models=[environment.model_id], deployments=named)
 
 
-def _resize(deployment: Deployment, wanted: int) -> list[str]:
+def _resize(deployment: Deployment, replicas: int) -> list[str]:
     """Return its id where it now wants another number; none of one that was put to sleep."""
-    if is_at_rest(deployment) or deployment.wanted_replicas == wanted:
+    if is_at_rest(deployment) or deployment.wanted_replicas == replicas:
         return []
     as_read = Deployment.objects.filter(
         id=deployment.id, wanted_replicas=deployment.wanted_replicas
     )
-    return [deployment.id] if as_read.update(wanted_replicas=wanted) else []
+    return [deployment.id] if as_read.update(wanted_replicas=replicas) else []

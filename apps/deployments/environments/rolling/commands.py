@@ -73,8 +73,8 @@ def promotion_cancel(*, environment: Environment, actor: str = "", because: str 
     if not roll.percent:
         return _back_at_once(row, roll, actor, "cancel_promotion", because)
     _keep(row, returning(roll, because))
-    said = because or f"Cancelled at {roll.percent} %: it goes back in steps."
-    _record(row, "cancel_promotion", said, actor, roll, roll.percent)
+    reason = because or f"Cancelled at {roll.percent} %: it goes back in steps."
+    _record(row, "cancel_promotion", reason, actor, roll, roll.percent)
     _settle(row)
     return Status.RAMPING_DOWN
 
@@ -99,8 +99,8 @@ def promotion_force_forward(*, environment: Environment, actor: str = "") -> Non
             f"No replica of the candidate of `{row.name}` is ready: nothing would answer.",
             hint="Wait for one, or cancel the promotion.",
         )
-    said = f"Forced to 100 % with {ready} ready of {roll.total}."
-    _record(row, "force_roll_forward", said, actor, roll, 100)
+    reason = f"Forced to 100 % with {ready} ready of {roll.total}."
+    _record(row, "force_roll_forward", reason, actor, roll, 100)
     promotion_switch(row, candidate)
     deployment_settle_after_commit(deployment_id=candidate.id)
 
@@ -118,20 +118,20 @@ def _under_way(environment: Environment) -> tuple[Environment, Roll]:
 
 
 def _keep(row: Environment, roll: Roll) -> None:
-    told: dict[str, Any] = {**(row.promotion or {}), "roll": roll.to_json()}
-    told.setdefault("plan", {})
-    told |= {"status": roll.status.value, "percent_traffic_to_new_version": roll.percent}
-    told["waits_for"] = roll.why_paused or roll.returns_because or told.get("waits_for")
+    promotion: dict[str, Any] = {**(row.promotion or {}), "roll": roll.to_json()}
+    promotion.setdefault("plan", {})
+    promotion |= {"status": roll.status.value, "percent_traffic_to_new_version": roll.percent}
+    promotion["waits_for"] = roll.why_paused or roll.returns_because or promotion.get("waits_for")
     is_new = "roll" not in (row.promotion or {})
-    row.promotion = told
+    row.promotion = promotion
     row.save(update_fields=["promotion"])
     if is_new:
         routes_bump(row)
 
 
 def _back_at_once(row: Environment, roll: Roll, actor: str, what: str, because: str) -> Status:
-    said = because or f"All traffic is back at once, from {roll.percent} %."
-    _record(row, what, said, actor, roll, 0)
+    reason = because or f"All traffic is back at once, from {roll.percent} %."
+    _record(row, what, reason, actor, roll, 0)
     ids = (row.candidate_id, row.current_id)
     promotion_end(row, replace(roll, percent=0, returns_because=because))
     for each in ids:
@@ -140,13 +140,13 @@ def _back_at_once(row: Environment, roll: Roll, actor: str, what: str, because: 
     return Status.FAILED if because else Status.CANCELED
 
 
-def _record(row: Environment, what: str, said: str, actor: str, roll: Roll, percent: int) -> None:
+def _record(row: Environment, what: str, reason: str, actor: str, roll: Roll, percent: int) -> None:
     before = {"candidate": row.candidate_id, "percent": roll.percent}
     entry = environment_audit(what, row, before=before, after={"percent": percent})
     event_add(
         row,
         code=what,
-        sentence=said,
+        sentence=reason,
         percents=(roll.percent, percent),
         actor=actor or entry.actor_label or ITSELF,
     )

@@ -31,8 +31,8 @@ class Guard:
 
 def guard_settings(environment: Environment) -> GuardSettings | None:
     """Return by what the roll is guarded; None where it is not."""
-    told = ((environment.promotion or {}).get("plan") or {}).get("slo_guard")
-    return None if told is None else GuardSettings.of(told)
+    settings = ((environment.promotion or {}).get("plan") or {}).get("slo_guard")
+    return None if settings is None else GuardSettings.of(settings)
 
 
 def guard_begun(environment: Environment, now: datetime) -> dict[str, Any]:
@@ -51,8 +51,8 @@ def guarded(environment: Environment, roll: Roll) -> Roll:
     watches = roll.paused is None and roll.direction is Direction.UP and roll.percent
     if settings is None or known is None or not watches:
         return roll
-    found = _look(environment, settings, known)
-    return roll if found is None else _acted(environment, settings, roll, found)
+    verdict = _look(environment, settings, known)
+    return roll if verdict is None else _acted(environment, settings, roll, verdict)
 
 
 def _look(environment: Environment, settings: GuardSettings, known: Guard) -> Verdict | None:
@@ -68,8 +68,8 @@ def _look(environment: Environment, settings: GuardSettings, known: Guard) -> Ve
     return verdict(settings, candidate, current, look=known.look, spent=known.spent)
 
 
-def _acted(environment: Environment, settings: GuardSettings, roll: Roll, found: Verdict) -> Roll:
-    sentence = f"{found.sentence} Requests: {', '.join(f'`{id}`' for id in found.request_ids)}."
+def _acted(environment: Environment, settings: GuardSettings, roll: Roll, verdict: Verdict) -> Roll:
+    sentence = f"{verdict.sentence} Requests: {', '.join(f'`{id}`' for id in verdict.request_ids)}."
     event_add(environment, code="guard", sentence=sentence, percents=(roll.percent, roll.percent))
     if settings.action == GuardAction.CANCEL:
         return returning(roll, sentence)
@@ -77,8 +77,8 @@ def _acted(environment: Environment, settings: GuardSettings, roll: Roll, found:
 
 
 def _known(environment: Environment) -> Guard | None:
-    told = (environment.promotion or {}).get("guard")
-    if told is None:
+    guard = (environment.promotion or {}).get("guard")
+    if guard is None:
         return None
-    since = datetime.fromisoformat(told["since"]).astimezone(UTC)
-    return Guard(since=since, look=told["look"], spent=told["spent"])
+    since = datetime.fromisoformat(guard["since"]).astimezone(UTC)
+    return Guard(since=since, look=guard["look"], spent=guard["spent"])

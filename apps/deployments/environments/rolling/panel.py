@@ -44,8 +44,8 @@ class RollPanel:
 
     @property
     def why(self) -> str:
-        told = self._promotion
-        return str(told.get("waits_for") or told.get("error_message") or "")
+        promotion = self._promotion
+        return str(promotion.get("waits_for") or promotion.get("error_message") or "")
 
     @property
     def may_pause(self) -> bool:

@@ -25,8 +25,8 @@ def is_rolling(environment: Environment) -> bool:
 
 def roll_of(environment: Environment, *, carried: int) -> Roll:
     """Return how far it is; `carried` replicas carry the traffic where it only begins."""
-    told = (environment.promotion or {}).get("roll")
-    return Roll.of(told) if told else Roll(total=max(1, carried))
+    roll = (environment.promotion or {}).get("roll")
+    return Roll.of(roll) if roll else Roll(total=max(1, carried))
 
 
 def settings_of_roll(environment: Environment) -> RollSettings:

@@ -17,10 +17,10 @@ _SERVED, _BROKE = 2, 5
 
 def samples_add(records: Iterable[UsageRecord]) -> None:
     """Keep those that a guard is to judge; what clients did wrong or gave up says nothing."""
-    told = [each for each in records if each.status_class in (_SERVED, _BROKE)]
-    watched = _watched({each.deployment_id for each in told})
+    counted = [each for each in records if each.status_class in (_SERVED, _BROKE)]
+    watched = _watched({each.deployment_id for each in counted})
     if watched:
-        rows = [_sample(each) for each in told if each.deployment_id in watched]
+        rows = [_sample(each) for each in counted if each.deployment_id in watched]
         PromotionSample.objects.bulk_create(rows, ignore_conflicts=True)
 
 
@@ -59,12 +59,12 @@ def _watched(deployment_ids: Collection[str]) -> set[str]:
     """Return those of the deployments that a guard watches, and of which more is to be known."""
     places = Environment.objects.filter(candidate__isnull=False, promotion__has_key="guard")
     pairs = places.values_list("candidate_id", "current_id")
-    found = {id for pair in pairs for id in pair if id in deployment_ids}
-    if not found:
+    watched = {id for pair in pairs for id in pair if id in deployment_ids}
+    if not watched:
         return set()
-    counted = PromotionSample.objects.filter(deployment_id__in=found).values_list("deployment_id")
+    counted = PromotionSample.objects.filter(deployment_id__in=watched).values_list("deployment_id")
     full = {id for id, count in counted.annotate(Count("id")) if count >= MOST_REQUESTS}
-    return found - full
+    return watched - full
 
 
 def _sample(record: UsageRecord) -> PromotionSample:

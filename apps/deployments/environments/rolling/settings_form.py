@@ -43,14 +43,14 @@ class MoveForm:
 
     @property
     def guard(self) -> str:
-        told = promotion_settings(self.environment)["slo_guard"]
-        return "" if told is None else str(told.get("action", "PAUSE"))
+        guard = promotion_settings(self.environment)["slo_guard"]
+        return "" if guard is None else str(guard.get("action", "PAUSE"))
 
     @property
     def answer_guard(self) -> dict[str, Any]:
         """Return the answer guard as it is set, or as it would begin."""
-        told = promotion_settings(self.environment)["answer_guard"] or {}
-        return {"min_equal_percent": 100, "action": GuardAction.PAUSE.value, **told}
+        guard = promotion_settings(self.environment)["answer_guard"] or {}
+        return {"min_equal_percent": 100, "action": GuardAction.PAUSE.value, **guard}
 
     @property
     def prompt_lines(self) -> str:

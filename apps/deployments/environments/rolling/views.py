@@ -36,16 +36,16 @@ _ACTIONS: Mapping[str, Callable[..., object]] = {
 @page
 @require_POST
 def moves(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
-    found = environment_get(team=person(request).team, model_id=model_id, name=name)
-    require_environment(actor_on(request), found.name)
-    told = _checked(settings_told(request.POST, found))
-    environment_configure(environment=found, promotion_settings=told)
+    environment = environment_get(team=person(request).team, model_id=model_id, name=name)
+    require_environment(actor_on(request), environment.name)
+    settings = _checked(settings_told(request.POST, environment))
+    environment_configure(environment=environment, promotion_settings=settings)
     return redirect("deployments:model", model_id)
 
 
-def _checked(told: Mapping[str, Any]) -> Mapping[str, Any]:
+def _checked(settings_told: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the settings as REST would take them. Raises InvalidInput."""
-    body = PromotionSettingsBody(data=dict(told))
+    body = PromotionSettingsBody(data=dict(settings_told))
     if not body.is_valid():
         wrong = _flat(body.errors)
         sentences = [f"`{name}`: {' '.join(map(str, each))}" for name, each in wrong.items()]
@@ -69,10 +69,10 @@ def promotion(request: HttpRequest, model_id: str, name: str, action: str) -> Ht
     act = _ACTIONS.get(action)
     if act is None:
         raise NotFound(f"There is no action `{action}` of a promotion.")
-    found = environment_get(team=person(request).team, model_id=model_id, name=name)
-    require_environment(actor_on(request), found.name)
-    candidate_id = found.candidate_id
-    if act(environment=found) is Status.CANCELED:
+    environment = environment_get(team=person(request).team, model_id=model_id, name=name)
+    require_environment(actor_on(request), environment.name)
+    candidate_id = environment.candidate_id
+    if act(environment=environment) is Status.CANCELED:
         words = f"`{name}` stays where it is: the promotion is cancelled."
-        say_move_undoable(request, words, found, candidate_id)
+        say_move_undoable(request, words, environment, candidate_id)
     return redirect("deployments:model", model_id)

@@ -22,9 +22,9 @@ class Command(AuditedCommand):
         if node is None:
             raise CommandError(f"There is no node `{name}`.")
         try:
-            held = node_remove(node=node) if yes else node_held(node=node)
+            held_by_node = node_remove(node=node) if yes else node_held(node=node)
         except ApiError as error:
             raise CommandError(f"{error} {error.hint or ''}".strip()) from None
         self.stdout.write(f"{name} {'held' if yes else 'holds'}:")
-        self.stdout.write("\n".join(f"  {line}" for line in held.lines) or "  nothing")
+        self.stdout.write("\n".join(f"  {line}" for line in held_by_node.lines) or "  nothing")
         self.stdout.write("Removed." if yes else "Run it again with --yes to remove the node.")

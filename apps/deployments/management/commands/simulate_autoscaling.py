@@ -38,38 +38,38 @@ class Command(BaseCommand):
             parser.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="NUMBER")
 
     def handle(self, *args: Any, deployment: str, days: float, as_json: bool, **given: Any) -> None:
-        found = Deployment.objects.select_related("model").filter(id=deployment).first()
-        if found is None:
+        row = Deployment.objects.select_related("model").filter(id=deployment).first()
+        if row is None:
             raise CommandError(f"There is no deployment `{deployment}`.")
         if not 0 < days <= _LONGEST_DAYS:
             raise CommandError(f"`--days` {days:g} is not between 0 and {_LONGEST_DAYS}.")
-        asked = {name: given[name] for name in LIMITS if given[name] is not None}
-        today = settings_of(found)
-        wanted = _wanted(today, asked)
+        limits = {name: given[name] for name in LIMITS if given[name] is not None}
+        today = settings_of(row)
+        changed_settings = _wanted(today, limits)
         now = clock.now()
-        traffic = recorded(deployment=found, start=now - timedelta(days=days), end=now, now=now)
+        traffic = recorded(deployment=row, start=now - timedelta(days=days), end=now, now=now)
         if not traffic.requests:
-            raise CommandError(f"Nothing was asked of `{found.name}` in the last {days:g} days.")
-        devices = hardware_of(found).count
+            raise CommandError(f"Nothing was asked of `{row.name}` in the last {days:g} days.")
+        devices = hardware_of(row).count
         outcomes = {
             name: in_short(replay(settings, traffic), devices_per_replica=devices)
-            for name, settings in {"today": today, "asked": wanted}.items()
+            for name, settings in {"today": today, "asked": changed_settings}.items()
         }
         self.stdout.write(_as_json(traffic, outcomes) if as_json else _as_text(traffic, outcomes))
 
 
-def _wanted(today: ScalingSettings, asked: Mapping[str, int]) -> ScalingSettings:
-    for name, value in asked.items():
+def _wanted(today: ScalingSettings, given_limits: Mapping[str, int]) -> ScalingSettings:
+    for name, value in given_limits.items():
         least, most = LIMITS[name]
         if value < least or (most is not None and value > most):
             limits = f"at least {least}" if most is None else f"between {least} and {most}"
             raise CommandError(f"`--{name.replace('_', '-')}` {value} is not {limits}.")
-    wanted = ScalingSettings.of({**today.to_json(), **asked})
-    if wanted.target_in_flight_tokens is not None:
+    settings = ScalingSettings.of({**today.to_json(), **given_limits})
+    if settings.target_in_flight_tokens is not None:
         raise CommandError("Series do not keep tokens for each request: simulate concurrency.")
-    for _, sentence, hint in problems_of(asked, wanted):
+    for _, sentence, hint in problems_of(given_limits, settings):
         raise CommandError(f"{sentence} {hint}")
-    return wanted
+    return settings
 
 
 def _as_json(traffic: Recorded, outcomes: Mapping[str, Any]) -> str:

@@ -27,8 +27,8 @@ _FOLLOWS = ("head_dim", "kv_heads", "intermediate_size")
 def count_class(architecture: str | None, shape: Shape) -> Counts | None:
     """Return the parameters by part, or None where no form of the class is that of this file."""
     for row in ROWS.get(architecture or "", ()):
-        if _is_form(row, shape.config) and (found := _counted(row, shape)) is not None:
-            return found
+        if _is_form(row, shape.config) and (counts := _counted(row, shape)) is not None:
+            return counts
     return None
 
 
@@ -50,7 +50,7 @@ def _counted(row: Row, shape: Shape) -> Counts | None:
         if value is None:
             return None
         known[name] = value
-    found = {}
+    counts = {}
     for part, sums in row.sums.items():
         total = Fraction(0)
         for numerator, denominator, powers in sums:
@@ -60,8 +60,8 @@ def _counted(row: Row, shape: Shape) -> Counts | None:
                     return None
                 term *= Fraction(known[name]) ** power
             total += term
-        found[part] = int(total)
-    return found if all(each >= 0 for each in found.values()) else None
+        counts[part] = int(total)
+    return counts if all(each >= 0 for each in counts.values()) else None
 
 
 def _value(name: str, row: Row, shape: Shape) -> int | None:
@@ -69,8 +69,8 @@ def _value(name: str, row: Row, shape: Shape) -> int | None:
         flag = _value(name[1:], row, shape)
         return None if flag is None else 1 - min(flag, 1)
     for between, combine in _OF_TWO.items():
-        first, found, second = name.partition(between)
-        if found:
+        first, separator, second = name.partition(between)
+        if separator:
             return _combined(combine, (first, second), row, shape)
     setting, sign, word = _parted(name)
     if sign == "@":
@@ -103,8 +103,8 @@ def _of_cycle(value: Any, word: str, layers: int | None) -> int | None:
 
 def _parted(name: str) -> tuple[str, str, str]:
     for sign in "=@":
-        setting, found, word = name.partition(sign)
-        if found:
+        setting, separator, word = name.partition(sign)
+        if separator:
             return setting, sign, word
     return (name[:-1], name[-1], "") if name[-1] in "#+" else (name, "", "")
 
@@ -122,8 +122,8 @@ def _of_list(value: Any, sign: str, word: str) -> int | None:
 def _otherwise(setting: str, shape: Shape) -> int | None:
     """Return a size under another of its names, or as it follows from others."""
     for meaning in numbers.meanings(setting):
-        if (found := numbers.number(shape.config, meaning)) is not None:
-            return found
+        if (number := numbers.number(shape.config, meaning)) is not None:
+            return number
         if meaning in _FOLLOWS and (follows := getattr(shape, meaning)) is not None:
             return int(follows)
     return None

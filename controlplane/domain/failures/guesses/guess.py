@@ -19,7 +19,7 @@ from controlplane.domain.failures.registry import guesses
 from controlplane.domain.redaction import Redactor
 
 _MOST_SETTINGS = 3
-_LONGEST_SAID = 300
+_LONGEST_MESSAGE = 300
 _SECRETS = Redactor()
 _TENSOR = re.compile(
     r"\b(?:[A-Za-z_]\w*\.)+(?:\d+\.)?(?:\w+\.)*(?:weight|bias|\w*scale\w*|qweight|\w*_proj)\b"
@@ -44,15 +44,15 @@ def guessed(evidence: CrashEvidence) -> Failure | None:
     named = settings_named(error.message, evidence.spec)
     if area is None and family is None and not named.all:
         return None
-    said = _SECRETS.text(error.said)
+    message = _SECRETS.text(error.said)
     return (family or _kind_of(area, named)).failure(
         subject=evidence.subject,
-        error=said if len(said) <= _LONGEST_SAID else f"{said[:_LONGEST_SAID]}…",
+        error=message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…",
         place=_place(area),
         named=_named(named.all, error),
         look_at=_look_at(named.all, area),
         field=_field(named, family, area, evidence),
-        detail=said,
+        detail=message,
     )
 
 

@@ -57,10 +57,10 @@ def last_exception(log: str) -> LastException | None:
 
 
 def _of_cpp(log: str) -> LastException | None:
-    found = list(_OF_CPP.finditer(log))
-    if not found:
+    matches = list(_OF_CPP.finditer(log))
+    if not matches:
         return None
-    last = found[-1]
+    last = matches[-1]
     return LastException(kind="AssertionError", message=last["message"], paths=(last["path"],))
 
 

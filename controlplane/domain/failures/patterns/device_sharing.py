@@ -26,8 +26,8 @@ def is_held_by_others(match: re.Match[str]) -> bool:
 
 def is_not_known_to_be_shared(match: re.Match[str]) -> bool:
     """Return whether the words that begin here leave open, or deny, that others hold the GPU."""
-    told = _TRIED.search(match.string, match.start())
-    return told is None or not is_held_by_others(told)
+    tried = _TRIED.search(match.string, match.start())
+    return tried is None or not is_held_by_others(tried)
 
 
 def _bytes(size: str) -> float:

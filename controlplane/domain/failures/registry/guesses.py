@@ -2,26 +2,26 @@
 
 from controlplane.domain.failures.kind import checkpoint, configuration, machine
 
-_SAID = (
+_MESSAGE = (
     "{subject} ended with “{error}”, which is no failure that is known here. This is a guess: "
     "{place}, so "
 )
 
 CONFIGURATION = configuration(
     "EHG-CONFIGURATION",
-    _SAID + "a setting is probably to blame.{named}",
+    _MESSAGE + "a setting is probably to blame.{named}",
     "Look at {look_at} first. If that is not it, the log has what was printed before; the support "
     "bundle holds all of it.",
 )
 CHECKPOINT = checkpoint(
     "EHG-CHECKPOINT",
-    _SAID + "the checkpoint is probably to blame.{named}",
+    _MESSAGE + "the checkpoint is probably to blame.{named}",
     "See whether the engine's release serves this checkpoint, and whether its files are whole: "
     "{look_at}. The log has what was printed before.",
 )
 MACHINE = machine(
     "EHG-MACHINE",
-    _SAID + "the host is probably to blame.{named}",
+    _MESSAGE + "the host is probably to blame.{named}",
     "Check driver, GPUs and packages of this host against what the words ask for, then retry; the "
     "log has what was printed before.",
 )

@@ -31,13 +31,13 @@ def _list_them(c: Context) -> Patch:
 
 def _twice(c: Context) -> list[str]:
     seen: dict[tuple[str, str | None], str] = {}
-    found = []
+    doubles = []
     for name, each in adapters(c).items():
         place = (each.repo, each.revision)
         if place in seen:
-            found += [seen[place], name]
+            doubles += [seen[place], name]
         seen.setdefault(place, name)
-    return found
+    return doubles
 
 
 def _misplaced(c: Context) -> dict[str, CheckpointRepository]:
@@ -50,9 +50,9 @@ def _misplaced(c: Context) -> dict[str, CheckpointRepository]:
 
 
 def _as_meant(c: Context) -> Patch | None:
-    found = {name: meant(each.source, each.repo) for name, each in _misplaced(c).items()}
+    intended = {name: meant(each.source, each.repo) for name, each in _misplaced(c).items()}
     patch: dict[str, object] = {}
-    for name, place in found.items():
+    for name, place in intended.items():
         if place is None or "." in name:  # a dot in a name would lead the patch elsewhere
             return None
         patch[f"{_ADAPTERS}.{name}.source"] = place[0].value

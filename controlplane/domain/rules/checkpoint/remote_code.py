@@ -28,8 +28,8 @@ _HOW = (
 
 
 def grant_of(c: Context) -> CodeGrant | None:
-    found = (each for each in c.known.code_grants if each.commit == c.checkpoint.commit)
-    return next(found, None)
+    grants = (each for each in c.known.code_grants if each.commit == c.checkpoint.commit)
+    return next(grants, None)
 
 
 def needs_remote_code(c: Context) -> bool:
@@ -123,9 +123,9 @@ GRANTED = Rule(
 
 
 def _grant(c: Context) -> CodeGrant:
-    found = grant_of(c)
-    assert found is not None
-    return found
+    grant = grant_of(c)
+    assert grant is not None
+    return grant
 
 
 RULES = (BRINGS_CODE, NOT_GRANTED, ON_NATIVE, GRANTED)

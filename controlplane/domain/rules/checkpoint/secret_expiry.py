@@ -29,12 +29,12 @@ def _expired(c: Context) -> Sequence[SecretExpiry]:
     return [each for each in _of_spec(c) if each.days_left < 0]
 
 
-def _fields(found: Sequence[SecretExpiry]) -> tuple[str, ...]:
-    return tuple(f"secrets.{each.name}" for each in found) or ("secrets",)
+def _fields(expiries: Sequence[SecretExpiry]) -> tuple[str, ...]:
+    return tuple(f"secrets.{each.name}" for each in expiries) or ("secrets",)
 
 
-def _listed(found: Sequence[SecretExpiry]) -> str:
-    return ", ".join(f"`{each.name}` ({each.on.isoformat()})" for each in found)
+def _listed(expiries: Sequence[SecretExpiry]) -> str:
+    return ", ".join(f"`{each.name}` ({each.on.isoformat()})" for each in expiries)
 
 
 def _example(days_left: int) -> Example:

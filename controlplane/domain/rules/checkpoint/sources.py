@@ -57,8 +57,8 @@ def _uses_hub_secret(c: Context) -> bool:
 
 
 def _as_meant(c: Context) -> Patch | None:
-    found = meant(_source(c), _repo(c))
-    return {_SOURCE: found[0].value, _REPO: found[1]} if found else None
+    intended = meant(_source(c), _repo(c))
+    return {_SOURCE: intended[0].value, _REPO: intended[1]} if intended else None
 
 
 REPOSITORY_FORM = Rule(

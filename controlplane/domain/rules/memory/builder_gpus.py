@@ -17,7 +17,7 @@ def _builders(c: Context) -> BuilderNeed | None:
     return builder_devices(c.spec, c.checkpoint, c.device.memory_bytes) if c.device else None
 
 
-def _asked_builders(c: Context) -> int:
+def _builder_count(c: Context) -> int:
     return c.spec.engine_build.num_builder_gpus or c.spec.accelerator_count
 
 
@@ -28,7 +28,7 @@ def _builder_message(c: Context) -> str:
     return (
         f"Quantizing holds the 16-bit and the quantized weights side by side, about "
         f"{need.peak_bytes / GIB:.1f} GiB: {need.devices} of `{c.gpu.kind}` where this build would "
-        f"lease {_asked_builders(c)}. Serving needs fewer."
+        f"lease {_builder_count(c)}. Serving needs fewer."
     )
 
 
@@ -40,7 +40,7 @@ BUILDERS = Rule(
     needs=("checkpoint",),
     fields=at(_BUILDERS),
     concerns=lambda c: not c.spec.quantization_type.is_none and c.device is not None,
-    when=lambda c: (need := _builders(c)) is not None and need.devices > _asked_builders(c),
+    when=lambda c: (need := _builders(c)) is not None and need.devices > _builder_count(c),
     message=_builder_message,
     fix=Fix(
         label=lambda c: f"Use {need.devices} builder GPUs" if (need := _builders(c)) else "",

@@ -109,7 +109,7 @@ def would_fit_in_smaller_steps(c: Context) -> bool:
     return planned.layout.request_bytes(planned.sequence_tokens) <= max(rest, 0) * share
 
 
-def _is_asked_for(c: Context) -> bool:
+def _is_set_by_user(c: Context) -> bool:
     """Some shorten a length that nobody wrote; the others end at the model's own."""
     return c.spec.max_seq_len is not None or not c.engine.shortens_open_lengths
 
@@ -142,7 +142,7 @@ FULL_LENGTH = Rule(
     fields=limit("max_seq_len", _ACCELERATOR),
     concerns=lambda c: not c.spec.base_model.is_encoder,
     when=lambda c: (
-        _is_asked_for(c)
+        _is_set_by_user(c)
         and c.plan.weights_fit
         and c.plan.full_length_requests < 1
         and not would_fit_in_smaller_steps(c)

@@ -19,9 +19,9 @@ def _valid_counts(c: Context) -> list[int]:
 
 
 def _nearest_counts(c: Context) -> str:
-    asked, valid = c.spec.tensor_parallel, _valid_counts(c)
-    below = [n for n in valid if n < asked][-1:]
-    above = [n for n in valid if n > asked][:1]
+    count, valid = c.spec.tensor_parallel, _valid_counts(c)
+    below = [n for n in valid if n < count][-1:]
+    above = [n for n in valid if n > count][:1]
     return " or ".join(f"{n}" for n in below + above) or "1"
 
 

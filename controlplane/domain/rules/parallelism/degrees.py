@@ -75,7 +75,7 @@ def _devices_for_ranks(c: Context) -> Iterator[Fix]:
     yield from divisions(c)
 
 
-def _asked(c: Context) -> str:
+def _degrees_words(c: Context) -> str:
     is_named = c.spec.accelerator is not None
     return f"{c.spec.accelerator_count} of `{c.gpu.kind}`" if is_named else "no accelerator"
 
@@ -107,7 +107,7 @@ PARALLEL_COUNTS = Rule(
         f"tensor × pipeline × sequence parallel is {c.spec.engine_build.tensor_parallel_count} × "
         f"{c.spec.engine_build.pipeline_parallel_count} × "
         f"{c.spec.engine_build.sequence_parallel_count} = {_world_size(c)}, and the config asks "
-        f"for {_asked(c)}."
+        f"for {_degrees_words(c)}."
     ),
     fix=Fix(label=_agreement, patch=_divide_over_all, safe=True),
     otherwise=divisions,
@@ -125,7 +125,7 @@ MORE_RANKS_THAN_DEVICES = Rule(
     when=lambda c: c.spec.tensor_parallel > c.spec.accelerator_count,
     message=lambda c: (
         f"`tensor_parallel_size` is {c.spec.tensor_parallel}, and the config asks for "
-        f"{_asked(c)}. The hosted parser lets this pass, and an example of its docs has it."
+        f"{_degrees_words(c)}. The hosted parser lets this pass, and an example of its docs has it."
     ),
     fix=_RANKS_FOR_ALL,
     otherwise=_devices_for_ranks,

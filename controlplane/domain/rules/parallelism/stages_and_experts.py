@@ -51,8 +51,8 @@ def _one_device(c: Context) -> Patch:
 
 
 def _drafts_in_stages(c: Context) -> Capability:
-    asked = (Feature.LOOKAHEAD, Feature.PIPELINE_PARALLEL)
-    return together(c.engine, *asked, c.gpu.kind, c.version)
+    features = (Feature.LOOKAHEAD, Feature.PIPELINE_PARALLEL)
+    return together(c.engine, *features, c.gpu.kind, c.version)
 
 
 DRAFTS_OVER_STAGES = Rule(

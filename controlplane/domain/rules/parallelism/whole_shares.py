@@ -42,8 +42,8 @@ def _fewer_ranks(c: Context) -> Iterator[Fix]:
     """Yield the largest smaller number of GPUs that everything divides by."""
     if not is_served_on(c):
         return
-    found = (n for n in range(c.spec.tensor_parallel - 1, 0, -1) if _divides(c, n))
-    if c.spec.accelerator is not None and (count := next(found, 0)):
+    counts = (n for n in range(c.spec.tensor_parallel - 1, 0, -1) if _divides(c, n))
+    if c.spec.accelerator is not None and (count := next(counts, 0)):
         yield division(c, count)
 
 

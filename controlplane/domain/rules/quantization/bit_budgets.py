@@ -23,12 +23,12 @@ _EXPERTS = facts(
 )  # fmt: skip
 
 
-def _asked(c: Context) -> float | None:
+def _budget(c: Context) -> float | None:
     return c.spec.engine_build.quantization_config.effective_bits
 
 
-def _is_asked(c: Context) -> bool:
-    return _asked(c) is not None
+def _has_budget(c: Context) -> bool:
+    return _budget(c) is not None
 
 
 def _without(_: Context) -> Patch:
@@ -62,7 +62,7 @@ NOT_SEARCHED = Rule(
     name="bit-budget-without-a-search",
     severity=Severity.ERROR,
     fields=at(_BUDGET, QUANTIZATION),
-    concerns=_is_asked,
+    concerns=_has_budget,
     when=lambda c: not searched_numbers(c.spec.quantization_type.precision.weights),
     message=lambda c: (
         f"`effective_bits` lets a search choose among FP4, FP8 and 16 bits, and "
@@ -100,9 +100,9 @@ UNREACHABLE = Rule(
     needs=("checkpoint",),
     fields=at(_BUDGET, QUANTIZATION, _EXCLUDED),
     concerns=lambda c: c.spec.bit_budget is not None,
-    when=lambda c: (_asked(c) or 0) < _least(c),
+    when=lambda c: (_budget(c) or 0) < _least(c),
     message=lambda c: (
-        f"`effective_bits` is {_asked(c):g}, but `{c.spec.quantization_type}` needs at least "
+        f"`effective_bits` is {_budget(c):g}, but `{c.spec.quantization_type}` needs at least "
         f"{_least(c):.2f} bits a weight"
         + (", as excluded modules count with 16." if _excluded_share(c) else ".")
     ),

@@ -44,16 +44,18 @@ def _unknown(c: Context) -> dict[str, str]:
         field: dataset
         for field, dataset in _named(c).items()
         if (
-            (is_team_form(dataset) and _found(sets, reference_of(dataset)) is None)
+            (is_team_form(dataset) and _version_of(sets, reference_of(dataset)) is None)
             or dataset in sets
         )
     }
 
 
-def _found(sets: dict[str, CalibrationSet], wanted: SetReference | None) -> SetVersion | None:
-    if wanted is None or wanted.name not in sets:
+def _version_of(
+    sets: dict[str, CalibrationSet], reference: SetReference | None
+) -> SetVersion | None:
+    if reference is None or reference.name not in sets:
         return None
-    return sets[wanted.name].version(wanted.version)
+    return sets[reference.name].version(reference.version)
 
 
 def _meant(c: Context, dataset: str) -> str | None:
@@ -63,7 +65,7 @@ def _meant(c: Context, dataset: str) -> str | None:
     return PREFIX + close if close else None
 
 
-def _said(c: Context, dataset: str) -> str:
+def _sentence(c: Context, dataset: str) -> str:
     if dataset in _sets(c):
         return f"`{dataset}` is a set of the team, whose names begin with `{PREFIX}`."
     reference = reference_of(dataset)
@@ -79,7 +81,7 @@ def _message(c: Context) -> str:
     for dataset in dict.fromkeys(_unknown(c).values()):
         close = _meant(c, dataset)
         advice = f"Did you mean `{close}`?" if close else "Upload it under Calibration data first."
-        words.append(f"{_said(c, dataset)} {advice}")
+        words.append(f"{_sentence(c, dataset)} {advice}")
     return " ".join(words)
 
 
@@ -89,7 +91,7 @@ def _use_nearest(c: Context) -> Patch | None:
 
 
 def _calibrated_on(c: Context) -> SetVersion | None:
-    return _found(_sets(c), reference_of(_named(c)[_DATASET]))
+    return _version_of(_sets(c), reference_of(_named(c)[_DATASET]))
 
 
 def _names_a_set(c: Context) -> bool:
@@ -167,8 +169,8 @@ SMALL_SET = Rule(
 
 
 def _rows(c: Context) -> int:
-    found = _calibrated_on(c)
-    return 2**31 if found is None or found.rows is None else found.rows
+    version = _calibrated_on(c)
+    return 2**31 if version is None or version.rows is None else version.rows
 
 
 RULES = (UNKNOWN_SET, CHATS_WITHOUT_TEMPLATE, SMALL_SET)

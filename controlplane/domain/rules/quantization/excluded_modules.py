@@ -66,11 +66,11 @@ def _unknown(c: Context) -> list[str]:
 
 
 def _unknown_words(c: Context) -> str:
-    said = []
+    sentences = []
     for pattern in _unknown(c)[:_SHOWN]:
         meant = nearest(pattern, c.checkpoint.matrices)
-        said.append(f"`{pattern}`" + (f" (did you mean `{meant}`?)" if meant else ""))
-    return ", ".join(said)
+        sentences.append(f"`{pattern}`" + (f" (did you mean `{meant}`?)" if meant else ""))
+    return ", ".join(sentences)
 
 
 def _as_meant(c: Context) -> Patch:

@@ -26,7 +26,7 @@ def _block(c: Context) -> int:
     return c.spec.quantization_type.precision.weights.block
 
 
-def _is_asked(c: Context) -> bool:
+def _is_by_block(c: Context) -> bool:
     return bool(_block(c))
 
 
@@ -42,8 +42,10 @@ def _without_blocks(c: Context) -> Patch:
 def _stays(c: Context, ending: str) -> bool:
     """Return whether the config keeps every matrix of this name in 16 bits."""
     patterns = c.spec.engine_build.quantization_config.exclude_modules
-    found = [each for each in c.checkpoint.matrices if each.name.endswith(ending)]
-    return bool(found) and all(is_matched(m, patterns) for each in found for m in each.modules)
+    matrices = [each for each in c.checkpoint.matrices if each.name.endswith(ending)]
+    return bool(matrices) and all(
+        is_matched(m, patterns) for each in matrices for m in each.modules
+    )
 
 
 def _mlp(c: Context) -> int:
@@ -81,8 +83,8 @@ def _odd_rows(c: Context) -> Iterator[tuple[str, int]]:
             yield name, rows
 
 
-def _listed(found: Iterator[tuple[str, int]], words: str) -> str:
-    return " and ".join(f"{name} {words} {width:,}" for name, width in found)
+def _listed(sizes: Iterator[tuple[str, int]], words: str) -> str:
+    return " and ".join(f"{name} {words} {width:,}" for name, width in sizes)
 
 
 NOT_SERVED = Rule(
@@ -91,7 +93,7 @@ NOT_SERVED = Rule(
     severity=Severity.ERROR,
     runtimes=GPU_RUNTIMES,
     fields=at(QUANTIZATION, _ACCELERATOR, "enginehouse.runtime"),
-    concerns=lambda c: c.gpu.compute_capability is not None and _is_asked(c),
+    concerns=lambda c: c.gpu.compute_capability is not None and _is_by_block(c),
     when=lambda c: _cell(c).is_refused,
     message=lambda c: (
         f"`{c.spec.quantization_type}` on `{c.gpu.kind}` is not served by {c.engine.title}: "
@@ -110,7 +112,7 @@ ODD_INPUTS = Rule(
     severity=Severity.ERROR,
     needs=("checkpoint",),
     fields=at(QUANTIZATION, _REPO),
-    concerns=_is_asked,
+    concerns=_is_by_block,
     when=lambda c: any(True for _ in _odd_inputs(c)),
     message=lambda c: (
         f"`{c.spec.quantization_type}` gives each {_block(c)} numbers of a layer's input a scale, "
@@ -129,7 +131,7 @@ CUT_ROWS = Rule(
     runtimes=VLLM,
     needs=("checkpoint",),
     fields=lambda c: (QUANTIZATION, c.spec.tensor_parallel_path),
-    concerns=_is_asked,
+    concerns=_is_by_block,
     when=lambda c: not any(_odd_inputs(c)) and any(_odd_rows(c)),
     message=lambda c: (
         f"`{c.spec.quantization_type}` keeps a scale for each {_block(c)} rows of weights, and on "

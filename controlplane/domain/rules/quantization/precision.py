@@ -56,13 +56,13 @@ def _lacking(c: Context) -> Capability | None:
     kind = c.spec.quantization_type
     if not kind.is_fp8 or c.gpu.compute_capability is None:
         return None
-    asked = (Feature.FP8_WEIGHTS, *(Feature.FP8_KV_CACHE,) * kind.quantizes_kv_cache)
-    return next((found for found in map(c.can, asked) if found.is_refused), None)
+    features = (Feature.FP8_WEIGHTS, *(Feature.FP8_KV_CACHE,) * kind.quantizes_kv_cache)
+    return next((capability for capability in map(c.can, features) if capability.is_refused), None)
 
 
 def _why_lacking(c: Context) -> str:
-    found = _lacking(c)
-    return found.how if found else ""
+    capability = _lacking(c)
+    return capability.how if capability else ""
 
 
 FP8_ON_OLD_GPU = Rule(

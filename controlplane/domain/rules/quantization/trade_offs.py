@@ -156,9 +156,9 @@ STACKED = Rule(
 
 def _stored_bits(c: Context) -> float:
     existing = c.checkpoint.existing_quantization
-    asked = 8 * c.spec.weight_bytes
-    found = 8 * existing.bytes_per_weight if existing else asked
-    return float(int(min(asked, found)))
+    bits = 8 * c.spec.weight_bytes
+    stored_bits = 8 * existing.bytes_per_weight if existing else bits
+    return float(int(min(bits, stored_bits)))
 
 
 def _saving(c: Context) -> float:

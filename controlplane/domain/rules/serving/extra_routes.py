@@ -34,9 +34,9 @@ EXTRA_ROUTES = Rule(
 
 def _borrowed(c: Context) -> list[str]:
     return [
-        said
+        routes
         for runtime, version in sorted(c.known.versions)
-        if runtime == c.runtime and (said := borrowed_routes(runtime, version))
+        if runtime == c.runtime and (routes := borrowed_routes(runtime, version))
     ]
 
 

@@ -41,7 +41,7 @@ _ONE: Config = {_ADAPTERS: {"legal": {"source": "LOCAL", "repo": "/checkpoints/l
 _H100: Config = {"resources.accelerator": "H100", "trt_llm.build.max_batch_size": 32}
 
 
-def _asked(c: Context) -> tuple[Feature, ...]:
+def _features(c: Context) -> tuple[Feature, ...]:
     return tuple(asked_features(c.spec, c.checkpoint))
 
 
@@ -51,12 +51,14 @@ def _refused(c: Context) -> list[Feature]:
         return []
     return [
         feature
-        for feature in _asked(c)
-        if feature not in _OF_OTHER_RULES and c.can(feature).is_refused and not _is_said(c, feature)
+        for feature in _features(c)
+        if feature not in _OF_OTHER_RULES
+        and c.can(feature).is_refused
+        and not _is_found_elsewhere(c, feature)
     ]
 
 
-def _is_said(c: Context, feature: Feature) -> bool:
+def _is_found_elsewhere(c: Context, feature: Feature) -> bool:
     """Return whether another rule says so of the type that the config asks for."""
     kind = c.spec.quantization_type
     if feature is Feature.MIXED_WEIGHTS:
@@ -115,11 +117,11 @@ REFUSED = Rule(
 
 def _untested_pairs(c: Context) -> list[Pair]:
     """Return the pairs not seen to run, of what is asked and what requests may ask beside it."""
-    together = combinations((*_asked(c), *_beside(c)), 2)
-    found = (listed_pair(c.engine, *pair, c.version) for pair in together)
+    together = combinations((*_features(c), *_beside(c)), 2)
+    pairs = (listed_pair(c.engine, *pair, c.version) for pair in together)
     return [
         pair
-        for pair in found
+        for pair in pairs
         if pair is not None
         and pair.support is Support.UNTESTED
         and not any(c.can(feature).is_refused for feature in pair.features)
@@ -135,11 +137,13 @@ def _beside(c: Context) -> Iterator[Feature]:
 
 
 def _pair_places(c: Context) -> tuple[str, ...]:
-    asked = {feature for pair in _untested_pairs(c) for feature in pair.features} & {*_asked(c)}
-    return tuple(_place(c, feature) for feature in Feature if feature in asked)
+    features = {feature for pair in _untested_pairs(c) for feature in pair.features} & {
+        *_features(c)
+    }
+    return tuple(_place(c, feature) for feature in Feature if feature in features)
 
 
-def _said(pair: Pair) -> str:
+def _sentence(pair: Pair) -> str:
     one, other = pair.features
     return f"{one} with {other} ({pair.how}; {pair.source.document}, {pair.source.section})"
 
@@ -161,7 +165,7 @@ UNTESTED = Rule(
     when=lambda c: bool(_untested_pairs(c)),
     message=lambda c: (
         f"{c.engine.title} {c.version} was not seen to run "
-        + "; nor ".join(map(_said, _untested_pairs(c)))
+        + "; nor ".join(map(_sentence, _untested_pairs(c)))
         + ". Try it before anyone depends on it."
     ),
     fix=Fix(label="Remove lookahead", patch=_without_lookahead, safe=False),

@@ -39,8 +39,8 @@ def _most_tokens(c: Context) -> int | None:
 
 
 def is_beyond_model(c: Context) -> bool:
-    asked, most = c.spec.max_seq_len, _most_tokens(c)
-    return asked is not None and most is not None and asked > most
+    tokens, most = c.spec.max_seq_len, _most_tokens(c)
+    return tokens is not None and most is not None and tokens > most
 
 
 def _chunks_by_request(c: Context) -> bool:

@@ -35,7 +35,7 @@ def _is_encoder(c: Context) -> bool:
     return c.spec.base_model.is_encoder
 
 
-def _asked(c: Context) -> int:
+def _length_tokens(c: Context) -> int:
     return c.spec.max_seq_len or 0
 
 
@@ -74,12 +74,12 @@ STRETCHED = Rule(
     severity=Severity.HINT,
     needs=("checkpoint",),
     fields=limit("max_seq_len"),
-    concerns=lambda c: generates(c) and _asked(c) > 0,
-    when=lambda c: (c.checkpoint.rope_factor or 1) > 1 and _asked(c) > _trained(c),
+    concerns=lambda c: generates(c) and _length_tokens(c) > 0,
+    when=lambda c: (c.checkpoint.rope_factor or 1) > 1 and _length_tokens(c) > _trained(c),
     message=lambda c: (
         f"The model was trained on {_trained(c):,} positions and is stretched "
         f"{c.checkpoint.rope_factor or 1:g} times (`{c.checkpoint.rope_type}`) to reach "
-        f"{_asked(c):,}; check answers on prompts of that length."
+        f"{_length_tokens(c):,}; check answers on prompts of that length."
     ),
     source=sources.tensorrt_llm("max_position_embeddings and the rope factor"),
     bad=Example(config={**_H100, _SEQUENCE: 65_536}, checkpoint=_STRETCHED),
@@ -92,11 +92,11 @@ STRETCHED_FOR_NOTHING = Rule(
     severity=Severity.HINT,
     needs=("checkpoint",),
     fields=limit("max_seq_len"),
-    concerns=lambda c: generates(c) and _asked(c) > 0,
-    when=lambda c: c.checkpoint.rope_type == "yarn" and _asked(c) <= _trained(c) < 2**31,
+    concerns=lambda c: generates(c) and _length_tokens(c) > 0,
+    when=lambda c: c.checkpoint.rope_type == "yarn" and _length_tokens(c) <= _trained(c) < 2**31,
     message=lambda c: (
         f"`config.json` stretches positions by YaRN, which costs short texts some accuracy, and "
-        f"`max_seq_len` {_asked(c):,} stays within the {_trained(c):,} of training: remove "
+        f"`max_seq_len` {_length_tokens(c):,} stays within the {_trained(c):,} of training: remove "
         "`rope_scaling` from it to serve at full quality."
     ),
     source=sources.tensorrt_llm("max_position_embeddings and the rope factor"),
@@ -110,15 +110,15 @@ ALL_WINDOWED = Rule(
     severity=Severity.HINT,
     needs=("checkpoint",),
     fields=limit("max_seq_len"),
-    concerns=lambda c: generates(c) and _asked(c) > 0,
+    concerns=lambda c: generates(c) and _length_tokens(c) > 0,
     when=lambda c: (
-        0 < (c.checkpoint.sliding_window or 0) < _asked(c)
+        0 < (c.checkpoint.sliding_window or 0) < _length_tokens(c)
         and all(group.window for group in c.checkpoint.groups)
     ),
     message=lambda c: (
         f"Every layer sees the last {c.checkpoint.sliding_window or 0:,} tokens only, and "
-        f"`max_seq_len` is {_asked(c):,}: what stands further back reaches an answer at second "
-        "hand."
+        f"`max_seq_len` is {_length_tokens(c):,}: what stands further back reaches an answer at "
+        "second hand."
     ),
     source=sources.tensorrt_llm("max_attention_window"),
     bad=Example(

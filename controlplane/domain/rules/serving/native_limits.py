@@ -31,7 +31,7 @@ def _refused(c: Context, feature: Feature) -> bool:
     return _can(c, feature).is_refused
 
 
-def _asked_but_refused(c: Context) -> Iterator[tuple[str, Feature]]:
+def _refused_features(c: Context) -> Iterator[tuple[str, Feature]]:
     """Yield the path of each setting that asks for what this engine refuses, and the feature."""
     spec = c.spec
     build = spec.engine_build
@@ -46,13 +46,13 @@ def _asked_but_refused(c: Context) -> Iterator[tuple[str, Feature]]:
 
 
 def _without(c: Context) -> Patch:
-    return {path: None for path, _ in _asked_but_refused(c)}
+    return {path: None for path, _ in _refused_features(c)}
 
 
 def _refusals(c: Context) -> str:
     return "; ".join(
         f"`{path}` asks for {feature}: {_can(c, feature).how}"
-        for path, feature in _asked_but_refused(c)
+        for path, feature in _refused_features(c)
     )
 
 
@@ -62,8 +62,8 @@ REFUSED = Rule(
     severity=Severity.ERROR,
     about_runtime=True,
     runtimes=NATIVE,
-    fields=lambda c: tuple(path for path, _ in _asked_but_refused(c)) or (_BUILD,),
-    when=lambda c: any(_asked_but_refused(c)),
+    fields=lambda c: tuple(path for path, _ in _refused_features(c)) or (_BUILD,),
+    when=lambda c: any(_refused_features(c)),
     message=lambda c: f"The native engine cannot do this: {_refusals(c)}.",
     fix=Fix(label="Do without", patch=_without, safe=False),
     source=_SOURCE,
@@ -95,11 +95,11 @@ def _is_jina_v3(c: Context) -> bool:
 def _of_remote_code(c: Context) -> str:
     if not c.checkpoint.remote_code:
         return ""
-    told = "Its class is Python of the checkpoint, which this engine never runs. "
+    reason = "Its class is Python of the checkpoint, which this engine never runs. "
     known = _IN_TRANSFORMERS.get(c.checkpoint.model_type or "")
     if known is None:
-        return told
-    return f"{told}Transformers has the model as `{known[0]}`: build from `{known[1]}`. "
+        return reason
+    return f"{reason}Transformers has the model as `{known[0]}`: build from `{known[1]}`. "
 
 
 POOLING = Rule(
@@ -159,15 +159,15 @@ def _idle_settings(c: Context) -> list[str]:
     blocks: tuple[tuple[str, Any, Mapping[str, Any]], ...] = (
         (_RUNTIME, runtime, _IDLE_RUNTIME), (_BUILD, build, _IDLE_BUILD),
     )  # fmt: skip
-    found = [
+    idle = [
         f"{place}.{name}"
         for place, settings, defaults in blocks
         for name, default in defaults.items()
         if getattr(settings, name, default) != default
     ]
     if build.lora_configuration and build.lora_configuration.lora_target_modules:
-        found.append(_TARGET_MODULES)
-    return found
+        idle.append(_TARGET_MODULES)
+    return idle
 
 
 WITHOUT_EFFECT = Rule(

@@ -31,8 +31,8 @@ def _template(c: Context) -> RerankTemplate | None:
 
 
 def _name_template(c: Context) -> Patch:
-    found = _OF_CLASS.get(c.checkpoint.architecture or "", RerankTemplate.QWEN3)
-    return {_TEMPLATE: found.value}
+    template = _OF_CLASS.get(c.checkpoint.architecture or "", RerankTemplate.QWEN3)
+    return {_TEMPLATE: template.value}
 
 
 def _repo(c: Context) -> str:

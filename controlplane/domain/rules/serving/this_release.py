@@ -82,9 +82,9 @@ NO_DRIVER = Rule(
 
 def _why_not_on_gpu(c: Context) -> str:
     """Return why the native engine does not take the GPUs asked for; empty where it does."""
-    found = c.can(Feature.ACCELERATOR)
-    if found.is_refused:
-        return f"does not run on `{c.gpu.kind}`: {found.how}"
+    capability = c.can(Feature.ACCELERATOR)
+    if capability.is_refused:
+        return f"does not run on `{c.gpu.kind}`: {capability.how}"
     if c.spec.accelerator_count > 1:
         return (
             f"computes on one GPU, and the config asks for `{c.spec.accelerator}`; vLLM divides a "

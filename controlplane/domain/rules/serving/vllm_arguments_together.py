@@ -28,8 +28,8 @@ class _Clash:
 
 
 def _inside(given: Mapping[str, Any], block: str, key: str) -> Any:
-    found = given.get(block)
-    return found.get(key) if isinstance(found, dict) else None
+    value = given.get(block)
+    return value.get(key) if isinstance(value, dict) else None
 
 
 def _whole(value: Any) -> int | None:

@@ -30,13 +30,13 @@ def _speculation(c: Context) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
-def _asked(c: Context) -> str:
+def _drafter_name(c: Context) -> str:
     return str(_speculation(c).get("decoding_type", ""))
 
 
 def kind(c: Context) -> str | None:
     """Return the decoding type by its own spelling; letters' case does not count."""
-    return _BY_LOWER.get(_asked(c).lower())
+    return _BY_LOWER.get(_drafter_name(c).lower())
 
 
 def _example(speculation: dict[str, Any], **arguments: Any) -> Example:
@@ -44,8 +44,8 @@ def _example(speculation: dict[str, Any], **arguments: Any) -> Example:
 
 
 def _closest(c: Context) -> str | None:
-    found = get_close_matches(_asked(c).lower(), _BY_LOWER, n=1, cutoff=0.6)
-    return _BY_LOWER[found[0]] if found else None
+    matches = get_close_matches(_drafter_name(c).lower(), _BY_LOWER, n=1, cutoff=0.6)
+    return _BY_LOWER[matches[0]] if matches else None
 
 
 UNKNOWN_TYPE = Rule(
@@ -57,7 +57,7 @@ UNKNOWN_TYPE = Rule(
     concerns=lambda c: bool(_speculation(c)),
     when=lambda c: kind(c) is None,
     message=lambda c: (
-        f"`decoding_type` is `{_asked(c)}`; TensorRT-LLM knows "
+        f"`decoding_type` is `{_drafter_name(c)}`; TensorRT-LLM knows "
         + ", ".join(f"`{name}`" for name in DECODING_TYPES if name not in OF_THE_REMOVED_BACKEND)
         + "."
     ),

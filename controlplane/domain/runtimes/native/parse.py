@@ -18,9 +18,9 @@ def parse(arguments: Sequence[str]) -> EngineSettings:
 
     Raises `ArgumentsError`.
     """
-    found = vars(_parser().parse_args(list(arguments)))
-    adapters = tuple(found.pop("adapter"))
-    return EngineSettings(pools=found.pop("task") == "pool", adapters=adapters, **found)
+    values = vars(_parser().parse_args(list(arguments)))
+    adapters = tuple(values.pop("adapter"))
+    return EngineSettings(pools=values.pop("task") == "pool", adapters=adapters, **values)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -47,21 +47,21 @@ class Sorted:
 
 def sort_arguments(arguments: Mapping[str, Any], version: str) -> Sorted:
     """Return the arguments as this version takes them, and those that it would end at."""
-    found = Sorted()
+    sorted_arguments = Sorted()
     for name, value in arguments.items():
         if name in _PARSERS and isinstance(value, str):
-            found.flags["tool_parser"] = value
+            sorted_arguments.flags["tool_parser"] = value
         elif name == "speculative_config" and isinstance(value, Mapping):
-            _add_drafts(found, value, version)
+            _add_drafts(sorted_arguments, value, version)
         elif reason := _reason(name, value, version):
-            found.left[name] = reason
+            sorted_arguments.left[name] = reason
         elif name == "enable_trtllm_sampler":
-            found.keys["sampler_type"] = "TRTLLMSampler" if value else "auto"
+            sorted_arguments.keys["sampler_type"] = "TRTLLMSampler" if value else "auto"
         elif name in BLOCKS and isinstance(value, Mapping):
-            found.keys[name] = _block(found, name, value, version)
+            sorted_arguments.keys[name] = _block(sorted_arguments, name, value, version)
         else:
-            found.keys[_RENAMED.get(name, name)] = value
-    return found
+            sorted_arguments.keys[_RENAMED.get(name, name)] = value
+    return sorted_arguments
 
 
 def _reason(name: str, value: Any, version: str) -> str | None:
@@ -80,12 +80,16 @@ def _reason(name: str, value: Any, version: str) -> str | None:
     return None
 
 
-def _block(found: Sorted, name: str, given: Mapping[str, Any], version: str) -> dict[str, Any]:
+def _block(
+    sorted_arguments: Sorted, name: str, given: Mapping[str, Any], version: str
+) -> dict[str, Any]:
     allowed = BLOCKS[name] - (NOT_IN_1_2.get(name, frozenset()) if version == "1.2" else set())
     kept = {}
     for key, value in given.items():
         if key not in allowed:
-            found.left[f"{name}.{key}"] = f"`{name}` of TensorRT-LLM {version} has no such key."
+            sorted_arguments.left[f"{name}.{key}"] = (
+                f"`{name}` of TensorRT-LLM {version} has no such key."
+            )
         elif key in _UPPER.get(name, ()) and isinstance(value, str):
             kept[key] = value.upper()
         else:
@@ -93,14 +97,16 @@ def _block(found: Sorted, name: str, given: Mapping[str, Any], version: str) -> 
     return kept
 
 
-def _add_drafts(found: Sorted, given: Mapping[str, Any], version: str) -> None:
-    asked = str(given.get("decoding_type", ""))
-    kind = _BY_LOWER.get(asked.lower())
+def _add_drafts(sorted_arguments: Sorted, given: Mapping[str, Any], version: str) -> None:
+    decoding_type = str(given.get("decoding_type", ""))
+    kind = _BY_LOWER.get(decoding_type.lower())
     if kind is None or kind not in DRAFTS:
-        found.left["speculative_config"] = f"`{asked}` cannot be asked for in a file."
+        sorted_arguments.left["speculative_config"] = (
+            f"`{decoding_type}` cannot be asked for in a file."
+        )
         return
     if kind in DRAFTS_SINCE_1_3 and version == "1.2":
-        found.left["speculative_config"] = f"`{kind}` came with TensorRT-LLM 1.3."
+        sorted_arguments.left["speculative_config"] = f"`{kind}` came with TensorRT-LLM 1.3."
         return
     spelled = _SPELLING_IN_1_2.get(kind, kind) if version == "1.2" else kind
     content = {"decoding_type": spelled}
@@ -110,8 +116,8 @@ def _add_drafts(found: Sorted, given: Mapping[str, Any], version: str) -> None:
         elif key in OF_EVERY_DRAFT | DRAFTS[kind]:
             content[key] = value
         elif key != "decoding_type":
-            found.left[f"speculative_config.{key}"] = f"`{kind}` has no such key."
-    found.keys["speculative_config"] = content | _sizes(kind, content)
+            sorted_arguments.left[f"speculative_config.{key}"] = f"`{kind}` has no such key."
+    sorted_arguments.keys["speculative_config"] = content | _sizes(kind, content)
 
 
 def _sizes(kind: str, content: Mapping[str, Any]) -> dict[str, Any]:

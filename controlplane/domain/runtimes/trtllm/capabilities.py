@@ -78,9 +78,9 @@ def capability(feature: Feature, device_kind: str = "H100", version: str = VERSI
     if not gpu.has_capability(*BFLOAT16_CAPABILITY):
         return refused(f"it needs compute capability 8.0, and {gpu.kind} has "
                        f"{gpu.capability_text}", _PRECISIONS)  # fmt: skip
-    found = _by_version(feature, version) or _by_device(feature, gpu.compute_capability)
+    known = _by_version(feature, version) or _by_device(feature, gpu.compute_capability)
     return seen(
-        found or _WITHOUT_DEVICES[feature], PROOFS.get(feature, ()),
+        known or _WITHOUT_DEVICES[feature], PROOFS.get(feature, ()),
         version=version, compute_capability=gpu.compute_capability,
     )  # fmt: skip
 

@@ -68,8 +68,8 @@ def tables_by_class(devices: Sequence[str]) -> Iterator[str]:
 
 def _class_row(architecture: str, devices: Sequence[str]) -> str:
     row = features_of(architecture)
-    told = (row.chunked_prefill, row.cache_reuse, row.schemas) if row else (None, None, None)
-    cells = [*(_drafts(kind, architecture) for kind in ("MTP", "Eagle3")), *map(_word, told)]
+    features = (row.chunked_prefill, row.cache_reuse, row.schemas) if row else (None, None, None)
+    cells = [*(_drafts(kind, architecture) for kind in ("MTP", "Eagle3")), *map(_word, features)]
     refused = [kind for kind in devices if lacks_attention(architecture, GPUS[kind])]
     return f"| `{architecture}` | {' | '.join(cells)} | {', '.join(refused) or '–'} |\n"
 
@@ -81,8 +81,8 @@ def _drafts(kind: str, architecture: str) -> str:
     return "yes" if row and kind in row.drafters else "–"
 
 
-def _word(told: bool | None) -> str:
-    return "–" if told is None else "yes" if told else "no"
+def _word(is_supported: bool | None) -> str:
+    return "–" if is_supported is None else "yes" if is_supported else "no"
 
 
 def _format_row(

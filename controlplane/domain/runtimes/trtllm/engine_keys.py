@@ -63,12 +63,12 @@ class EngineKeys:
     words: dict[str, Word] = field(default_factory=dict)
     from_file: set[str] = field(default_factory=set)
 
-    def add(self, said: str, name: str, value: Any, *, from_file: bool = False) -> None:
+    def add(self, flag: str, name: str, value: Any, *, from_file: bool = False) -> None:
         """Add a key; what the file says wins over flags."""
         if name in self.from_file and not from_file:
             return
         self.values[name] = value
-        self.said[name] = said
+        self.said[name] = flag
         if from_file:
             self.from_file.add(name)
 
@@ -167,10 +167,10 @@ def _carry(draft: Draft, keys: EngineKeys, name: str, target: str) -> None:
     value = keys.take(name)
     if value is None:
         return
-    said = keys.said[name]
-    draft.carry(f"{said}: {value}" if said == name else said, target, value)
+    flag = keys.said[name]
+    draft.carry(f"{flag}: {value}" if flag == name else flag, target, value)
     if word := keys.words.get(name):
-        draft.note_origin(said, word, target)
+        draft.note_origin(flag, word, target)
 
 
 def _write_out_defaults(draft: Draft, fields: Mapping[str, str]) -> None:

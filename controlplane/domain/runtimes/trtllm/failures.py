@@ -28,8 +28,8 @@ def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | N
     `spec` is the dump of the config, from which a fix is made. An echo of an error whose words are
     not known makes that one guessed at.
     """
-    found = explain_log(PATTERNS, log_tail, spec) or shared.explain(log_tail)
-    if found:
-        return found
+    explanation = explain_log(PATTERNS, log_tail, spec) or shared.explain(log_tail)
+    if explanation:
+        return explanation
     echo = explain_log(ECHOES, log_tail, spec)
     return (guess_log(log_tail, spec) or echo) if echo else None

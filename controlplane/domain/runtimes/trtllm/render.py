@@ -29,7 +29,7 @@ from controlplane.domain.spec.trt_llm import TrtLlmV1, TrtLlmV2
 
 MODULE = "tensorrt_llm.commands.serve"
 FILE_NAME = "engine.yaml"
-_SAID_BY_THE_ARTIFACT = (
+_IN_THE_ARTIFACT = (
     "model_name", "trt_llm.build.checkpoint_repository", "trt_llm.build.quantization_type",
     "enginehouse.runtime", "model_metadata.enginehouse.runtime",
 )  # fmt: skip
@@ -67,7 +67,7 @@ def render(
     if version not in VERSIONS:
         raise ValueError(f"TensorRT-LLM {version} is not known here; {', '.join(VERSIONS)} are.")
     line = account(spec, REASONS)
-    for field in _SAID_BY_THE_ARTIFACT:
+    for field in _IN_THE_ARTIFACT:
         line.say(field)
     folders = adapter_dirs or {}
     flags: dict[str, str] = {}

@@ -74,6 +74,6 @@ def _places(modules: Option, context: CommandContext) -> Iterator[tuple[str, dic
 
 
 def _leave_unread(draft: Draft, modules: Option, read: int) -> None:
-    asked = sum(1 if "{" in word.text else len(word.text.split()) for word in modules.values)
-    if asked > read:
-        draft.leave(modules.flag, f"{asked - read} of {asked} adapters are not `name=path`.")
+    count = sum(1 if "{" in word.text else len(word.text.split()) for word in modules.values)
+    if count > read:
+        draft.leave(modules.flag, f"{count - read} of {count} adapters are not `name=path`.")

@@ -31,14 +31,14 @@ def _fault(spec: Spec, written: str, value: Any, version: str) -> ArgumentFault 
         return ArgumentFault(kind=FaultKind.ELSEWHERE, written=written, reason=reason)
     if name not in KINDS:
         return _unknown(written, name, version)
-    for kind, found in (
+    for kind, fault in (
         (FaultKind.UNKNOWN, missing_in(name, version)),
         (FaultKind.VALUE, wrong_value(name, value, version)),
         (FaultKind.MISPLACED, misplaced(name, value)),
         (FaultKind.UNLISTED, unlisted(name, value, version)),
     ):
-        if found:
-            return ArgumentFault(kind=kind, written=written, reason=found)
+        if fault:
+            return ArgumentFault(kind=kind, written=written, reason=fault)
     return None
 
 

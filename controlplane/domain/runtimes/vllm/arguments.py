@@ -114,9 +114,9 @@ def say_adapters(line: CommandWriter, place_of: Callable[[str, CheckpointReposit
         named = (_adapter(name, place_of(name, place)) for name, place in places.items())
         line.words += ["--lora-modules", *named]
         line.say(ADAPTERS)
-    asked = shape.max_lora_rank if shape else 64
-    rank = rank_for(asked)
-    if rank == asked:
+    most_rank = shape.max_lora_rank if shape else 64
+    rank = rank_for(most_rank)
+    if rank == most_rank:
         line.say(RANK, "--max-lora-rank", rank)
     else:
         line.change(RANK, ("--max-lora-rank", rank), "vLLM takes certain ranks only.")
@@ -177,10 +177,10 @@ def whole_prompt_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:
 
 def sequence_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int | None:
     """Return the length to ask for; an encoder's at most its own, beyond which vLLM ends."""
-    asked = spec.max_seq_len
-    if asked is None or not spec.base_model.is_encoder:
-        return asked
-    return min(asked, checkpoint.max_input_tokens or asked)
+    tokens = spec.max_seq_len
+    if tokens is None or not spec.base_model.is_encoder:
+        return tokens
+    return min(tokens, checkpoint.max_input_tokens or tokens)
 
 
 def chunks(spec: Spec) -> bool:

@@ -102,11 +102,11 @@ def capability(feature: Feature, device_kind: str = "H100", version: str = VERSI
         return refused(f"it needs compute capability 7.5, and {gpu.kind} has "
                        f"{gpu.capability_text}", _DOCS)  # fmt: skip
     if feature is Feature.LOOKAHEAD:
-        found = lookahead_capability(version)
+        known = lookahead_capability(version)
     else:
-        found = _by_device(feature, gpu.compute_capability, version) or _WITHOUT_DEVICES[feature]
+        known = _by_device(feature, gpu.compute_capability, version) or _WITHOUT_DEVICES[feature]
     return seen(
-        found, PROOFS.get(feature, ()),
+        known, PROOFS.get(feature, ()),
         version=version, compute_capability=gpu.compute_capability,
     )  # fmt: skip
 

@@ -94,9 +94,9 @@ def _passed_on(spec: Spec) -> Mapping[str, str]:
     """Return the flags that `patch_kwargs` says already, each with its field."""
     engine = spec.trt_llm
     given = engine.runtime.patch_kwargs if isinstance(engine, TrtLlmV2) else {}
-    found = {flag: f"{_PATCH}.{argument}" for flag, argument in flags_of(given).items()}
+    settings = {flag: f"{_PATCH}.{argument}" for flag, argument in flags_of(given).items()}
     for name, kind in PARSERS.items():
         named = [each for each in ENGINE_ARGUMENTS[kind] if each in given]
         if named and name in own_arguments(spec):
-            found[f"--{name}"] = f"{_PATCH}.{named[0]}"
-    return found
+            settings[f"--{name}"] = f"{_PATCH}.{named[0]}"
+    return settings

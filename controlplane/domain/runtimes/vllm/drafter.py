@@ -43,8 +43,8 @@ def has_drafter_hook(version: str) -> bool:
 
 def reason(drafted: int) -> str:
     """Return in what our drafter differs there from the documented rule."""
-    told = _REASON.format(drafted=min(drafted, MOST_DRAFTED), runner=ON_OLDER_RUNNER)
-    return told + cut_short(drafted)
+    sentence = _REASON.format(drafted=min(drafted, MOST_DRAFTED), runner=ON_OLDER_RUNNER)
+    return sentence + cut_short(drafted)
 
 
 def cut_short(drafted: int) -> str:

@@ -16,6 +16,6 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
 """The hosted product's route -> the one at which vLLM gives the same."""
 
 
-def predict_route(asked: str | None, checkpoint: CheckpointFacts) -> str:
-    wanted = asked or default_route(checkpoint)
-    return INSTEAD.get(wanted, wanted)
+def predict_route(route: str | None, checkpoint: CheckpointFacts) -> str:
+    chosen = route or default_route(checkpoint)
+    return INSTEAD.get(chosen, chosen)

@@ -72,7 +72,7 @@ def untranslated(arguments: Mapping[str, Any], version: str = VERSION) -> tuple[
 
 def flags_of(arguments: Mapping[str, Any], version: str = VERSION) -> Mapping[str, str]:
     """Return the flags that the arguments become, each with the argument below `patch_kwargs`."""
-    found = {
+    flags = {
         flag: name
         for name, value in arguments.items()
         if name != "kv_cache_config"
@@ -81,8 +81,8 @@ def flags_of(arguments: Mapping[str, Any], version: str = VERSION) -> Mapping[st
     cache = arguments.get("kv_cache_config")
     for name, value in cache.items() if isinstance(cache, Mapping) else ():
         for flag in _flags(_cache_words(name, value, 1)):
-            found[flag] = f"kv_cache_config.{name}"
-    return found
+            flags[flag] = f"kv_cache_config.{name}"
+    return flags
 
 
 def _flags(words: Words) -> tuple[str, ...]:

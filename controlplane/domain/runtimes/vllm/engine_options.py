@@ -48,38 +48,38 @@ def read_engine_options(given: Sequence[Option]) -> tuple[Held | Left, ...]:
     """Return what each of these flags becomes; a flag that is not named here is for others."""
     named = [option for option in given if option.name in NAMES]
     parts = [option for option in named if option.path and option.path != ("backend",)]
-    found: list[Held | Left] = [Left(flag=part.text, reason=_PART) for part in parts]
+    results: list[Held | Left] = [Left(flag=part.text, reason=_PART) for part in parts]
     options = {option.name: option for option in named if option not in parts}
-    found += [*_parsers(options), *_overrides(options)]
+    results += [*_parsers(options), *_overrides(options)]
     for name, read in _READERS.items():
         if name in options:
-            found.append(_unset(options[name]) or read(options[name]))
-    return tuple(_without_contradictions(found))
+            results.append(_unset(options[name]) or read(options[name]))
+    return tuple(_without_contradictions(results))
 
 
-def _without_contradictions(found: list[Held | Left]) -> Iterator[Held | Left]:
+def _without_contradictions(results: list[Held | Left]) -> Iterator[Held | Left]:
     """Yield what was found; of what two flags say otherwise, one is left with the reason."""
-    paths = [each.path for each in found if isinstance(each, Held)]
-    for number, each in enumerate(found):
+    paths = [each.path for each in results if isinstance(each, Held)]
+    for number, each in enumerate(results):
         if isinstance(each, Left):
             yield each
         elif _GRAPHS in paths and each.path.startswith(f"{_GRAPHS}."):
             yield Left(flag=each.flag, reason="`--enforce-eager` turns graphs off.")
         elif each.path == _LARGEST_GRAPH and _GRAPH_SIZES in paths:
             yield Left(flag=each.flag, reason="The largest of the sizes that are given says it.")
-        elif any(isinstance(one, Held) and one.path == each.path for one in found[number + 1 :]):
+        elif any(isinstance(one, Held) and one.path == each.path for one in results[number + 1 :]):
             yield Left(flag=each.flag, reason="Another flag of the line says it otherwise.")
         else:
             yield each
 
 
-def carry_held(draft: Draft, held: Held) -> None:
+def carry_held(draft: Draft, setting: Held) -> None:
     """Set an argument of the engine, and say what it was."""
-    path = f"{PATCH}.{held.path}"
-    if held.reason:
-        draft.change(held.flag, path, held.value, held.reason)
+    path = f"{PATCH}.{setting.path}"
+    if setting.reason:
+        draft.change(setting.flag, path, setting.value, setting.reason)
     else:
-        draft.carry(held.flag, path, held.value)
+        draft.carry(setting.flag, path, setting.value)
 
 
 def _unset(option: Option) -> Left | None:
@@ -88,17 +88,17 @@ def _unset(option: Option) -> Left | None:
 
 
 def _parsers(options: Mapping[str, Option]) -> list[Held | Left]:
-    found: list[Held | Left] = []
+    results: list[Held | Left] = []
     tools, auto = options.get("tool-call-parser"), options.get("enable-auto-tool-choice")
     if tools:
         flag = f"{auto.text} {tools.text}" if auto else tools.text
         reason = "" if auto and auto.is_on else _TOOLS_AT_ONCE
-        found.append(_parser(tools, flag, "tool_parser", Kind.TOOLS, reason))
+        results.append(_parser(tools, flag, "tool_parser", Kind.TOOLS, reason))
     elif auto:
-        found.append(Left(flag=auto.text, reason=_NO_TOOLS))
+        results.append(Left(flag=auto.text, reason=_NO_TOOLS))
     if reasoning := options.get("reasoning-parser"):
-        found.append(_parser(reasoning, reasoning.text, "reasoning_parser", Kind.REASONING, ""))
-    return found
+        results.append(_parser(reasoning, reasoning.text, "reasoning_parser", Kind.REASONING, ""))
+    return results
 
 
 def _parser(option: Option, flag: str, name: str, kind: Kind, reason: str) -> Held | Left:

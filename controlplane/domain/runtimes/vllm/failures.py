@@ -43,9 +43,9 @@ def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | N
     host comes after vLLM's own words. An echo of an error whose words are not known makes that one
     guessed at.
     """
-    found = explain_log(PATTERNS, log_tail, spec) or shared.explain(log_tail)
-    found = found or explain_log(ENDED, log_tail, spec)
-    if found:
-        return found
+    explanation = explain_log(PATTERNS, log_tail, spec) or shared.explain(log_tail)
+    explanation = explanation or explain_log(ENDED, log_tail, spec)
+    if explanation:
+        return explanation
     echo = explain_log(ECHOES, log_tail, spec)
     return (guess_log(log_tail, spec) or echo) if echo else None

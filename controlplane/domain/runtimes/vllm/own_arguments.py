@@ -70,8 +70,8 @@ def words(name: str, value: Any) -> tuple[object, ...]:
         return (f"--{'' if value else 'no-'}{name}",)
     if isinstance(value, list):
         return (f"--{name}", *value)
-    said = json.dumps(value) if isinstance(value, Mapping) else value
-    return (*((_AUTO_TOOLS,) if PARSERS.get(name) is Kind.TOOLS else ()), f"--{name}", said)
+    text = json.dumps(value) if isinstance(value, Mapping) else value
+    return (*((_AUTO_TOOLS,) if PARSERS.get(name) is Kind.TOOLS else ()), f"--{name}", text)
 
 
 def fault(name: str, value: Any, version: str = VERSION) -> str | None:
@@ -140,8 +140,8 @@ def _fits(kind: ValueKind, value: Any) -> bool:
     return _is(_TYPES[kind], value)
 
 
-def _is(wanted: type | tuple[type, ...], value: Any) -> bool:
-    return isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+def _is(expected: type | tuple[type, ...], value: Any) -> bool:
+    return isinstance(value, expected) and (expected is bool or not isinstance(value, bool))
 
 
 def _is_json(value: Any) -> bool:
@@ -155,14 +155,14 @@ def _is_json(value: Any) -> bool:
 
 def misplaced(name: str, value: Any) -> str | None:
     """Return what in a value names a file, a host, a port or a secret, none of which is passed."""
-    found = (_misplaced(*leaf) for leaf in _leaves(name, value))
-    return next(filter(None, found), None) or _read_as_flag(name, value)
+    sentences = (_misplaced(*leaf) for leaf in _leaves(name, value))
+    return next(filter(None, sentences), None) or _read_as_flag(name, value)
 
 
 def _read_as_flag(name: str, value: Any) -> str | None:
     """Return that a word of the command line would be another argument; JSON is one word."""
-    said = value if isinstance(value, list) else [value]
-    if any(isinstance(each, str) and each.startswith("-") for each in said):
+    values = value if isinstance(value, list) else [value]
+    if any(isinstance(each, str) and each.startswith("-") for each in values):
         return f"`{name}` begins with a dash, and would be read as another argument."
     return None
 

@@ -87,8 +87,8 @@ def read(invocation: Invocation) -> tuple[Arguments, SecretsFound]:
     options = (*_from_files(arguments, invocation.context), *arguments.options)
     secrets = SecretsFound()
     kept = tuple(option for option in options if not _take_secret(option, secrets))
-    found = Arguments(options=kept, positionals=arguments.positionals, rest=arguments.rest)
-    return found, secrets
+    parsed = Arguments(options=kept, positionals=arguments.positionals, rest=arguments.rest)
+    return parsed, secrets
 
 
 def parse(
@@ -109,8 +109,8 @@ def parse(
     carry_speculation(draft, [] if own_drafts else speculation)
     carry_adapters(draft, options, context)
     _carry_pooling(draft, options)
-    found = (*lone_cache, *own_drafts, *read_engine_options(arguments.options))
-    settle_stack(draft, found, arguments.options)
+    results = (*lone_cache, *own_drafts, *read_engine_options(arguments.options))
+    settle_stack(draft, results, arguments.options)
     draft.carry("vllm serve", "enginehouse.runtime", "vllm")
     _leave_others(draft, arguments, context)
     ask_accelerator(draft, context)
@@ -253,9 +253,9 @@ def _carry_default_tokens(draft: Draft, option: Option) -> None:
 
 def _carry_pooling(draft: Draft, options: Mapping[str, Option]) -> None:
     """Set an encoder for the tasks that return no text."""
-    found = [options[name] for name in ("task", "runner", "convert") if name in options]
-    pooling = [option for option in found if clean(option.value).lower() in _POOLING]
-    for option in found:
+    flags = [options[name] for name in ("task", "runner", "convert") if name in options]
+    pooling = [option for option in flags if clean(option.value).lower() in _POOLING]
+    for option in flags:
         if option not in pooling:
             draft.leave(option.text, "Text generation is what a config means without it.")
     if not pooling:

@@ -56,6 +56,6 @@ _OF_TENSORRT_LLM: Mapping[Kind, Mapping[str, str]] = {
 
 
 def parser_for(kind: Kind, name: object, version: str) -> str | None:
-    wanted = _OF_TENSORRT_LLM[kind].get(str(name), str(name))
-    since = SINCE[kind].get(wanted)
-    return wanted if since is not None and since <= version else None
+    parser = _OF_TENSORRT_LLM[kind].get(str(name), str(name))
+    since = SINCE[kind].get(parser)
+    return parser if since is not None and since <= version else None

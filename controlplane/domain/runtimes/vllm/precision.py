@@ -23,7 +23,7 @@ _CHECKPOINTS_OWN = frozenset(
 )  # fmt: skip
 _FP8_CACHES = frozenset({"fp8", "fp8_e4m3", "fp8_inc", "fp8_ds_mla"})
 _SIXTEEN_BIT_CACHES = frozenset({"auto", "bfloat16", "float16", "half"})
-_HELD_CACHES = frozenset({"fp8", "bfloat16", "float16"})
+_CACHE_TYPES = frozenset({"fp8", "bfloat16", "float16"})
 _FP8_QUESTION = (
     "`fp8` is 8-bit weights with a 16-bit KV cache, in vLLM and here. The hosted product's "
     "migration example writes `fp8_kv` instead, which also stores the KV cache in 8 bits: twice "
@@ -64,7 +64,7 @@ def held_cache(weights: Option | None, cache: Option | None) -> tuple[Held, ...]
     kind = clean(weights.value).lower() if weights else "none"
     kept = {"fp8_e4m3": "fp8", "half": "float16"}.get(_cache_kind(cache), _cache_kind(cache))
     is_lone = kind in {"none", "null", "", *_CHECKPOINTS_OWN}
-    if cache is None or cache.value.unknown or not is_lone or kept not in _HELD_CACHES:
+    if cache is None or cache.value.unknown or not is_lone or kept not in _CACHE_TYPES:
         return ()
     return (Held(flag=cache.text, path="kv_cache_config.dtype", value=kept),)
 

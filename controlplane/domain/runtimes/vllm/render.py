@@ -198,11 +198,11 @@ def _memory_share(spec: Spec, checkpoint: CheckpointFacts, memory_bytes: int) ->
     kind = spec.accelerator.kind if spec.accelerator else CPU
     gpu = PLANNABLE_GPUS.get(kind)
     total = gpu.memory_bytes if gpu and gpu.memory_bytes else memory_bytes
-    wanted = min(max(spec.kv_cache_fraction, 0.0), 1.0)
+    cache_share = min(max(spec.kv_cache_fraction, 0.0), 1.0)
     try:
         planned = plan(spec, checkpoint, _Device(kind=kind, memory_bytes=total), MEMORY)
     except UnplannableError:
-        return min(wanted, MOST_OF_A_DEVICE)
+        return min(cache_share, MOST_OF_A_DEVICE)
     used = planned.weights_bytes + planned.activations_bytes + planned.overhead_bytes
-    share = wanted + (1 - wanted) * min(used / total, 1.0)
+    share = cache_share + (1 - cache_share) * min(used / total, 1.0)
     return min(math.floor(share * 1000) / 1000, MOST_OF_A_DEVICE)

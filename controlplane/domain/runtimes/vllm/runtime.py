@@ -113,9 +113,9 @@ class Vllm(Runtime):
         return is_unread or is_refused or refused_type(checkpoint, gpu) is not None
 
     def predict_route(
-        self, asked: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
+        self, route: str | None, checkpoint: CheckpointFacts, *, ranks: bool = False
     ) -> str:
-        return encoder_routes.predict_route(asked, checkpoint)
+        return encoder_routes.predict_route(route, checkpoint)
 
     def tool_refusal(self, spec: Spec, checkpoint: CheckpointFacts) -> str | None:
         return tool_refusal(spec, checkpoint)

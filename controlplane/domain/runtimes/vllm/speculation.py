@@ -23,10 +23,10 @@ def carry_speculation(draft: Draft, options: Sequence[Option]) -> None:
     if not options:
         return
     flag = " ".join(option.text for option in options)
-    asked = _merged(options)
-    method = str(asked.get("method") or asked.get("model") or "").lower()
-    if method in _FROM_TEXT or asked.get("model") == CLASS:
-        given = asked.get("num_speculative_tokens")
+    settings = _merged(options)
+    method = str(settings.get("method") or settings.get("model") or "").lower()
+    if method in _FROM_TEXT or settings.get("model") == CLASS:
+        given = settings.get("num_speculative_tokens")
         drafted = given if isinstance(given, int) and given > 0 else _DEFAULT_DRAFT.get(method, 5)
         draft.change(flag, SPECULATOR, lookahead_for(drafted), REASON)
         return
@@ -39,18 +39,21 @@ def carry_speculation(draft: Draft, options: Sequence[Option]) -> None:
         "Which one?",
         (
             Choice(label="No speculation", patch={SPECULATOR: None}),
-            Choice(label="Lookahead decoding", patch={SPECULATOR: lookahead_for(_count(asked))}),
+            Choice(label="Lookahead decoding", patch={SPECULATOR: lookahead_for(_count(settings))}),
         ),
     )
 
 
 def held_drafts(options: Sequence[Option]) -> tuple[Held, ...]:
     """Return drafts by the checkpoint's own prediction layers; empty for every other kind."""
-    asked = _merged(options)
-    method, count = str(asked.get("method") or "").lower(), asked.get("num_speculative_tokens", 1)
+    settings = _merged(options)
+    method, count = (
+        str(settings.get("method") or "").lower(),
+        settings.get("num_speculative_tokens", 1),
+    )
     if not method.endswith("mtp") or not isinstance(count, int) or count < 1:
         return ()
-    others = sorted(asked.keys() - {"method", "num_speculative_tokens"})
+    others = sorted(settings.keys() - {"method", "num_speculative_tokens"})
     words = ", ".join(f"`{name}`" for name in others)
     return (
         Held(
@@ -81,6 +84,6 @@ def _plain(text: str) -> Any:
     return text if number is None else number
 
 
-def _count(asked: Mapping[str, Any]) -> int:
-    count = asked.get("num_speculative_tokens")
+def _count(settings: Mapping[str, Any]) -> int:
+    count = settings.get("num_speculative_tokens")
     return count if isinstance(count, int) and count > 0 else 5

@@ -35,22 +35,22 @@ _DEFAULT_TOKENS = "trt_llm.runtime.request_default_max_tokens"
 _NO_DEFAULT = "The v2 stack, which the rest of the command takes, has no default length of answers."
 
 
-def settle_stack(draft: Draft, found: tuple[Held | Left, ...], options: Sequence[Option]) -> None:
+def settle_stack(draft: Draft, results: tuple[Held | Left, ...], options: Sequence[Option]) -> None:
     """Carry what only v2 holds, or in v1 what vLLM's own arguments hold."""
-    for each in found:
+    for each in results:
         if isinstance(each, Left):
             draft.leave(each.flag, each.reason)
-    held = [each for each in found if isinstance(each, Held)]
-    if not held:
+    settings = [each for each in results if isinstance(each, Held)]
+    if not settings:
         return
     if kept := _of_v1(draft):
-        for each in held:
+        for each in settings:
             if carry_held_by_v2(draft, each.flag, each.path, each.value, options):
                 continue
             draft.leave(each.flag, f"Only the v2 stack holds it, and {kept} to the v1 stack.")
         return
     _become_v2(draft)
-    for each in held:
+    for each in settings:
         carry_held(draft, each)
 
 

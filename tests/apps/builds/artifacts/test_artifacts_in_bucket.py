@@ -149,10 +149,10 @@ def test_a_set_of_calibration_data_lies_in_the_bucket_too(
     version = upload().version
     assert bucket.open().verify(version.content_digest)
     bucket.server.is_skewed = True
-    for refused in (upload, lambda: set_delete(found=version.set)):
+    for refused in (upload, lambda: set_delete(calibration_set=version.set)):
         with pytest.raises(Unavailable):
             refused()
     bucket.server.is_skewed = False
     bucket.age(9 * DAY)
-    set_delete(found=version.set)
+    set_delete(calibration_set=version.set)
     assert bucket.open().sweep([], DAY).artifacts == 0

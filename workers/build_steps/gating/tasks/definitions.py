@@ -11,12 +11,12 @@ _SPLIT = "rows"
 
 def task_config(name: str, definition: TaskDefinition, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the config of a task; what it names is text, never code."""
-    told = definition.model_dump(mode="json", exclude_none=True, exclude={"generation_kwargs"})
+    config = definition.model_dump(mode="json", exclude_none=True, exclude={"generation_kwargs"})
     for absent in ("metric_list", "filter_list"):
-        if not told[absent]:
-            del told[absent]  # lm-eval has its own for each output type
+        if not config[absent]:
+            del config[absent]  # lm-eval has its own for each output type
     return {
-        **told,
+        **config,
         "task": name,
         "custom_dataset": _data_set(rows),
         "test_split": _SPLIT,
@@ -37,12 +37,12 @@ def _data_set(rows: Sequence[Row]) -> Callable[..., Any]:
 def _generation(definition: TaskDefinition) -> dict[str, Any]:
     if definition.output_type != "generate_until" or definition.generation_kwargs is None:
         return {}
-    asked = definition.generation_kwargs
-    until = list(asked.until) or [definition.fewshot_delimiter]
+    settings = definition.generation_kwargs
+    until = list(settings.until) or [definition.fewshot_delimiter]
     return {
         "generation_kwargs": {
             "until": until,
-            "max_gen_toks": asked.max_gen_toks,
+            "max_gen_toks": settings.max_gen_toks,
             "do_sample": False,
         }
     }

@@ -38,10 +38,10 @@ class Doing:
         with explained(task.name):
             for each in task.loaded["tasks"].values():
                 each.set_fewshot_seed(seed=_SEED)
-            found = evaluate(
+            results = evaluate(
                 answering, task.loaded, limit=task.asked.limit, bootstrap_iters=0, log_samples=False
             )
-        return figures_of(task.name, found)
+        return figures_of(task.name, results)
 
 
 def _answering(model: nn.Module, doing: Doing) -> Any:

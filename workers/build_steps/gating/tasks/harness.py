@@ -50,9 +50,9 @@ def explained(task: str) -> Iterator[None]:
     except (StepFailure, MemoryError):
         raise
     except OSError as error:  # the hub's errors among them
-        raise failures.no_questions(task, _said(error)) from error
+        raise failures.no_questions(task, _reason(error)) from error
     except Exception as error:  # whatever a task and its rows come to
-        raise failures.broken_task(task, _said(error)) from error
+        raise failures.broken_task(task, _reason(error)) from error
 
 
 def _send_only(token: str | None) -> None:
@@ -85,7 +85,7 @@ def _forbid_code_in_templates() -> None:
     utils.env = sandbox
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    said = lines[0] if lines else type(error).__name__
-    return said if len(said) <= _SHOWN_LETTERS else f"{said[:_SHOWN_LETTERS]}…"
+    reason = lines[0] if lines else type(error).__name__
+    return reason if len(reason) <= _SHOWN_LETTERS else f"{reason[:_SHOWN_LETTERS]}…"

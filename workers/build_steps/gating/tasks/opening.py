@@ -51,14 +51,14 @@ def tasks_asked(spec: Spec) -> Mapping[str, GateTask]:
 def open_tasks(job: Job) -> tuple[OpenTask, ...]:
     """Return the tasks of a job; raises StepFailure for one that cannot be done here."""
     spec = Spec.model_validate(job.spec)
-    asked = tasks_asked(spec)
-    if not asked:
+    tasks = tasks_asked(spec)
+    if not tasks:
         return ()
     check_installed()
     places = Places.of_job(spec, job.options, job.secrets)
     prepare(places.sources, job.options.cache_dir, places.token)
     opener = _Opener(places=places)
-    return tuple(opener.open(name, task) for name, task in asked.items())
+    return tuple(opener.open(name, task) for name, task in tasks.items())
 
 
 def refuse_change(tasks: tuple[OpenTask, ...], began_with: tuple[DataIdentity, ...]) -> None:
@@ -75,27 +75,29 @@ class _Opener:
         self._places = places
         self._manager: Any = None
 
-    def open(self, name: str, asked: GateTask) -> OpenTask:
+    def open(self, name: str, settings: GateTask) -> OpenTask:
         with explained(name):
-            own = asked.dataset is not None and asked.definition is not None
-            task = self._own(name, asked) if own else self._of_harness(name, asked)
-            chosen(name, asked.metric, figures_had(name, task.loaded))
+            own = settings.dataset is not None and settings.definition is not None
+            task = self._own(name, settings) if own else self._of_harness(name, settings)
+            chosen(name, settings.metric, figures_had(name, task.loaded))
         log.info("task %s: %s", name, task.identity.revision)
         return task
 
-    def _own(self, name: str, asked: GateTask) -> OpenTask:
+    def _own(self, name: str, settings: GateTask) -> OpenTask:
         from lm_eval.api.task import ConfigurableTask
 
-        assert asked.dataset is not None
-        assert asked.definition is not None
-        rows, revision = read_task_rows(name, asked.dataset, self._places)
-        made = ConfigurableTask(config=task_config(name, asked.definition, rows))
+        assert settings.dataset is not None
+        assert settings.definition is not None
+        rows, revision = read_task_rows(name, settings.dataset, self._places)
+        made = ConfigurableTask(config=task_config(name, settings.definition, rows))
         # What a template makes of a row shows here, before hours of calibration.
-        made.build_all_requests(limit=asked.limit, rank=0, world_size=1)
-        identity = DataIdentity(dataset=asked.dataset, config=name, revision=revision)
-        return OpenTask(name=name, asked=asked, loaded={"tasks": {name: made}}, identity=identity)
+        made.build_all_requests(limit=settings.limit, rank=0, world_size=1)
+        identity = DataIdentity(dataset=settings.dataset, config=name, revision=revision)
+        return OpenTask(
+            name=name, asked=settings, loaded={"tasks": {name: made}}, identity=identity
+        )
 
-    def _of_harness(self, name: str, asked: GateTask) -> OpenTask:
+    def _of_harness(self, name: str, settings: GateTask) -> OpenTask:
         from lm_eval.tasks import TaskManager
 
         self._manager = self._manager or TaskManager()
@@ -108,9 +110,9 @@ class _Opener:
         identity = DataIdentity(
             dataset=f"{OF_THE_HARNESS}{name}",
             config=name,
-            revision=digest_of_questions(loaded, asked.limit),
+            revision=digest_of_questions(loaded, settings.limit),
         )
-        return OpenTask(name=name, asked=asked, loaded=loaded, identity=identity)
+        return OpenTask(name=name, asked=settings, loaded=loaded, identity=identity)
 
 
 def _refuse_unsafe(name: str, loaded: Mapping[str, Any]) -> None:

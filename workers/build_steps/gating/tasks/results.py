@@ -81,16 +81,16 @@ class TaskResult:
         }
 
 
-def figures_of(task: str, found: Mapping[str, Any]) -> Figures:
+def figures_of(task: str, results: Mapping[str, Any]) -> Figures:
     """Return the figures that lm-eval reports of a task; counts and errors are none."""
-    told = found["results"].get(task, {})
+    metrics = results["results"].get(task, {})
     values = {
         _shown(key): float(value)
-        for key, value in told.items()
+        for key, value in metrics.items()
         if "," in key and "_stderr," not in key and isinstance(value, int | float)
     }
-    better = found.get("higher_is_better", {}).get(task, {})
-    counts = found.get("n-samples", {}).values()
+    better = results.get("higher_is_better", {}).get(task, {})
+    counts = results.get("n-samples", {}).values()
     return Figures(
         values=values,
         higher_is_better={key: better.get(key.partition(",")[0]) is not False for key in values},
@@ -98,15 +98,16 @@ def figures_of(task: str, found: Mapping[str, Any]) -> Figures:
     )
 
 
-def compare(task: str, asked: GateTask, before: Figures, after: Figures) -> TaskResult:
+def compare(task: str, settings: GateTask, before: Figures, after: Figures) -> TaskResult:
     """Return the task by the figure that judges it; raises StepFailure for no number."""
-    metric = chosen(task, asked.metric, list(before.values))
+    metric = chosen(task, settings.metric, list(before.values))
     for which, figures in (("original", before), ("quantized", after)):
         if not math.isfinite(figures.values[metric]):
             raise StepFailure.of(gate.NOT_FINITE, which=which)
     return TaskResult(
         task=task, metric=metric, before=before.values[metric], after=after.values[metric],
-        higher_is_better=before.higher_is_better[metric], questions=before.questions, asked=asked,
+        higher_is_better=before.higher_is_better[metric], questions=before.questions,
+        asked=settings,
         others={
             name: (value, after.values[name])
             for name, value in before.values.items()
@@ -115,12 +116,14 @@ def compare(task: str, asked: GateTask, before: Figures, after: Figures) -> Task
     )  # fmt: skip
 
 
-def chosen(task: str, wanted: str | None, known: Sequence[str]) -> str:
+def chosen(task: str, metric: str | None, known: Sequence[str]) -> str:
     """Return the figure that judges a task; raises StepFailure where there is none such."""
-    found = [each for each in known if wanted is None or wanted in (each, each.partition(",")[0])]
-    if not found:
-        raise failures.no_metric(task, wanted, known)
-    return found[0]
+    matching = [
+        each for each in known if metric is None or metric in (each, each.partition(",")[0])
+    ]
+    if not matching:
+        raise failures.no_metric(task, metric, known)
+    return matching[0]
 
 
 def _shown(key: str) -> str:

@@ -13,11 +13,11 @@ Row = Mapping[str, Any]
 
 def read_task_rows(task: str, name: str, places: Places) -> tuple[Sequence[Row], str]:
     """Return the rows in order and the revision; raises StepFailure for what is no such file."""
-    found = find_dataset(name, roots=places.sources.local_checkpoint_roots, kept=places.kept)
-    if found.kind is not Kind.FILE or found.path is None or found.path.suffix != ".jsonl":
+    dataset = find_dataset(name, roots=places.sources.local_checkpoint_roots, kept=places.kept)
+    if dataset.kind is not Kind.FILE or dataset.path is None or dataset.path.suffix != ".jsonl":
         raise failures.bad_rows(task, name, "it is no .jsonl file")
     revision = OpenDataset(name, places).identity.revision
-    lines = found.path.read_bytes().splitlines()
+    lines = dataset.path.read_bytes().splitlines()
     rows = [_row(task, name, number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not rows:
         raise failures.bad_rows(task, name, "it is empty")

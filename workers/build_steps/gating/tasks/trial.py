@@ -9,8 +9,8 @@ from workers.build_steps.gating.tasks.results import figures_of
 def figures_had(task: str, loaded: Mapping[str, Any]) -> list[str]:
     from lm_eval.evaluator import evaluate
 
-    found = evaluate(_nobody(), loaded, limit=1, bootstrap_iters=0, log_samples=False)
-    return list(figures_of(task, found).values)
+    results = evaluate(_nobody(), loaded, limit=1, bootstrap_iters=0, log_samples=False)
+    return list(figures_of(task, results).values)
 
 
 def _nobody() -> Any:

@@ -39,14 +39,14 @@ def fuse_residual_norms(model: nn.Module, device: torch.device) -> int:
 
 def take_add_norm(model: nn.Module, add_norm: AddNorm) -> int:
     """The same by any function that adds and norms."""
-    found: list[Any] = [each for each in model.modules() if type(each).__name__ in CLASSES]
+    blocks: list[Any] = [each for each in model.modules() if type(each).__name__ in CLASSES]
 
     def forward(part: Any, hidden_states: Tensor, input_tensor: Tensor) -> Tensor:
         return add_norm(part.dense(hidden_states), input_tensor, part.LayerNorm)
 
-    for each in found:
+    for each in blocks:
         each.forward = MethodType(forward, each)
-    return len(found)
+    return len(blocks)
 
 
 def add_norm_plainly(x: Tensor, residual: Tensor, norm: nn.LayerNorm) -> Tensor:
@@ -79,5 +79,5 @@ class _Kernel:
         for size in (64, 1024, 1560):
             norm = nn.LayerNorm(size, device=device, dtype=torch.bfloat16)
             x = torch.linspace(-3, 5, 5 * size, device=device).reshape(5, size).bfloat16()
-            found, expected = (each(x, x.flip(1) ** 2, norm) for each in (self, add_norm_plainly))
-            torch.testing.assert_close(found, expected, rtol=0.01, atol=0.01)
+            actual, expected = (each(x, x.flip(1) ** 2, norm) for each in (self, add_norm_plainly))
+            torch.testing.assert_close(actual, expected, rtol=0.01, atol=0.01)

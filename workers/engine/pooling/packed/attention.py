@@ -118,11 +118,11 @@ def _by_length(
         q_rows, k_rows, v_rows = (
             each[here].unflatten(0, (rows, length)).transpose(1, 2) for each in (q, k, v)
         )
-        found = scaled_dot_product_attention(
+        attended = scaled_dot_product_attention(
             q_rows, k_rows, v_rows, attn_mask=mask, is_causal=causal and mask is None, scale=scale,
             enable_gqa=q.shape[1] != k.shape[1],
         )  # fmt: skip
-        output[here].unflatten(0, (rows, length)).copy_(found.transpose(1, 2))
+        output[here].unflatten(0, (rows, length)).copy_(attended.transpose(1, 2))
     return output
 
 

@@ -57,23 +57,23 @@ class PackedBody:
         self._forward = body.forward
         self._pooler = getattr(body, "pooler", None) if has_pooler else None
         self._hidden: Tensor | None = None
-        body.forward = self._asked
+        body.forward = self._forward_whole
 
     def compute(self, inputs: Inputs, packing: Packing) -> Tensor:
         """Give back the hidden states of a line, `[tokens, size]`."""
         types = {"token_type_ids": inputs.types} if self._takes_types else {}
         with packed_by(packing):
-            found = self._forward(
+            output = self._forward(
                 input_ids=inputs.ids, position_ids=inputs.positions, **types, **self._more
             )
-        hidden: Tensor = found.last_hidden_state[0]
+        hidden: Tensor = output.last_hidden_state[0]
         return hidden
 
     def show(self, hidden: Tensor, lengths: Sequence[int], places: Tensor) -> None:
         """Let the next call of the body be answered with these."""
         self._hidden = as_table(hidden, lengths, places)
 
-    def _asked(self, *_: Any, **__: Any) -> BaseModelOutputWithPooling:
+    def _forward_whole(self, *_: Any, **__: Any) -> BaseModelOutputWithPooling:
         hidden, self._hidden = self._hidden, None
         assert isinstance(hidden, torch.Tensor)
         pooled = self._pooler(hidden) if self._pooler is not None else None

@@ -23,12 +23,12 @@ def multiplies_fp8(device: torch.device, dtype: torch.dtype) -> bool:
 
 
 def left_emulated(
-    found: EmulatedModel, device: torch.device, dtype: torch.dtype
+    emulated: EmulatedModel, device: torch.device, dtype: torch.dtype
 ) -> tuple[str, ...]:
     """Let the device multiply what it can of a loaded model; give back what is emulated still."""
-    if not found.fp8 or not multiplies_fp8(device, dtype):
-        return found.emulated
-    left = len(found.fp8) - take_fp8(found.module, found.fp8)
+    if not emulated.fp8 or not multiplies_fp8(device, dtype):
+        return emulated.emulated
+    left = len(emulated.fp8) - take_fp8(emulated.module, emulated.fp8)
     return (f"FP8 products of {left} layers, of sizes that no kernel takes",) if left else ()
 
 
@@ -66,20 +66,20 @@ class Quantizer:
         self.is_after_gelu = False
         self._quantize = quantize
         self._input: Tensor | None = None
-        self._found: tuple[Tensor, Tensor] | None = None
+        self._scales: tuple[Tensor, Tensor] | None = None
         self._left = 0
 
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Give back the numbers, `[tokens, size]`, and their scale: one, or `[tokens, 1]`."""
-        if self._found is None or self._input is not x:
+        if self._scales is None or self._input is not x:
             flat = x.reshape(-1, x.shape[-1])
-            self._input, self._found = x, self._quantize(flat, self.scale, self.is_after_gelu)
+            self._input, self._scales = x, self._quantize(flat, self.scale, self.is_after_gelu)
             self._left = self.readers
-        found = self._found
+        scale = self._scales
         self._left -= 1
         if self._left == 0:
-            self._input = self._found = None
-        return found
+            self._input = self._scales = None
+        return scale
 
 
 class Fp8Linear(nn.Module):
@@ -114,11 +114,11 @@ class Fp8Linear(nn.Module):
         numbers, scale = self.quantizer(x)
         if self.weight_scale.dim() and not scale.dim():  # a kernel takes both by rows, or neither
             scale = scale.expand(len(numbers), 1).contiguous()
-        found = torch._scaled_mm(
+        product = torch._scaled_mm(
             numbers, self.weight.t(), scale_a=scale, scale_b=self.weight_scale, bias=self.bias,
             out_dtype=x.dtype, use_fast_accum=True,
         )  # fmt: skip
-        return found.unflatten(0, x.shape[:-1])
+        return product.unflatten(0, x.shape[:-1])
 
 
 def joined_fp8(layers: Sequence[Fp8Linear]) -> Fp8Linear | None:

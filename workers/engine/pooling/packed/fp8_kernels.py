@@ -72,11 +72,11 @@ class _Kernels:
         x = torch.linspace(-9, 9, 37 * 264, device=device).reshape(37, 264).bfloat16()
         given = torch.tensor(0.01, device=device)  # with which some are too large
         for scale, is_gelu in itertools.product((given, None), (False, True)):
-            found, expected = (
+            actual, expected = (
                 numbers.float() * by
                 for numbers, by in (self(x, scale, is_gelu), quantize_plainly(x, scale, is_gelu))
             )
-            torch.testing.assert_close(found, expected, rtol=_STEP, atol=_STEP * 0.01)
+            torch.testing.assert_close(actual, expected, rtol=_STEP, atol=_STEP * 0.01)
 
     def _rounded_by_token(self, x: Tensor, numbers: Tensor, is_gelu: bool) -> Tensor:
         scales = torch.empty((len(x), 1), dtype=torch.float32, device=x.device)

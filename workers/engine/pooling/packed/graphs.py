@@ -64,13 +64,13 @@ def fitting(sizes: Sequence[int], lengths: Sequence[int]) -> tuple[int, Form] | 
 
     None where there is none, or it is mostly filling.
     """
-    tokens, found = sum(lengths), list[tuple[int, Form]]()
+    tokens, candidates = sum(lengths), list[tuple[int, Form]]()
     for form in FORMS:
         room = len(lengths) * form.tokens_a_row if len(lengths) > 1 else 0
         place = bisect_left(sizes, max(tokens, room))
         if lengths[0] <= form.longest and place < len(sizes):
-            found.append((sizes[place], form))
-    best = min(found, key=lambda each: (each[0], each[1].waste), default=None)
+            candidates.append((sizes[place], form))
+    best = min(candidates, key=lambda each: (each[0], each[1].waste), default=None)
     if best is None or best[0] > max(_LEAST_TOKENS, MOST_FILLED * tokens):
         return None
     return best

@@ -41,8 +41,8 @@ class Home:
         sizes, shapes = [row.numel() for row in rows], [row.shape for row in rows]
 
         def apart(home: Tensor) -> list[Tensor]:
-            found = home.clone().split(sizes)
-            return [found[at].view(shapes[at]) for at in places.tolist()]
+            parts = home.clone().split(sizes)
+            return [parts[at].view(shapes[at]) for at in places.tolist()]
 
         return self._brought(flat, apart)
 
@@ -58,9 +58,9 @@ class Home:
 
         def finish() -> list[Tensor]:
             done.synchronize()
-            found = copied(home)
+            copy = copied(home)
             self._free += used
-            return found
+            return copy
 
         return finish
 
@@ -69,9 +69,9 @@ class Home:
         fits = [each for each in self._free if each.numel() >= size_bytes]
         if not fits:
             return _pinned(1 << max(0, size_bytes - 1).bit_length())
-        found = min(fits, key=Tensor.numel)
-        self._free = [each for each in self._free if each is not found]
-        return found
+        buffer = min(fits, key=Tensor.numel)
+        self._free = [each for each in self._free if each is not buffer]
+        return buffer
 
 
 Copied = Callable[[Tensor], list[Tensor]]

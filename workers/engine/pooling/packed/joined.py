@@ -59,8 +59,8 @@ class _Part(nn.Module):
 
 def join_layers(model: nn.Module) -> int:
     """Replace each such group in the model; give back how many there were."""
-    found = list(_groups(model))
-    return sum(_join(parent, names) for parent, names in found)
+    groups = list(_groups(model))
+    return sum(_join(parent, names) for parent, names in groups)
 
 
 def _join(parent: nn.Module, names: Sequence[str]) -> bool:
@@ -76,11 +76,11 @@ def _join(parent: nn.Module, names: Sequence[str]) -> bool:
 
 
 def _joined(layers: Sequence[nn.Linear]) -> nn.Linear:
-    found = nn.Linear(1, 1, device="meta")  # filled at once: what a layer begins with costs time
-    found.weight = _frozen([each.weight for each in layers])
+    layer = nn.Linear(1, 1, device="meta")  # filled at once: what a layer begins with costs time
+    layer.weight = _frozen([each.weight for each in layers])
     has_bias = layers[0].bias is not None
-    found.bias = _frozen([each.bias for each in layers]) if has_bias else None
-    return found
+    layer.bias = _frozen([each.bias for each in layers]) if has_bias else None
+    return layer
 
 
 def _groups(model: nn.Module) -> Iterator[tuple[nn.Module, Sequence[str]]]:

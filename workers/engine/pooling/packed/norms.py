@@ -22,12 +22,12 @@ class FusedNorm(nn.Module):
 
 def fuse_norms(model: nn.Module) -> int:
     """Replace each such norm in the model; give back how many there were."""
-    found = [
+    norms = [
         (parent, name, child)
         for parent in model.modules()
         for name, child in parent.named_children()
         if type(child).__name__ in CLASSES
     ]
-    for parent, name, child in found:
+    for parent, name, child in norms:
         setattr(parent, name, FusedNorm(child))
-    return len(found)
+    return len(norms)

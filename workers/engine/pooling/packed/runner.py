@@ -111,9 +111,9 @@ class PackedRunner:
     def _hidden(self, line: _Line) -> Tensor:
         numbers, lengths = line.numbers[:3], line.host.lengths
         if self._graphs:
-            found = self._graphs.hidden(numbers, line.starts, lengths)
-            if found is not None:
-                return found
+            hidden = self._graphs.hidden(numbers, line.starts, lengths)
+            if hidden is not None:
+                return hidden
         ids, positions, types = (each[None] for each in numbers)
         packing = Packing(lengths=lengths, starts=line.starts.int(), longest=lengths[0])
         return self._body.compute(Inputs(ids=ids, positions=positions, types=types), packing)

@@ -20,18 +20,18 @@ class Bridge:
         self._app = app
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def __call__(self, asked: Asked, answer: Answer) -> Leave:
+    def __call__(self, request: Asked, answer: Answer) -> Leave:
         """Start the application."""
         left = asyncio.Event()
-        task = asyncio.get_running_loop().create_task(self._run(asked, answer, left))
+        task = asyncio.get_running_loop().create_task(self._run(request, answer, left))
         self._tasks.add(task)  # the loop alone would let go of it
         task.add_done_callback(self._tasks.discard)
         return left.set
 
-    async def _run(self, asked: Asked, answer: Answer, left: asyncio.Event) -> None:
+    async def _run(self, request: Asked, answer: Answer, left: asyncio.Event) -> None:
         body: asyncio.Queue[bytes] = asyncio.Queue()
-        body.put_nowait(asked.body)
-        said: list[dict[str, Any]] = []
+        body.put_nowait(request.body)
+        messages: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:
             if not body.empty():
@@ -40,27 +40,27 @@ class Bridge:
             return {"type": "http.disconnect"}
 
         async def send(message: dict[str, Any]) -> None:
-            said.append(message)
+            messages.append(message)
 
         try:
-            await self._app(_scope(asked), receive, send)
+            await self._app(_scope(request), receive, send)
         except Exception:  # Starlette answers, and then raises for whoever is to log it
             log.exception("a request failed")
-        answer(_joined(said) if said else _FAILED)
+        answer(_joined(messages) if messages else _FAILED)
 
 
-def _joined(said: Sequence[dict[str, Any]]) -> Answered:
-    start, *pieces = said
+def _joined(messages: Sequence[dict[str, Any]]) -> Answered:
+    start, *pieces = messages
     body = b"".join(each.get("body", b"") for each in pieces)
     return Answered(status=start["status"], headers=start["headers"], body=body)
 
 
-def _scope(asked: Asked) -> dict[str, Any]:
-    path, _, query = asked.target.partition(b"?")
+def _scope(request: Asked) -> dict[str, Any]:
+    path, _, query = request.target.partition(b"?")
     return {
         "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": asked.version, "method": asked.method, "scheme": "http",
+        "http_version": request.version, "method": request.method, "scheme": "http",
         "path": unquote(path.decode("ascii", "replace")), "raw_path": path,
-        "query_string": query, "root_path": "", "headers": asked.headers, "client": None,
+        "query_string": query, "root_path": "", "headers": request.headers, "client": None,
         "server": None,
     }  # fmt: skip

@@ -106,13 +106,13 @@ class Connection(asyncio.Protocol):
         """Hand the request over, or let it wait for its turn."""
         if self._parser.should_upgrade():
             return  # its body is still to come
-        asked = Asked(
+        request = Asked(
             method=self._parser.get_method().decode(), target=self._target,
             version=self._parser.get_http_version(), headers=self._headers,
             body=b"".join(self._body),
         )  # fmt: skip
         self._target = b""
-        turn = asked, self._parser.should_keep_alive()
+        turn = request, self._parser.should_keep_alive()
         if not self._is_answering:
             self._begin(*turn)
             return
@@ -135,11 +135,11 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self.data_received(b"\r\n".join([*lines, b"", rest]))
 
-    def _begin(self, asked: Asked, keeps_alive: bool) -> None:
+    def _begin(self, request: Asked, keeps_alive: bool) -> None:
         self._is_answering = True
         self._closes = self._closes or not keeps_alive
-        has_body = asked.method != "HEAD"
-        leave = self._handler(asked, lambda answered: self._answer(answered, has_body=has_body))
+        has_body = request.method != "HEAD"
+        leave = self._handler(request, lambda answered: self._answer(answered, has_body=has_body))
         if self._is_answering:  # else it was answered at once
             self._leave = leave
 

@@ -55,5 +55,5 @@ Leave = Callable[[], None]
 class Handler(Protocol):
     """Answers requests."""
 
-    def __call__(self, asked: Asked, answer: Answer) -> Leave:
+    def __call__(self, request: Asked, answer: Answer) -> Leave:
         """Begin; `answer` is called once, on the loop's thread."""

@@ -93,11 +93,11 @@ class Front:
         await self._drained(connections, again)
 
     async def _until(self, asked_to_end: asyncio.Event, connections: Connections) -> None:
-        asked = asyncio.ensure_future(asked_to_end.wait())
-        while self._is_alive() and not asked.done():
+        end_request = asyncio.ensure_future(asked_to_end.wait())
+        while self._is_alive() and not end_request.done():
             connections.close_idle(seconds=self._keep_alive_seconds)
-            await asyncio.wait({asked}, timeout=TICK_SECONDS)
-        asked.cancel()
+            await asyncio.wait({end_request}, timeout=TICK_SECONDS)
+        end_request.cancel()
 
     async def _drained(self, connections: Connections, again: asyncio.Event) -> None:
         """Wait for the answers; those of a lost engine come soon or never."""

@@ -16,28 +16,28 @@ class Traced:
     def __init__(self, handler: Handler, sink: Sink, *, clock: Clock = SYSTEM) -> None:
         self._handler, self._sink, self._clock = handler, sink, clock
 
-    def __call__(self, asked: Asked, answer: Answer) -> Leave:
+    def __call__(self, request: Asked, answer: Answer) -> Leave:
         """Begin to answer."""
-        parent = _parent(asked.headers)
+        parent = _parent(request.headers)
         if parent is None:
-            return self._handler(asked, answer)
-        return self._followed(asked, answer, parent)
+            return self._handler(request, answer)
+        return self._followed(request, answer, parent)
 
-    def _followed(self, asked: Asked, answer: Answer, parent: Parent) -> Leave:
+    def _followed(self, request: Asked, answer: Answer, parent: Parent) -> Leave:
         began, is_told = self._clock.monotonic(), False
 
         def tell(status: int, error: str) -> None:
             nonlocal is_told
             if not is_told:
                 is_told = True
-                self._sink.add(self._span(asked, parent, began, status, error))
+                self._sink.add(self._span(request, parent, began, status, error))
 
-        def answered(told: Answered) -> None:
-            failed = told.status >= _FIRST_SERVER_ERROR
-            tell(told.status, f"answered {told.status}" if failed else "")
-            answer(told)
+        def answered(answer_head: Answered) -> None:
+            failed = answer_head.status >= _FIRST_SERVER_ERROR
+            tell(answer_head.status, f"answered {answer_head.status}" if failed else "")
+            answer(answer_head)
 
-        leave = self._handler(asked, answered)
+        leave = self._handler(request, answered)
 
         def left() -> None:
             tell(0, "ended before its answer")
@@ -45,8 +45,8 @@ class Traced:
 
         return left
 
-    def _span(self, asked: Asked, parent: Parent, began: float, status: int, error: str) -> Span:
-        now, path = self._clock.time(), asked.target.partition(b"?")[0].decode("latin-1")
+    def _span(self, request: Asked, parent: Parent, began: float, status: int, error: str) -> Span:
+        now, path = self._clock.time(), request.target.partition(b"?")[0].decode("latin-1")
         return Span(
             name="engine", trace_id=parent.trace_id, span_id=new_span_id(),
             parent_id=parent.span_id, kind=SpanKind.SERVER,
@@ -57,6 +57,6 @@ class Traced:
 
 def _parent(headers: Iterable[tuple[bytes, bytes]]) -> Parent | None:
     """Return whom the request is to be below, where it is to be traced."""
-    told = [value for name, value in headers if name == b"traceparent"]
-    parent = parent_in(told[0].decode("latin-1")) if len(told) == 1 else None
+    values = [value for name, value in headers if name == b"traceparent"]
+    parent = parent_in(values[0].decode("latin-1")) if len(values) == 1 else None
     return parent if parent is not None and parent.is_sampled else None

@@ -58,16 +58,16 @@ def create_handler(engine: PoolingEngine) -> Handler:
 def forms_of(engine: PoolingEngine) -> Routes:
     """Give back in which forms each route is asked."""
     model = engine.model
-    found: dict[str, Sequence[Form[Any]]] = {}
+    forms: dict[str, Sequence[Form[Any]]] = {}
     if model.sentence is not None:
-        found |= _embedding_forms(Embeddings(engine, model.sentence))
+        forms |= _embedding_forms(Embeddings(engine, model.sentence))
     if model.task in (Task.CLASSIFY, Task.RERANK):
-        found |= _scoring_forms(engine)
+        forms |= _scoring_forms(engine)
     if model.task is Task.LABEL_TOKENS:
         tokens = TokenLabels(engine)
-        found["/predict_tokens"] = [Form(kind=TokenFields, encode=tokens.rows, body=tokens.body)]
-        found["/"] = [Form(kind=HubTokenFields, encode=tokens.rows, body=tokens.hub_body)]
-    return found
+        forms["/predict_tokens"] = [Form(kind=TokenFields, encode=tokens.rows, body=tokens.body)]
+        forms["/"] = [Form(kind=HubTokenFields, encode=tokens.rows, body=tokens.hub_body)]
+    return forms
 
 
 def _embedding_forms(made: Embeddings) -> Routes:

@@ -71,12 +71,12 @@ def _distinct(rows: Sequence[Row]) -> tuple[Sequence[Row], Sequence[int]]:
     """The rows without repetitions, and where each is among them."""
     if len(rows) == 1:
         return rows, (0,)
-    found: dict[Any, int] = {}
+    positions: dict[Any, int] = {}
     places = [
-        found.setdefault((*row.ids, row.prompt_tokens, tuple(row.types or ())), len(found))
+        positions.setdefault((*row.ids, row.prompt_tokens, tuple(row.types or ())), len(positions))
         for row in rows
     ]
-    if len(found) == len(rows):
+    if len(positions) == len(rows):
         return rows, places
     firsts = dict(zip(reversed(places), reversed(rows), strict=True))
-    return [firsts[place] for place in range(len(found))], places
+    return [firsts[place] for place in range(len(positions))], places

@@ -68,11 +68,12 @@ class Embeddings:
         vectors = self._cut(computed.outputs, fields.dimensions, normalizes=fields.normalize)
         return b"[%b]" % b",".join(write_rows(vectors))
 
-    def _check_dimensions(self, asked: int | None) -> None:
+    def _check_dimensions(self, dimensions: int | None) -> None:
         known = self._engine.model.dimensions
-        if asked is not None and asked > known:
+        if dimensions is not None and dimensions > known:
             raise RequestRefused(
-                f"`dimensions` is {asked}; this model's vectors have {known}.", field="dimensions"
+                f"`dimensions` is {dimensions}; this model's vectors have {known}.",
+                field="dimensions",
             )
 
     def _rows(

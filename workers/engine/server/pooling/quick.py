@@ -74,15 +74,15 @@ class Quick:
         self._ended: deque[tuple[_Exchange, Answered | Future[list[Tensor]]]] = deque()
         self._is_woken = False
 
-    def __call__(self, asked: Asked, answer: Answer) -> Leave:
+    def __call__(self, request: Asked, answer: Answer) -> Leave:
         """Begin to answer."""
-        forms = self._routes.get(asked.target) if asked.method == "POST" else None
+        forms = self._routes.get(request.target) if request.method == "POST" else None
         if forms is None:
             assert self._others is not None
-            return self._others(asked, answer)
-        is_flat = not asked.target.startswith(b"/v1/")
+            return self._others(request, answer)
+        is_flat = not request.target.startswith(b"/v1/")
         try:
-            call = Call(self._engine, forms, asked.body)
+            call = Call(self._engine, forms, request.body)
         except Exception as error:
             answer(_refused(error, is_flat=is_flat))
             return _nothing

@@ -19,18 +19,18 @@ def pooling_routes(paths: Iterable[str], make_handler: Callable[[], Handler]) ->
     async def answer(request: Request) -> Response:
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Answered] = loop.create_future()
-        leave = handler(loop)(await _asked(request), answered.set_result)
+        leave = handler(loop)(await _request_of(request), answered.set_result)
         try:
-            found = await unless_client_leaves(request, answered)
+            body = await unless_client_leaves(request, answered)
         finally:
             leave()  # no effect on an answer that is there
-        headers = {name.decode(): value.decode() for name, value in found.headers}
-        return Response(found.body, found.status, headers)
+        headers = {name.decode(): value.decode() for name, value in body.headers}
+        return Response(body.body, body.status, headers)
 
     return [Route(path, answer, methods=["POST"]) for path in paths]
 
 
-async def _asked(request: Request) -> Asked:
+async def _request_of(request: Request) -> Asked:
     path = str(request.url.path).encode()
     body = await request.body()
     return Asked(method="POST", target=path, version="1.1", headers=(), body=body)

@@ -18,13 +18,13 @@ from workers.engine.settings import EngineSettings
 def ranks(fields: RerankFields, computed: Computed) -> list[dict[str, Any]]:
     """Give back a score per text for one query, in the order in which they were sent."""
     rate = FUNCTIONS["none" if fields.raw_scores else "sigmoid"]
-    found: list[dict[str, Any]] = [
+    results: list[dict[str, Any]] = [
         {"index": index, "score": float(rate(output)[0])}
         for index, output in enumerate(computed.outputs)
     ]
     if fields.return_text:
-        return [rank | {"text": text} for rank, text in zip(found, fields.texts, strict=True)]
-    return found
+        return [rank | {"text": text} for rank, text in zip(results, fields.texts, strict=True)]
+    return results
 
 
 def ranked_documents(
@@ -50,13 +50,13 @@ def labelled_for_hub(
     labels: Sequence[str], usual: Function, fields: HubFields, computed: Computed
 ) -> list[list[dict[str, Any]]]:
     """Give back a list of labels per text, also for one text by itself, the likeliest first."""
-    asked = fields.parameters
+    parameters = fields.parameters
     fields = fields.model_copy(
-        update={"function_to_apply": asked.function_to_apply or fields.function_to_apply}
+        update={"function_to_apply": parameters.function_to_apply or fields.function_to_apply}
     )
-    found = labelled(labels, usual, fields, computed)
-    rows = [found] if fields.inputs.is_single else found
-    return [row[: asked.top_k] for row in rows]
+    labels_of_texts = labelled(labels, usual, fields, computed)
+    rows = [labels_of_texts] if fields.inputs.is_single else labels_of_texts
+    return [row[: parameters.top_k] for row in rows]
 
 
 def labelled(
@@ -64,9 +64,9 @@ def labelled(
 ) -> Any:
     """Give back the labels of each text with their scores, the likeliest first."""
     rate = FUNCTIONS["none" if fields.raw_scores else fields.function_to_apply or usual]
-    found = []
+    rows = []
     for output in computed.outputs:
         scores = zip(labels, rate(output).tolist(), strict=True)
         each = [{"label": label, "score": score} for label, score in scores]
-        found.append(sorted(each, key=lambda one: -one["score"]))
-    return found[0] if fields.inputs.is_single else found
+        rows.append(sorted(each, key=lambda one: -one["score"]))
+    return rows[0] if fields.inputs.is_single else rows

@@ -33,7 +33,7 @@ class TokenLabels:
     def body(self, fields: TokenFields, computed: Computed) -> Any:
         """Give back per text its tokens with a score per label, or what they name together."""
         rate = FUNCTIONS["none" if fields.raw_scores else fields.function_to_apply or "softmax"]
-        found = [
+        rows = [
             self._tokens(row, rate(logits))
             if fields.aggregation_strategy == "none"
             else self._names.join(str(text), row, rate(logits), fields.aggregation_strategy)
@@ -41,21 +41,21 @@ class TokenLabels:
                 fields.inputs.texts, computed.rows, computed.outputs, strict=True
             )
         ]
-        return found[0] if fields.inputs.is_single else found
+        return rows[0] if fields.inputs.is_single else rows
 
     def hub_body(self, fields: HubTokenFields, computed: Computed) -> Any:
         """Give back per text what it names, as Transformers' pipeline does."""
-        asked = fields.parameters
-        found = [
+        parameters = fields.parameters
+        rows = [
             self._names.entities(
-                str(text), row, logits.softmax(-1), asked.aggregation_strategy,
-                left_out=asked.ignore_labels,
+                str(text), row, logits.softmax(-1), parameters.aggregation_strategy,
+                left_out=parameters.ignore_labels,
             )
             for text, row, logits in zip(
                 fields.inputs.texts, computed.rows, computed.outputs, strict=True
             )
         ]  # fmt: skip
-        return found[0] if fields.inputs.is_single else found
+        return rows[0] if fields.inputs.is_single else rows
 
     def _tokens(self, row: Row, scores: Tensor) -> Sequence[dict[str, Any]]:
         each = zip(row.ids, row.offsets, row.special, scores.tolist(), strict=True)

@@ -22,7 +22,7 @@ class JsonCalls:
         self.count = 0
         self._first_index = first_index
         self._names = names
-        self._found, self._said = Delta(), ""
+        self._delta, self._sent_arguments = Delta(), ""
         self._reading = self._read()
         next(self._reading)
 
@@ -31,8 +31,8 @@ class JsonCalls:
         for character in text:
             self._reading.send(character)
         self._tell()
-        found, self._found = self._found, Delta()
-        return found
+        delta, self._delta = self._delta, Delta()
+        return delta
 
     def _read(self) -> Generator[None, str, None]:
         while True:
@@ -64,7 +64,7 @@ class JsonCalls:
                 if has_name:
                     self._begin(name, arguments)
         if has_name and not arguments:
-            self._said += "{}"
+            self._sent_arguments += "{}"
 
     def _text(
         self, ends: str, *, says: bool = False, opened: str = ""
@@ -85,22 +85,22 @@ class JsonCalls:
                 depth += (character in "{[") - (character in "}]")
             text += character
             if says:
-                self._said += character
+                self._sent_arguments += character
             if opened and not depth:
                 return text, character
 
     def _begin(self, name: str, arguments: str) -> None:
         self._tell()
         self.count += 1
-        self._said = arguments
+        self._sent_arguments = arguments
         self._tell(name)
 
     def _tell(self, name: str | None = None) -> None:
         """Add what was said of the newest call to what is found."""
-        if self._said or name is not None:
+        if self._sent_arguments or name is not None:
             index = self._first_index + self.count - 1
-            piece = CallPiece(index=index, name=name, arguments=self._said)
-            self._found, self._said = self._found + Delta(calls=(piece,)), ""
+            piece = CallPiece(index=index, name=name, arguments=self._sent_arguments)
+            self._delta, self._sent_arguments = self._delta + Delta(calls=(piece,)), ""
 
 
 def read_python_calls(text: str, *, first_index: int, names: Collection[str]) -> Delta:

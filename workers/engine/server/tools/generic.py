@@ -26,10 +26,13 @@ def generic_messages(
     if not functions:
         return plain
     listed = "\n".join(json.dumps(one.model_dump(exclude_none=True)) for one in functions)
-    told = INSTRUCTION.format(functions=listed)
+    instruction = INSTRUCTION.format(functions=listed)
     if plain[0]["role"] == "system":
-        return [{"role": "system", "content": f"{plain[0]['content']}\n\n{told}"}, *plain[1:]]
-    return [{"role": "system", "content": told}, *plain]
+        return [
+            {"role": "system", "content": f"{plain[0]['content']}\n\n{instruction}"},
+            *plain[1:],
+        ]
+    return [{"role": "system", "content": instruction}, *plain]
 
 
 def _plain(message: Message) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class ChatReader:
         self._thinks = thinks
         self._is_parallel = is_parallel
         self._state = State.THINKING if is_thinking else State.CONTENT
-        self._held = self._space = self._call_text = ""
+        self._pending = self._space = self._call_text = ""
         self._drops_space = is_thinking
         self._has_content = False
         self._calls = 0
@@ -46,28 +46,28 @@ class ChatReader:
 
     def push(self, text: str) -> Delta:
         """Take a piece; give back what can no longer be part of a marker."""
-        self._held += text
-        found = Delta()
+        self._pending += text
+        delta = Delta()
         while True:
-            before, marker, self._held = cut(self._held, self._markers)
-            found += self._read(before)
+            before, marker, self._pending = cut(self._pending, self._markers)
+            delta += self._read(before)
             if marker is None:
-                return self._only_wanted(found)
-            found += self._switch(marker)
+                return self._only_wanted(delta)
+            delta += self._switch(marker)
 
     def finish(self) -> Delta:
         """Give back what was held."""
-        found = self._read(self._held)
+        delta = self._read(self._pending)
         if self._state is State.CALLING:
-            found += self._end_call()
+            delta += self._end_call()
         if self._has_content and not self._calls:
-            found += Delta(content=self._space)
-        return self._only_wanted(found)
+            delta += Delta(content=self._space)
+        return self._only_wanted(delta)
 
-    def _only_wanted(self, found: Delta) -> Delta:
+    def _only_wanted(self, delta: Delta) -> Delta:
         if self._is_parallel:
-            return found
-        return replace(found, calls=tuple(one for one in found.calls if one.index == 0))
+            return delta
+        return replace(delta, calls=tuple(one for one in delta.calls if one.index == 0))
 
     @property
     def _markers(self) -> Sequence[str]:
@@ -113,13 +113,13 @@ class ChatReader:
 
     def _end_call(self, closed_by: str = "") -> Delta:
         self._state = State.CONTENT
-        found, count = Delta(), self._json_calls.count
+        delta, count = Delta(), self._json_calls.count
         if self._is_python:
-            found = read_python_calls(self._call_text, first_index=self._calls, names=self._names)
-            count = len(found.calls)
+            delta = read_python_calls(self._call_text, first_index=self._calls, names=self._names)
+            count = len(delta.calls)
         self._calls += count
         if count or not self._call_text.strip():
-            return found
+            return delta
         self._has_content = True
         return Delta(content=self._dialect.opens + self._call_text + closed_by)
 
@@ -144,9 +144,9 @@ def cut(text: str, markers: Sequence[str]) -> tuple[str, str | None, str]:
 
     Without a marker, what follows is the longest end of the text with which one could begin.
     """
-    found = [(at, -len(marker), marker) for marker in markers if (at := text.find(marker)) >= 0]
-    if found:
-        at, _, marker = min(found)
+    positions = [(at, -len(marker), marker) for marker in markers if (at := text.find(marker)) >= 0]
+    if positions:
+        at, _, marker = min(positions)
         return text[:at], marker, text[at + len(marker) :]
     longest = max(map(len, markers), default=1) - 1
     for at in range(max(0, len(text) - longest), len(text)):

@@ -16,11 +16,11 @@ class EnvironmentAnswerGuardView(EnvironmentView):
     @extend_schema(responses=AnswerGuardWithPrompts)
     def get(self, request: Request, **path: str) -> Response:
         """Return the answer guard of an environment with all of its prompts."""
-        found = self.environment()
-        guard = promotion_settings(found)["answer_guard"]
+        environment = self.environment()
+        guard = promotion_settings(environment)["answer_guard"]
         if guard is None:
             raise NotFound(
-                f"Environment `{found.name}` has no answer guard.",
+                f"Environment `{environment.name}` has no answer guard.",
                 hint="Set `promotion_settings.answer_guard` of the environment.",
             )
         return Response(AnswerGuardWithPrompts(guard).data)
@@ -30,11 +30,11 @@ class EnvironmentAnswerCheckView(EnvironmentView):
     @extend_schema(responses=AnswerCheckObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return what both deployments of the last guarded promotion answered, side by side."""
-        found = self.environment()
-        check = answer_check_last(environment=found)
+        environment = self.environment()
+        check = answer_check_last(environment=environment)
         if check is None:
             raise NotFound(
-                f"No promotion to `{found.name}` has asked for answers.",
+                f"No promotion to `{environment.name}` has asked for answers.",
                 hint="Set `promotion_settings.answer_guard` of the environment, then promote.",
             )
         context = {"prompts": check.prompts}

@@ -70,8 +70,8 @@ def answer_check_key(*, lease: Lease) -> str:
         limits=KeyLimits(expires_at=clock.now() + _KEY_LASTS),
         traffic_mark=ANSWERS,
     )
-    held = AnswerCheck.objects.filter(id=lease.id, lease_token=lease.token)
-    if not held.update(api_key=made.api_key):
+    leased = AnswerCheck.objects.filter(id=lease.id, lease_token=lease.token)
+    if not leased.update(api_key=made.api_key):
         api_key_revoke(api_key=made.api_key)
         raise LeaseLost(lease.id)
     return made.text
@@ -97,8 +97,10 @@ def answer_check_end(*, lease: Lease) -> bool:
     check = AnswerCheck.objects.get(id=lease.id)
     rows = AnswerPair.objects.filter(check_of_id=lease.id).order_by("number")
     held_to = AnswerGuardSettings.of(check.settings)
-    found = verdict(held_to, [_read(each) for each in rows], prompts=len(check.prompts))
-    return _end(lease, AnswerCheckState.FINISHED, outcome=found.outcome, sentence=found.sentence)
+    outcome = verdict(held_to, [_read(each) for each in rows], prompts=len(check.prompts))
+    return _end(
+        lease, AnswerCheckState.FINISHED, outcome=outcome.outcome, sentence=outcome.sentence
+    )
 
 
 def answer_check_stopped(*, lease: Lease) -> bool:
@@ -113,11 +115,11 @@ def _end(lease: Lease, state: AnswerCheckState, **columns: Any) -> bool:
 
 def _place(deployment_id: str) -> Place:
     """Return where it is asked; one that is gone has an address that nothing answers."""
-    found = Deployment.objects.filter(id=deployment_id).select_related("model").first()
-    path = f"{found.model_id if found else 'none'}/deployment/{deployment_id}"
+    deployment = Deployment.objects.filter(id=deployment_id).select_related("model").first()
+    path = f"{deployment.model_id if deployment else 'none'}/deployment/{deployment_id}"
     return Place(
         url=f"{settings.GATEWAY_INTERNAL_URL}/m/{path}/sync{CHAT_ROUTE}",
-        model=served_model_name(found) if found else "",
+        model=served_model_name(deployment) if deployment else "",
     )
 
 

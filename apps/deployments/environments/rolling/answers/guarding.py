@@ -37,11 +37,11 @@ def answers_guarded(environment: Environment, roll: Roll, *, is_ready: bool) -> 
 
     `is_ready` tells whether the candidate can be asked.
     """
-    told = (environment.promotion or {}).get("answers")
+    answers = (environment.promotion or {}).get("answers")
     begins = roll.paused is None and roll.direction is Direction.UP and not roll.percent
-    if told is None or told.get("is_decided") or not begins:
+    if answers is None or answers.get("is_decided") or not begins:
         return roll, ""
-    check = AnswerCheck.objects.defer("prompts").get(id=told["check_id"])
+    check = AnswerCheck.objects.defer("prompts").get(id=answers["check_id"])
     if check.state in ANSWER_CHECK_TERMINAL:
         return _decided(environment, roll, check), ""
     if is_ready and check.asked_at is None:
@@ -64,8 +64,8 @@ def _awaited(check: AnswerCheck) -> str:
 
 def _decided(environment: Environment, roll: Roll, check: AnswerCheck) -> Roll:
     """Return the roll as the answers have it; what stays unknown is for a person to judge."""
-    told = {"check_id": check.id, "is_decided": True}
-    environment.promotion = {**(environment.promotion or {}), "answers": told}
+    answers = {"check_id": check.id, "is_decided": True}
+    environment.promotion = {**(environment.promotion or {}), "answers": answers}
     environment.save(update_fields=["promotion"])
     sentence = check.sentence or "Not answered: the check was called off."
     _tell(environment, sentence)

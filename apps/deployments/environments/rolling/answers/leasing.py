@@ -34,8 +34,8 @@ def _cancel_unawaited() -> None:
 
 def _is_awaited(check: AnswerCheck) -> bool:
     place = check.environment
-    told = (place.promotion or {}).get("answers") or {}
-    return place.candidate_id == check.candidate_id and told.get("check_id") == check.id
+    answers = (place.promotion or {}).get("answers") or {}
+    return place.candidate_id == check.candidate_id and answers.get("check_id") == check.id
 
 
 def _given_up() -> Mapping[str, Any]:

@@ -50,9 +50,9 @@ class AnswersRow:
 
 def answers_rows(environment: Environment) -> Sequence[AnswersRow]:
     """Return what was answered so far of the promotion under way, those that differ first."""
-    told = (environment.promotion or {}).get("answers") or {}
-    check = answer_check_last(environment=environment) if told else None
-    if check is None or check.id != told.get("check_id"):
+    answers = (environment.promotion or {}).get("answers") or {}
+    check = answer_check_last(environment=environment) if answers else None
+    if check is None or check.id != answers.get("check_id"):
         return []
     pairs = sorted(check.pairs.all(), key=lambda each: (each.is_equal, each.number))
     prompts: list[Prompt] = check.prompts
