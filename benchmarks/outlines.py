@@ -23,7 +23,7 @@ from benchmarks.checkpoints import smollm2  # noqa: E402
 from benchmarks.lookahead_parts import simulation  # noqa: E402
 from benchmarks.lookahead_parts.texts import TASKS, Job, Texts, Tokens  # noqa: E402
 from workers.gateway.traffic_samples.outlines import outlined  # noqa: E402
-from workers.gateway.traffic_samples.said import Said  # noqa: E402
+from workers.gateway.traffic_samples.prompt_and_answer import PromptAndAnswer  # noqa: E402
 from workers.gateway.traffic_samples.sample_form import pack  # noqa: E402
 from workers.lookahead.rules import DraftRule  # noqa: E402
 
@@ -41,10 +41,10 @@ BARS = {
 class Both(Texts):
     """Makes jobs of tokens, and keeps the texts that they are of."""
 
-    said: list[Said]
+    said: list[PromptAndAnswer]
 
     def _job(self, shown: str, answered: str) -> Job:
-        self.said.append(Said(f"{shown}\n\nGive back the whole text.\n\n", answered))
+        self.said.append(PromptAndAnswer(f"{shown}\n\nGive back the whole text.\n\n", answered))
         return super()._job(shown, answered)
 
 
@@ -75,7 +75,7 @@ def _compared(texts: Both, make: Any) -> dict[str, Any]:
     }
 
 
-def _outlined(said: Said, job: Job) -> Job:
+def _outlined(said: PromptAndAnswer, job: Job) -> Job:
     outline = outlined(said, len(job.prompt) + len(job.answer))
     return Job(_numbers(outline.prompt), _numbers(outline.answer))
 

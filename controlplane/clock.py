@@ -55,7 +55,7 @@ class SystemClock:
         return event.wait(seconds)
 
 
-class ToldTime:
+class RemoteTime:
     """Another's time as it was told last, going on by a clock of ours that nobody sets."""
 
     def __init__(self, *, clock: Clock) -> None:
@@ -83,7 +83,7 @@ class ToldTime:
 
 
 SYSTEM: Clock = SystemClock()
-_database = ToldTime(clock=SYSTEM)
+_database = RemoteTime(clock=SYSTEM)
 
 
 def now() -> datetime:

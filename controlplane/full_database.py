@@ -14,7 +14,7 @@ class FullDatabase:
         self._clock = clock
         self._met_at: float | None = None
 
-    def is_said_by(self, error: BaseException | None) -> bool:
+    def is_cause_of(self, error: BaseException | None) -> bool:
         """Return whether the error, as Django or psycopg raised it, says so; it is remembered."""
         codes = {
             getattr(each, "sqlstate", None) for each in (error, getattr(error, "__cause__", 0))

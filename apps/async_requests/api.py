@@ -34,7 +34,7 @@ class AsyncRequestListView(TeamView):
 
 
 class AsyncRequestView(TeamView):
-    def asked(self) -> AsyncRequest:
+    def requested(self) -> AsyncRequest:
         """Return the request that the path names. Raises NotFound."""
         return async_request_get(team=self.team, request_id=self.kwargs["request_id"])
 
@@ -43,14 +43,14 @@ class AsyncRequestDetailView(AsyncRequestView):
     @extend_schema(responses={200: AsyncRequestObject, 404: _UNKNOWN})
     def get(self, request: Request, request_id: str) -> Response:
         """Return how an asynchronous request stands, and what the model answered."""
-        return Response(AsyncRequestObject(self.asked()).data)
+        return Response(AsyncRequestObject(self.requested()).data)
 
 
 class AsyncRequestCancelView(AsyncRequestView):
     @extend_schema(request=None, responses={200: AsyncCanceledObject, 404: _UNKNOWN})
     def post(self, request: Request, request_id: str) -> Response:
         """Call a request off: at once while it waits, within seconds while it runs."""
-        async_request = self.asked()
+        async_request = self.requested()
         canceled, message = async_request_cancel(request=async_request)
         if canceled:
             audit("async_request.cancel", async_request, team=self.team)

@@ -10,7 +10,7 @@ from apps.async_requests.selectors import async_request_get, async_request_list,
 from apps.async_requests.services.cancelling import async_request_cancel
 from apps.deployments.selectors import deployment_get
 from apps.ui.fragments import live_answer
-from apps.ui.listing import asked_in, page_in
+from apps.ui.listing import list_query_in, page_in
 from controlplane.domain.async_requests.states import OPEN, AsyncStatus
 
 _STATES = [each.value.lower() for each in AsyncStatus]
@@ -23,7 +23,7 @@ def async_requests(request: HttpRequest, model_id: str, deployment_id: str) -> H
     """Show what was asked of a deployment for later, newest first."""
     team = person(request).team
     deployment = deployment_get(team=team, model_id=model_id, deployment_id=deployment_id)
-    list_query = asked_in(request, states=_STATES)
+    list_query = list_query_in(request, states=_STATES)
     rows = async_request_list(
         team=team, deployment_id=deployment.id, status=list_query.state.upper()
     )

@@ -17,7 +17,7 @@ from apps.deployments.models import Deployment
 from apps.rest.errors import Conflict, InvalidInput
 from apps.ui import tones
 from apps.ui.fragments import live_answer
-from apps.ui.listing import asked_in, page_in, sorted_rows
+from apps.ui.listing import list_query_in, page_in, sorted_rows
 from controlplane.domain.lifecycle import BENCHMARK_TERMINAL, DeploymentState
 
 _MOST_OFFERED = 200
@@ -90,7 +90,7 @@ def export(request: HttpRequest, benchmark_id: str) -> HttpResponseBase:
 
 
 def _list(request: HttpRequest, form: BenchmarkForm, *, status: int = 200) -> HttpResponse:
-    list_query = asked_in(request, sorts=_SORTS)
+    list_query = list_query_in(request, sorts=_SORTS)
     benchmarks = benchmark_list(team=person(request).team)
     shown = page_in(request, sorted_rows(benchmarks, list_query.sort, _SORTS))
     context = {"form": form, "benchmarks": shown, "page": shown, "asked": list_query}

@@ -164,7 +164,7 @@ def calibration_of(build: Build) -> CalibrationPanel | None:
         return None
     samples = result.get("samples") or ()
     return CalibrationPanel(
-        told=result["calibration"],
+        calibration=result["calibration"],
         samples=samples,
         shown_by=None if samples else build_maker(build),
     )

@@ -12,7 +12,7 @@ from apps.configs.selectors import config_get
 from apps.configs.views import editor_answer, say_saved
 from apps.rest.errors import ApiError
 from apps.ui.fragments import live_answer
-from apps.ui.listing import asked_in, page_in, sorted_rows
+from apps.ui.listing import list_query_in, page_in, sorted_rows
 from controlplane.domain.lifecycle import BuildState
 
 
@@ -20,7 +20,9 @@ from controlplane.domain.lifecycle import BuildState
 @require_GET
 def builds(request: HttpRequest) -> HttpResponse:
     """Show the team's builds, newest first."""
-    list_query = asked_in(request, states=[each.value for each in BuildState], sorts=BUILD_SORTS)
+    list_query = list_query_in(
+        request, states=[each.value for each in BuildState], sorts=BUILD_SORTS
+    )
     builds = build_search(team=person(request).team, words=list_query.words, state=list_query.state)
     shown = page_in(request, sorted_rows(builds, list_query.sort, BUILD_SORTS))
     rows = [BuildRow(build=build) for build in shown]

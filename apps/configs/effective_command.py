@@ -11,9 +11,9 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.runtimes import RUNTIMES, Launch, Start
-from controlplane.domain.runtimes.asked import untested_features
 from controlplane.domain.runtimes.capability import Feature
 from controlplane.domain.runtimes.choice import choose_runtime, kind_of, with_runtime
+from controlplane.domain.runtimes.requested_features import untested_features
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.domain.spec.choices import Dtype
 

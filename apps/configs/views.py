@@ -27,7 +27,7 @@ from apps.configs.selectors import (
 )
 from apps.secrets.selectors import secret_names
 from apps.ui.fragments import live_answer, part_answer
-from apps.ui.listing import asked_in, page_in, sorted_rows
+from apps.ui.listing import list_query_in, page_in, sorted_rows
 
 SHOWN_PREVIEWS = 5
 _SORTS = {"name": "name", "changed": "updated_at"}
@@ -39,7 +39,7 @@ REFUSED_STATUS = 400
 @require_GET
 def configs(request: HttpRequest) -> HttpResponse:
     """Show the team's configs, the last changed first."""
-    list_query = asked_in(request, states=CONFIG_STATES, sorts=_SORTS)
+    list_query = list_query_in(request, states=CONFIG_STATES, sorts=_SORTS)
     configs = config_search(
         team=person(request).team, words=list_query.words, state=list_query.state
     )

@@ -14,7 +14,7 @@ CHAT_ROUTE = DEFAULT_PREDICT_ROUTE
 RERANK_ROUTE = "/rerank"
 CLASSIFY_ROUTE = "/predict"
 LABEL_ROUTE = "/predict_tokens"
-ASKED_ROUTES = (CHAT_ROUTE, EMBEDDINGS_ROUTE, RERANK_ROUTE, CLASSIFY_ROUTE, LABEL_ROUTE)
+CALLED_ROUTES = (CHAT_ROUTE, EMBEDDINGS_ROUTE, RERANK_ROUTE, CLASSIFY_ROUTE, LABEL_ROUTE)
 """What pages know how to ask at."""
 GONE = DEPLOYMENT_TERMINAL - {DeploymentState.INACTIVE}
 """Neither answers nor can be woken."""
@@ -42,7 +42,7 @@ class Address:
     @property
     def route(self) -> str:
         """The route at which the model is asked for what it makes."""
-        return asked_route(self.deployment)
+        return called_route(self.deployment)
 
     @property
     def needs_openai(self) -> bool:
@@ -75,7 +75,7 @@ def urls_of(place: str, deployment: Deployment | None) -> dict[str, str | None]:
         "openai": f"{base}/sync/v1",
         "sync": f"{base}/sync",
         "predict": f"{base}/predict",
-        "request": f"{base}/sync{asked_route(deployment)}" if deployment else None,
+        "request": f"{base}/sync{called_route(deployment)}" if deployment else None,
     }
 
 
@@ -83,9 +83,9 @@ def _gateway_url(place: str) -> str:
     return f"{settings.GATEWAY_URL}/m/{place}"
 
 
-def asked_route(deployment: Deployment) -> str:
+def called_route(deployment: Deployment) -> str:
     """Return where the model is asked; a classifier with one label ranks."""
     route = predict_route(deployment)
     if route == CLASSIFY_ROUTE and (deployment.checkpoint or {}).get("labels") == 1:
         return RERANK_ROUTE
-    return route if route in ASKED_ROUTES else CHAT_ROUTE
+    return route if route in CALLED_ROUTES else CHAT_ROUTE

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from apps.deployments.addresses import CHAT_ROUTE, GONE, addresses_of, asked_route
+from apps.deployments.addresses import CHAT_ROUTE, GONE, addresses_of, called_route
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.metrics.panels import Measures
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica
 from apps.deployments.plan import STARTS_REPLICAS, next_start_at, ready_count
 from apps.deployments.ranking import clock_time
-from apps.deployments.selectors import told_version
+from apps.deployments.selectors import reported_version
 from apps.fleet.selectors import devices_held
 from apps.telemetry.traffic import Traffic
 from apps.ui import formats
@@ -146,7 +146,7 @@ def endpoint_of(deployment: Deployment) -> str:
 def engine_of(deployment: Deployment, replicas: Sequence[Replica]) -> dict[str, str]:
     """Return the version that answers, and what it means where it has no list of routes."""
     ready = (each for each in replicas if each.state == ReplicaState.READY)
-    versions = filter(None, map(told_version, sorted(ready, key=lambda each: each.id)))
+    versions = filter(None, map(reported_version, sorted(ready, key=lambda each: each.id)))
     version = next(versions, "")  # as `routes_snapshot` has it
     routes = borrowed_routes(deployment.runtime, version) if version else ""
     return {"engine_version": version, "borrowed_routes": routes}
@@ -155,7 +155,7 @@ def engine_of(deployment: Deployment, replicas: Sequence[Replica]) -> dict[str, 
 def measures_of(deployment: Deployment, replicas: Iterable[Replica]) -> Measures:
     counted = [replica.metrics or {} for replica in replicas]
     return Measures(
-        makes_text=asked_route(deployment) == CHAT_ROUTE,
+        makes_text=called_route(deployment) == CHAT_ROUTE,
         has_drafts=any(each.get("draft_tokens_total") for each in counted),
         looks_prompts_up=any(each.get("prefix_cache_queries_total") for each in counted),
         has_gpus=instance_type_name(deployment) != CPU,

@@ -164,7 +164,7 @@ def replicas_measured() -> QuerySet[Replica]:
     return replicas.select_related("node")
 
 
-def told_version(replica: Replica) -> str:
+def reported_version(replica: Replica) -> str:
     """Return the version that the replica's engine told; empty where it told none."""
     version = replica.report.get("version") if isinstance(replica.report, dict) else None
     return str(version) if version else ""

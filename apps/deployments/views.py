@@ -61,7 +61,7 @@ from apps.deployments.snippets import snippets_of
 from apps.rest.errors import Conflict, NotFound
 from apps.telemetry.traffic import traffic_by_deployment
 from apps.ui.fragments import live_answer
-from apps.ui.listing import asked_in, page_in, sorted_items
+from apps.ui.listing import list_query_in, page_in, sorted_items
 from apps.ui.tones import title
 from apps.ui.undo import say_undoable
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
@@ -75,7 +75,7 @@ DECISIONS_SHOWN = 8
 def deployments(request: HttpRequest) -> HttpResponse:
     """Show the team's models with their deployments, those deployed last first."""
     team = person(request).team
-    list_query = asked_in(request, states=[DEGRADED, *DeploymentState], sorts=SORTS)
+    list_query = list_query_in(request, states=[DEGRADED, *DeploymentState], sorts=SORTS)
     models = model_search(
         team=team, words=list_query.words, state=list_query.state, sort=list_query.sort
     )
@@ -103,7 +103,9 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
     measures = measures_of(deployment, every)
     plan = deployment.build.revision.plan if deployment.build else None
     comparison_replica, comparison = comparison_of(plan, running)
-    list_query = asked_in(request, sorts=REPLICA_SORTS, keeps=["call"], anchor="replicas-title")
+    list_query = list_query_in(
+        request, sorts=REPLICA_SORTS, keeps=["call"], anchor="replicas-title"
+    )
     context = {
         "deployment": deployment,
         "asked": list_query,

@@ -88,7 +88,7 @@ def node_counts() -> dict[str, int]:
     )
 
 
-def nodes_heard_lately() -> QuerySet[Node]:
+def nodes_recent() -> QuerySet[Node]:
     """Return the nodes that are not silent, and spoke in the last minute: a person may doubt it."""
     return nodes_alive().filter(last_heartbeat_at__gt=Now() - timedelta(minutes=1))
 

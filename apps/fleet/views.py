@@ -22,7 +22,7 @@ from apps.fleet.services.placing import node_cordon, node_drain, node_uncordon, 
 from apps.rest.errors import InvalidInput, NotFound
 from apps.ui import formats
 from apps.ui.fragments import live_answer
-from apps.ui.listing import asked_in, page_in, sorted_rows
+from apps.ui.listing import list_query_in, page_in, sorted_rows
 from apps.ui.undo import say_undoable
 
 NODES_SHOWN = 50
@@ -92,7 +92,7 @@ def _free_words(many: int) -> str:
 def nodes(request: HttpRequest) -> HttpResponse:
     """Show every node; machines belong to the installation, not to a team."""
     label = request.GET.get("label", "").replace("\0", "")[:200]
-    list_query = asked_in(request, sorts=SORTS, keeps=["label"])
+    list_query = list_query_in(request, sorts=SORTS, keeps=["label"])
     rows = sorted_rows(labelled(node_list(), label), list_query.sort, SORTS, otherwise="name")
     shown = page_in(request, rows, NODES_SHOWN)
     actor = actor_on(request)

@@ -63,7 +63,7 @@ def as_api_error(error: Exception) -> ApiError:
             return NotFound("There is nothing here, or not for you.")
         case PermissionDenied():
             return NotAllowed("You may not do this.")
-        case OperationalError() if FULL_DATABASE.is_said_by(error):
+        case OperationalError() if FULL_DATABASE.is_cause_of(error):
             return Unavailable(full_database.SENTENCE, hint=full_database.HINT)
         case OperationalError() | InterfaceError():
             return Unavailable(

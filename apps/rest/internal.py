@@ -54,7 +54,7 @@ def internal_view(method: str) -> Callable[[View], View]:
             except InternalRefusal as refusal:
                 return _refused(refusal)
             except (InterfaceError, OperationalError) as error:
-                return _without_database(is_full=FULL_DATABASE.is_said_by(error))
+                return _without_database(is_full=FULL_DATABASE.is_cause_of(error))
 
         return answer
 

@@ -48,7 +48,7 @@ _DEPLOYMENTS = """
                 AND replica.wanted = 'running' AND replica.port IS NOT NULL
                 AND replica.report ->> 'version' <> ''
             ORDER BY replica.id LIMIT 1
-        ) AS told_version
+        ) AS reported_version
     FROM deployments_deployment AS deployment
     JOIN deployments_servedmodel AS model ON model.id = deployment.model_id
     WHERE {of_these}

@@ -150,7 +150,9 @@ def _deployments(rows: Iterable[Mapping[str, Any]], tables: dict[str, Any]) -> _
                 "default_max_tokens": default_max_tokens(deployment),
                 "has_own_words": _is(deployment, "non_openai_dialect"),
                 "translates_responses": _is(deployment, "lacks_responses"),
-                "route_table": _route_table(deployment.runtime, deployment.told_version, tables),
+                "route_table": _route_table(
+                    deployment.runtime, deployment.reported_version, tables
+                ),
                 "extra_routes": extra_routes(deployment),
                 **({"backpressure": limit} if (limit := backpressure_route(deployment)) else {}),
             },
@@ -179,10 +181,10 @@ def _checkpoints(ids: Collection[str]) -> dict[str, Any]:
 
 
 def _deployment(row: Mapping[str, Any]) -> Any:
-    more = ("model_name", "environment_name", "told_version")
+    more = ("model_name", "environment_name", "reported_version")
     made: Any = Deployment(**_without(row, *more))
     made.model = ServedModel(id=row["model_id"], name=row["model_name"])
-    made.environment_name, made.told_version = row["environment_name"], row["told_version"]
+    made.environment_name, made.reported_version = row["environment_name"], row["reported_version"]
     return made
 
 

@@ -14,7 +14,7 @@ from apps.secrets.selectors import secret_get, secret_list, secret_of_id
 from apps.secrets.services.trials import secret_test_request
 from apps.secrets.services.values import secret_delete, secret_expire, secret_set
 from apps.ui.fragments import live_answer
-from apps.ui.listing import asked_in, page_in, sorted_rows
+from apps.ui.listing import list_query_in, page_in, sorted_rows
 from apps.ui.undo import say_undoable
 
 _SORTS = {
@@ -36,7 +36,7 @@ def secrets(request: HttpRequest) -> HttpResponse:
         stored = secret_set(team=team, user=person(request), **form.cleaned_data)
         messages.success(request, f"`{stored.name}` is {'stored' if is_new else 'replaced'}.")
         return redirect("secrets:list")
-    list_query = asked_in(request, sorts=_SORTS)
+    list_query = list_query_in(request, sorts=_SORTS)
     secrets = secret_list(team=team).filter(name__icontains=normal_name(list_query.words))
     shown = page_in(request, sorted_rows(secrets, list_query.sort, _SORTS))
     rows = secret_rows(team, list(shown))

@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ListQuery:
     """The filters of a list; a state that the list does not know is none."""
 
     words: str
@@ -45,21 +45,21 @@ class Asked:
         return urlencode({name: value for name, value in given.items() if value})
 
 
-def asked_in(
+def list_query_in(
     request: HttpRequest,
     *,
     states: Sequence[str] = (),
     sorts: Collection[str] = (),
     keeps: Sequence[str] = (),
     anchor: str = "",
-) -> Asked:
+) -> ListQuery:
     """Return the filters in the request's address, and the order where the list knows it.
 
     `keeps` names what else is in the address and stays there.
     """
     state, sort = request.GET.get("state", ""), request.GET.get("sort", "")
     words = request.GET.get("q", "").replace("\0", "").strip()[:_LONGEST_WORDS]
-    return Asked(
+    return ListQuery(
         words=words,
         state=state if state in states else "",
         states=states,
@@ -103,7 +103,7 @@ def sorted_items(
     return [*sorted(known, key=value_of, reverse=sort.startswith("-")), *unknown]
 
 
-def sorted_query(list_query: Asked, column: str) -> str:
+def sorted_query(list_query: ListQuery, column: str) -> str:
     """Return the address that sorts by the column, the other way round where it does already."""
     return replace(list_query, sort=f"-{column}" if list_query.sort == column else column).query
 

@@ -14,7 +14,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
     if not isinstance(error, OperationalError | InterfaceError):
         return HttpResponse(render_to_string("500.html"), status=500)
-    is_full = FULL_DATABASE.is_said_by(error)
+    is_full = FULL_DATABASE.is_cause_of(error)
     again = request.get_full_path() if request.method == "GET" else ""
     page = render_to_string("503.html", {"is_full": is_full, "again": again})
     answer = HttpResponse(page, status=503)

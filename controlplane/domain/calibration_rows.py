@@ -11,7 +11,7 @@ CONVERSATIONS = ("messages", "conversations")
 
 @dataclass(frozen=True, kw_only=True)
 class PairForm:
-    asked: str
+    question: str
     answers: tuple[str, ...]
     """Any of them."""
     context: str | None = None
@@ -22,11 +22,14 @@ class PairForm:
 
 PAIRS: Mapping[str, PairForm] = MappingProxyType(
     {
-        each.asked: each
+        each.question: each
         for each in (
-            PairForm(asked="prompt", answers=("completion", "response")),
+            PairForm(question="prompt", answers=("completion", "response")),
             PairForm(
-                asked="instruction", answers=("output", "response"), context="input", joint="\n\n"
+                question="instruction",
+                answers=("output", "response"),
+                context="input",
+                joint="\n\n",
             ),
         )
     }
@@ -45,28 +48,28 @@ class OddPair(ValueError):
 class Pair:
     """A question and its answer: texts, or turns of a conversation."""
 
-    asked: str | Sequence[Any]
+    question: str | Sequence[Any]
     answered: str | Sequence[Any]
     joint: str
 
     @property
     def is_text(self) -> bool:
-        return isinstance(self.asked, str) and isinstance(self.answered, str)
+        return isinstance(self.question, str) and isinstance(self.answered, str)
 
     @property
     def is_empty(self) -> bool:
         """Whether a half says nothing."""
         return any(not (each.strip() if isinstance(each, str) else each)
-                   for each in (self.asked, self.answered))  # fmt: skip
+                   for each in (self.question, self.answered))  # fmt: skip
 
     @property
     def turns(self) -> list[Any]:
-        return [*_turns(self.asked, "user"), *_turns(self.answered, "assistant")]
+        return [*_turns(self.question, "user"), *_turns(self.answered, "assistant")]
 
     @property
     def text(self) -> str:
         """Both texts as one, for a tokenizer without a chat template."""
-        return f"{self.asked}{self.joint}{self.answered}"
+        return f"{self.question}{self.joint}{self.answered}"
 
 
 def columns_of(column: str) -> tuple[str, ...]:
@@ -74,7 +77,7 @@ def columns_of(column: str) -> tuple[str, ...]:
     form = PAIRS.get(column)
     if form is None:
         return (column,)
-    return (form.asked, *([form.context] if form.context else []), *form.answers)
+    return (form.question, *([form.context] if form.context else []), *form.answers)
 
 
 def read_columns() -> frozenset[str]:
@@ -86,12 +89,12 @@ def pair_of(row: Mapping[str, Any], column: str) -> Pair:
     form = PAIRS[column]
     answer = next((each for each in form.answers if each in row), None)
     if answer is None:
-        raise OddPair(f"has `{form.asked}` and no `{'` or `'.join(form.answers)}`")
-    return Pair(asked=_with_context(row, form), answered=_half(row, answer), joint=form.joint)
+        raise OddPair(f"has `{form.question}` and no `{'` or `'.join(form.answers)}`")
+    return Pair(question=_with_context(row, form), answered=_half(row, answer), joint=form.joint)
 
 
 def _with_context(row: Mapping[str, Any], form: PairForm) -> str | Sequence[Any]:
-    question = _half(row, form.asked)
+    question = _half(row, form.question)
     context = _half(row, form.context) if form.context and form.context in row else ""
     if not context:
         return question

@@ -17,7 +17,7 @@ from controlplane.sources import bucket_failures as failures
 from controlplane.sources.bucket_errors import STORE_ERRORS, explain, is_passing, was_broken_off
 from controlplane.sources.bucket_failures import bucket_failure
 from controlplane.sources.bucket_stores import open_store
-from controlplane.sources.bucket_words import Asked
+from controlplane.sources.bucket_words import Lookup
 from controlplane.sources.fetching import fetch_files
 from controlplane.sources.looking import Looks
 from controlplane.sources.options import SourceOptions
@@ -52,10 +52,10 @@ def resolve(
     files = tuple(
         replace(_source_file(name, listed[name]), is_code=name in code) for name in (*names, *code)
     )
-    digest = _digest(bucket.asked.place, files)
+    digest = _digest(bucket.lookup.place, files)
     if commit is not None and commit != digest:
         raise bucket_failure(
-            buckets.CHANGED, bucket.asked, what=f"its files were `{commit}` and are `{digest}`"
+            buckets.CHANGED, bucket.lookup, what=f"its files were `{commit}` and are `{digest}`"
         )
     return Resolved(checkpoint=checkpoint, commit=digest, files=bucket.with_digests(files))
 
@@ -97,7 +97,9 @@ class Bucket:
         # The token for the hub is nobody else's business.
         own = secret if checkpoint.runtime_secret_name != DEFAULT_SECRET_NAME else None
         opened = open_store(checkpoint, secret=own, options=options)
-        self.asked = Asked(checkpoint=checkpoint, place=opened.place, has_secret=opened.has_secret)
+        self.lookup = Lookup(
+            checkpoint=checkpoint, place=opened.place, has_secret=opened.has_secret
+        )
         self._store = opened.store
         self._folder = f"{opened.folder.folder}/" if opened.folder.folder else ""
         self._options = options
@@ -106,13 +108,13 @@ class Bucket:
         """Return the objects of the folder by their path in it, from one listing."""
         listed = self._retried(self._list, of_listing=True)
         if not listed:
-            raise bucket_failure(buckets.NOT_FOUND, self.asked)
+            raise bucket_failure(buckets.NOT_FOUND, self.lookup)
         return listed
 
     def first_names(self) -> Sequence[str]:
         listed = self._retried(self._first_chunk, of_listing=True)
         if not listed:
-            raise bucket_failure(buckets.NOT_FOUND, self.asked)
+            raise bucket_failure(buckets.NOT_FOUND, self.lookup)
         return listed
 
     def with_digests(self, files: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
@@ -149,18 +151,18 @@ class Bucket:
         return is_passing(error)
 
     def explained(self, error: Exception) -> Exception:
-        return explain(error, self.asked)
+        return explain(error, self.lookup)
 
     def given_up(self, error: Exception, path: str) -> Exception:
         return (
-            bucket_failure(buckets.BROKEN, self.asked, file=path)
+            bucket_failure(buckets.BROKEN, self.lookup, file=path)
             if was_broken_off(error)
             else self.explained(error)
         )
 
     def corrupt(self, path: str, expected: str, actual: str) -> Exception:
         return bucket_failure(
-            buckets.CORRUPT, self.asked, file=path, expected=expected, found=actual
+            buckets.CORRUPT, self.lookup, file=path, expected=expected, found=actual
         )
 
     def wait_seconds(self, attempt: int, error: Exception) -> float:
@@ -173,7 +175,7 @@ class Bucket:
                 return ask()
             except STORE_ERRORS as error:
                 if attempt == self._options.attempts or not is_passing(error):
-                    raise explain(error, self.asked, of_listing=of_listing) from error
+                    raise explain(error, self.lookup, of_listing=of_listing) from error
                 self._options.clock.sleep(self.wait_seconds(attempt, error))
         raise AssertionError("a try either returns or raises")
 
@@ -190,7 +192,7 @@ class Bucket:
                 if name and not (each["size"] == 0 and name.endswith("/")):
                     objects[name] = each
             if len(objects) > _MOST_OBJECTS:
-                raise failures.too_many(self.asked, _MOST_OBJECTS)
+                raise failures.too_many(self.lookup, _MOST_OBJECTS)
         return objects
 
 

@@ -13,7 +13,7 @@ from controlplane.bucket_answers import (
 from controlplane.domain.failures.registry import buckets
 from controlplane.sources import bucket_failures as failures
 from controlplane.sources.bucket_failures import bucket_failure
-from controlplane.sources.bucket_words import Asked
+from controlplane.sources.bucket_words import Lookup
 from controlplane.sources.failures import SourceFailure
 
 __all__ = ["STORE_ERRORS", "explain", "is_passing", "was_broken_off"]
@@ -21,7 +21,7 @@ __all__ = ["STORE_ERRORS", "explain", "is_passing", "was_broken_off"]
 _ASLEEP = {"InvalidObjectState", "BlobArchived"}
 
 
-def explain(error: Exception, lookup: Asked, *, of_listing: bool = False) -> SourceFailure:
+def explain(error: Exception, lookup: Lookup, *, of_listing: bool = False) -> SourceFailure:
     answer = Answer.of(error)
     if answer.status == 404 and of_listing:
         return bucket_failure(buckets.NO_BUCKET, lookup)
@@ -41,7 +41,7 @@ def was_broken_off(error: Exception) -> bool:
     return Answer.of(error).kind == "Interrupted"
 
 
-def _explain_status(status: int, answer: Answer, lookup: Asked) -> SourceFailure:
+def _explain_status(status: int, answer: Answer, lookup: Lookup) -> SourceFailure:
     if answer.code in EXPIRED_CODES:
         return bucket_failure(buckets.EXPIRED, lookup)
     if answer.code in CLOCK_CODES:
@@ -71,5 +71,5 @@ def _explain_status(status: int, answer: Answer, lookup: Asked) -> SourceFailure
     return bucket_failure(buckets.UNAVAILABLE, lookup, status=status)
 
 
-def _denied(answer: Answer, lookup: Asked) -> SourceFailure:
+def _denied(answer: Answer, lookup: Lookup) -> SourceFailure:
     return failures.denied(lookup, answer.reason)

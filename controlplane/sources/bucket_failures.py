@@ -5,7 +5,7 @@ from typing import Any
 from controlplane.domain.failures.kind import FailureKind
 from controlplane.domain.failures.registry import buckets
 from controlplane.domain.spec import CheckpointRepository
-from controlplane.sources.bucket_words import WORDS, Asked
+from controlplane.sources.bucket_words import WORDS, Lookup
 from controlplane.sources.failures import SourceFailure, code_prefix
 
 
@@ -20,12 +20,12 @@ def wrong_secret(checkpoint: CheckpointRepository, reason: str) -> SourceFailure
     )
 
 
-def denied(lookup: Asked, reason: str) -> SourceFailure:
+def denied(lookup: Lookup, reason: str) -> SourceFailure:
     kind = buckets.DENIED if lookup.has_secret else buckets.DENIED_WITHOUT_SECRET
     return bucket_failure(kind, lookup, reason=reason)
 
 
-def wrong_region(lookup: Asked, region: str | None) -> SourceFailure:
+def wrong_region(lookup: Lookup, region: str | None) -> SourceFailure:
     secret = lookup.checkpoint.runtime_secret_name
     return bucket_failure(
         buckets.REGION,
@@ -36,11 +36,11 @@ def wrong_region(lookup: Asked, region: str | None) -> SourceFailure:
     )
 
 
-def too_many(lookup: Asked, most: int) -> SourceFailure:
+def too_many(lookup: Lookup, most: int) -> SourceFailure:
     return bucket_failure(buckets.TOO_MANY, lookup, most=most)
 
 
-def bucket_failure(kind: FailureKind, lookup: Asked, **values: Any) -> SourceFailure:
+def bucket_failure(kind: FailureKind, lookup: Lookup, **values: Any) -> SourceFailure:
     words = lookup.words
     of_store = {
         "place": lookup.place,

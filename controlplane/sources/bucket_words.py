@@ -48,7 +48,7 @@ WORDS: Mapping[CheckpointSource, StoreWords] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Lookup:
     """The words of a request that its failures repeat."""
 
     checkpoint: CheckpointRepository

@@ -13,7 +13,7 @@ from controlplane.domain.failures.registry import hub
 from controlplane.domain.json_text import read_json
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.bearer import bearer
-from controlplane.sources.hub_failures import Asked, explain, hub_failure, no_token
+from controlplane.sources.hub_failures import Lookup, explain, hub_failure, no_token
 from controlplane.sources.hub_http import between, http, shortened, whole
 from controlplane.sources.options import SourceOptions
 
@@ -33,7 +33,7 @@ class Hub:
     def __init__(
         self, checkpoint: CheckpointRepository, *, token: str | None, options: SourceOptions
     ) -> None:
-        self.asked = Asked(
+        self.lookup = Lookup(
             checkpoint=checkpoint, endpoint=options.hf_endpoint, has_token=bool(token)
         )
         self._options = options
@@ -43,7 +43,7 @@ class Hub:
 
     def information(self, revision: str | None) -> Mapping[str, Any]:
         """Return the hub's description of the repository at a revision, sizes of files included."""
-        url = f"{self.asked.endpoint}/api/models/{self.asked.repo}"
+        url = f"{self.lookup.endpoint}/api/models/{self.lookup.repo}"
         if revision is not None:
             url += f"/revision/{quote(revision, safe='')}"
 
@@ -80,7 +80,7 @@ class Hub:
             yield response, start if response.status_code == 206 else 0
 
     def file_url(self, commit: str, path: str) -> str:
-        return f"{self.asked.endpoint}/{self.asked.repo}/resolve/{commit}/{quote(path)}"
+        return f"{self.lookup.endpoint}/{self.lookup.repo}/resolve/{commit}/{quote(path)}"
 
     def retried(self, ask: Callable[[], Answer]) -> Answer:
         """Return what `ask` returns; try again where the trouble may pass, then say what it was."""
@@ -95,7 +95,7 @@ class Hub:
 
     def explained(self, error: Exception) -> Exception:
         """Return the failure that one of HUB_ERRORS means."""
-        return explain(error, self.asked)
+        return explain(error, self.lookup)
 
     def wait_seconds(self, attempt: int, error: Exception) -> float:
         """Return the pause before the next try: what the hub asks for, or a doubling one."""
@@ -111,13 +111,13 @@ class Hub:
         except ValueError:
             answer = None
         if not isinstance(answer, dict) or not isinstance(answer.get("siblings"), list):
-            raise hub_failure(hub.NOT_A_HUB, self.asked)
+            raise hub_failure(hub.NOT_A_HUB, self.lookup)
         return answer
 
     def _bearer(self, token: str) -> str:
         header = bearer(token)
         if header is None:
-            raise no_token(self.asked)
+            raise no_token(self.lookup)
         return header
 
     @contextmanager

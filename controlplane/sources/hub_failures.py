@@ -23,7 +23,7 @@ from controlplane.sources.hub_http import http
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Lookup:
     """The words of a request that its failures repeat."""
 
     checkpoint: CheckpointRepository
@@ -39,7 +39,7 @@ class Asked:
         return self.checkpoint.runtime_secret_name
 
 
-def explain(error: Exception, lookup: Asked) -> SourceFailure:
+def explain(error: Exception, lookup: Lookup) -> SourceFailure:
     """Return the failure that an exception of the hub's client means."""
     if isinstance(error, OfflineModeIsEnabled):
         return hub_failure(hub.OFFLINE, lookup, detail="HF_HUB_OFFLINE is set")
@@ -50,7 +50,7 @@ def explain(error: Exception, lookup: Asked) -> SourceFailure:
     return hub_failure(hub.OFFLINE, lookup, detail=str(error) or type(error).__name__)
 
 
-def _explain_status(error: HfHubHTTPError, lookup: Asked) -> SourceFailure:
+def _explain_status(error: HfHubHTTPError, lookup: Lookup) -> SourceFailure:
     if isinstance(error, GatedRepoError):
         return gated(lookup)
     if isinstance(error, RevisionNotFoundError):
@@ -67,33 +67,33 @@ def _explain_status(error: HfHubHTTPError, lookup: Asked) -> SourceFailure:
     return hub_failure(hub.UNAVAILABLE, lookup, status=status)
 
 
-def gated(lookup: Asked) -> SourceFailure:
+def gated(lookup: Lookup) -> SourceFailure:
     return hub_failure(hub.GATED if lookup.has_token else hub.GATED_WITHOUT_TOKEN, lookup)
 
 
-def missing_repo(lookup: Asked) -> SourceFailure:
+def missing_repo(lookup: Lookup) -> SourceFailure:
     return hub_failure(hub.NOT_FOUND if lookup.has_token else hub.NOT_FOUND_WITHOUT_TOKEN, lookup)
 
 
-def missing_revision(lookup: Asked) -> SourceFailure:
+def missing_revision(lookup: Lookup) -> SourceFailure:
     revision = lookup.checkpoint.revision
     # The default branch takes its place; where none was asked for, that one is missing.
     fix = {fields.REVISION: None} if revision is not None else None
     return hub_failure(hub.REVISION, lookup, fix=fix, revision=revision or "main")
 
 
-def refused_token(lookup: Asked, status: int) -> SourceFailure:
+def refused_token(lookup: Lookup, status: int) -> SourceFailure:
     sent = (
         f"the token in secret `{lookup.secret}`" if lookup.has_token else "a request without token"
     )
     return hub_failure(hub.TOKEN, lookup, sent=sent, status=status)
 
 
-def no_token(lookup: Asked) -> SourceFailure:
+def no_token(lookup: Lookup) -> SourceFailure:
     return hub_failure(hub.NO_TOKEN, lookup, reason=NO_TOKEN)
 
 
-def hub_failure(kind: FailureKind, lookup: Asked, **values: Any) -> SourceFailure:
+def hub_failure(kind: FailureKind, lookup: Lookup, **values: Any) -> SourceFailure:
     return SourceFailure.of(
         kind, repo=lookup.repo, endpoint=lookup.endpoint, secret=lookup.secret, **values
     )

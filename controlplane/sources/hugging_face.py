@@ -42,7 +42,7 @@ def resolve(
     if not _COMMIT.fullmatch(sha) or (commit and sha != commit):
         raise hub_failure(
             hub_kinds.CHANGED,
-            hub.asked,
+            hub.lookup,
             what=f"the hub names commit `{sha}` where `{commit}` was asked for",
         )
     listed = {str(each["rfilename"]): each for each in answer.get("siblings") or ()}
@@ -55,7 +55,7 @@ def resolve(
     )
     for file in files:
         if file.size_bytes > _LARGEST_FILE_BYTES:
-            raise hub_failure(hub_kinds.TOO_LARGE, hub.asked, file=file.path)
+            raise hub_failure(hub_kinds.TOO_LARGE, hub.lookup, file=file.path)
     return Resolved(checkpoint=checkpoint, commit=sha, files=files)
 
 
@@ -113,12 +113,12 @@ class _Commit:
 
     def given_up(self, error: Exception, path: str) -> Exception:
         if isinstance(error, http.RemoteProtocolError | http.ReadError):
-            return hub_failure(hub_kinds.BROKEN, self._hub.asked, file=path)
+            return hub_failure(hub_kinds.BROKEN, self._hub.lookup, file=path)
         return self._hub.explained(error)
 
     def corrupt(self, path: str, expected: str, actual: str) -> Exception:
         return hub_failure(
-            hub_kinds.CORRUPT, self._hub.asked, file=path, expected=expected, found=actual
+            hub_kinds.CORRUPT, self._hub.lookup, file=path, expected=expected, found=actual
         )
 
     def wait_seconds(self, attempt: int, error: Exception) -> float:
@@ -130,7 +130,7 @@ def _source_file(hub: Hub, name: str, listed: Mapping[str, Any]) -> SourceFile:
     size = large.get("size") or listed.get("size")
     if size is None:
         # A mirror that leaves sizes out: an empty file would pass for a whole one.
-        raise hub_failure(hub_kinds.NOT_A_HUB, hub.asked)
+        raise hub_failure(hub_kinds.NOT_A_HUB, hub.lookup)
     return SourceFile(
         path=name,
         size_bytes=int(size),

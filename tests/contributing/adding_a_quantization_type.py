@@ -26,7 +26,7 @@ IN_THE_NUMBER = """            Precision(name="mxfp8", weights=MXFP8, on_older_g
 HONEST = '''"""Weights in a number that no engine was seen to read are not passed over."""
 
 from controlplane.domain.facts.quantization import MXFP8, exported_number
-from controlplane.domain.runtimes.asked import untested_features
+from controlplane.domain.runtimes.requested_features import untested_features
 from controlplane.domain.spec import parse_text
 
 CONFIG = """

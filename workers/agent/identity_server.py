@@ -13,7 +13,7 @@ from controlplane.domain.wire.identity import IDENTITY_PATH, Identity
 from workers.runtimes.ports import NoFreePort, PortRange, free_port
 
 MOST_CONNECTIONS = 8
-MOST_ASKED_BYTES = 1024
+MOST_REQUEST_BYTES = 1024
 _TRIES = 5
 
 
@@ -90,11 +90,11 @@ class _Asking:
     def hear(self) -> bool:
         """Return whether the request is whole. Raises OSError where it ended, or is too long."""
         try:
-            data = self.connection.recv(MOST_ASKED_BYTES)
+            data = self.connection.recv(MOST_REQUEST_BYTES)
         except BlockingIOError:
             return False
         self._received += data
-        if not data or len(self._received) > MOST_ASKED_BYTES:
+        if not data or len(self._received) > MOST_REQUEST_BYTES:
             raise ConnectionAbortedError
         return b"\r\n\r\n" in self._received
 

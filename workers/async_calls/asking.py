@@ -19,7 +19,7 @@ MOST_OUTPUT_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class GatewayCall:
     """What is asked, by which key, and on behalf of which, where it is not its own."""
 
     url: str
@@ -34,7 +34,7 @@ class _TooLarge(Exception):
 
 
 async def ask_gateway(
-    call: Asked, *, run_seconds: float = RUN_SECONDS, clock: Clock = SYSTEM
+    call: GatewayCall, *, run_seconds: float = RUN_SECONDS, clock: Clock = SYSTEM
 ) -> Attempt:
     """Return how the attempt went, whatever comes."""
     try:
@@ -50,7 +50,7 @@ async def ask_gateway(
         return attempt_of(422, f"The answer is larger than {MOST_OUTPUT_BYTES:,} bytes.".encode())
 
 
-async def _attempt(call: Asked) -> Attempt:
+async def _attempt(call: GatewayCall) -> Attempt:
     headers = {
         "authorization": f"Bearer {call.key}",
         "content-type": "application/json",

@@ -19,7 +19,7 @@ from controlplane.domain.rolling.answer_comparison import (
 )
 from controlplane.domain.rolling.answer_guard import Prompt, chat_body
 from controlplane.domain.wire.traffic_mark import ANSWERS
-from workers.async_calls.asking import Asked, ask_gateway
+from workers.async_calls.asking import GatewayCall, ask_gateway
 
 ANSWER_SECONDS = 120.0
 _LONGEST_PAUSE_SECONDS = 5.0
@@ -42,14 +42,14 @@ async def ask_both(
 
 async def _ask(side: Side, prompt: Prompt, clock: Clock) -> Answer:
     body = json.dumps(chat_body(prompt, model=side.model)).encode()
-    call = Asked(url=side.url, body=body, key=side.key, mark=ANSWERS)
+    call = GatewayCall(url=side.url, body=body, key=side.key, mark=ANSWERS)
     attempt = await _attempt(call, clock)
     if attempt.code is not None:
         return unanswered(attempt.message)
     return answer_of(attempt.output, prompt)
 
 
-async def _attempt(call: Asked, clock: Clock) -> Attempt:
+async def _attempt(call: GatewayCall, clock: Clock) -> Attempt:
     ends_at = clock.monotonic() + ANSWER_SECONDS
     while True:
         left = ends_at - clock.monotonic()

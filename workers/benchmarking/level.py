@@ -10,7 +10,7 @@ from controlplane.domain.benchmarks.order import Load, LoadKind
 from controlplane.domain.benchmarks.schedule import arrivals
 from controlplane.domain.benchmarks.timings import Timed, Window, summary
 
-Asked = Callable[[Timed], Awaitable[None]]
+AskOne = Callable[[Timed], Awaitable[None]]
 FAILURE_PAUSE_SECONDS = 0.25
 """After a request that failed, so that a server that refuses at once is not asked as fast."""
 GONE_AFTER_FAILURES = 20
@@ -32,7 +32,7 @@ class Level:
 
     def __init__(
         self,
-        ask: Asked,
+        ask: AskOne,
         load: Load,
         level: float,
         *,

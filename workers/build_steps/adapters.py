@@ -101,7 +101,7 @@ def _fetch(
 
 
 def _refuse_not_finite(name: str, seen: NotFinite) -> None:
-    for counts in seen.found().values():
+    for counts in seen.faulty_files().values():
         tensor, count = next(iter(counts.items()))
         raise _refusal(name, f"Its tensor {held(tensor, count)}.")
 

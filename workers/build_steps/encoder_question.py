@@ -72,7 +72,7 @@ def _question(report: Mapping[str, Any]) -> Question:
         texts = [SENTENCE, PARAPHRASE, OTHER]
         body = {"input": texts, "encoding_format": "float"}
         return Question(
-            route="/v1/embeddings", body=body, words=" / ".join(texts), read=told_vectors
+            route="/v1/embeddings", body=body, words=" / ".join(texts), read=vectors_words
         )
     if report["task"] == "label_tokens":
         return Question(
@@ -88,7 +88,7 @@ def _question(report: Mapping[str, Any]) -> Question:
     return Question(route="/predict", body={"inputs": [[RIGHT]]}, words=RIGHT, read=_labels)
 
 
-def told_vectors(answer: Any) -> str:
+def vectors_words(answer: Any) -> str:
     """Return what is told of three vectors in the shape of OpenAI. Raises ValueError."""
     one, near, far = (each["embedding"] for each in answer["data"])
     if not all(math.isfinite(number) for number in (*one, *near, *far)):

@@ -18,7 +18,7 @@ from workers.bounded_http import ask as asked
 from workers.build_steps.crashes import explain_crash
 from workers.build_steps.environment import engine_environment
 from workers.build_steps.failures import StepFailure, bad_answer, engine_slow
-from workers.runtimes.container.failures import told_in
+from workers.runtimes.container.failures import failure_in
 from workers.runtimes.launcher import Launcher
 
 Answer = TypeVar("Answer")
@@ -128,7 +128,7 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return
         self._reader.join(timeout=_STOP_SECONDS)
-        reported = told_in(self._working_folder) if self._working_folder else None
+        reported = failure_in(self._working_folder) if self._working_folder else None
         known = reported or RUNTIMES[self._runtime].failures.explain(self._tail, self._spec)
         raise StepFailure(known or explain_crash("The engine", status, self._tail, spec=self._spec))
 

@@ -70,7 +70,7 @@ def run(job: Job, events: Events) -> StepResult:
             bytes=sum(each.size_bytes for each in files),
             model_dir=MODEL_FOLDER,
             adapters=tuple(adapters),
-            not_finite=seen.found(),
+            not_finite=seen.faulty_files(),
             **code,
             **data,
         ).to_json(),

@@ -21,7 +21,7 @@ from workers.build_steps.encoder_question import (
     Question,
     finite,
     put,
-    told_vectors,
+    vectors_words,
 )
 
 
@@ -38,7 +38,7 @@ def _question(checkpoint: CheckpointFacts) -> Question:
         texts = [SENTENCE, PARAPHRASE, OTHER]
         body = {"input": texts, "encoding_format": "float"}
         return Question(
-            route="/v1/embeddings", body=body, words=" / ".join(texts), read=told_vectors
+            route="/v1/embeddings", body=body, words=" / ".join(texts), read=vectors_words
         )
     if checkpoint.labels == 1:
         body = {"query": QUERY, "documents": [RIGHT, WRONG]}

@@ -12,7 +12,7 @@ LEAST_SHARED_TOKENS = 16
 
 MOST_KEPT_ROWS = 128
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +106,8 @@ class KeptRows:
             self._kept.append(source)
 
     def _make_room(
-        self, attempt: Callable[[], Found | None], slots: int, *, spared: Content | None = None
-    ) -> Found | None:
+        self, attempt: Callable[[], Result | None], slots: int, *, spared: Content | None = None
+    ) -> Result | None:
         """Repeat an attempt that needs so many slots, giving up kept rows one after another.
 
         The spared one goes last. When only rows in use are left, they move together.

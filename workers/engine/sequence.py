@@ -171,16 +171,16 @@ class Sequence:
 
     def _reason_to_end(self) -> FinishReason | None:
         grammar = self.generation.grammar
-        if self._stops.found is not None or (grammar is not None and grammar.is_complete):
+        if self._stops.matched is not None or (grammar is not None and grammar.is_complete):
             return FinishReason.STOP
         if self.completion_tokens >= self.generation.sampling.max_tokens:
             return FinishReason.LENGTH
         return None
 
     def _finish(self, reason: FinishReason, text: str) -> Progress:
-        if self._stops.found is None:
+        if self._stops.matched is None:
             text += self._stops.push(self._detokenizer.flush())
-        if self._stops.found is not None:
+        if self._stops.matched is not None:
             return self._progress(text, FinishReason.STOP)
         return self._progress(text + self._stops.flush(), reason)
 

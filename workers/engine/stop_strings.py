@@ -9,14 +9,14 @@ class StopStrings:
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = tuple(stops)
         self._pending = ""
-        self.found: str | None = None
+        self.matched: str | None = None
 
     def push(self, text: str) -> str:
         """Take a piece of text; give back what can no longer be part of a stop string."""
         window = self._pending + text
         matches = [(at, stop) for stop in self._stops if (at := window.find(stop)) >= 0]
         if matches:
-            at, self.found = min(matches, key=lambda match: match[0])
+            at, self.matched = min(matches, key=lambda match: match[0])
             self._pending = ""
             return window[:at]
         keep = self._longest_start(window)

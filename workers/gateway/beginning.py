@@ -9,7 +9,7 @@ from workers.gateway.async_calls import AWAY, AsyncAsk, AsyncCall
 from workers.gateway.exchange import Exchange
 from workers.gateway.limits import Entry
 from workers.gateway.meter import Meter
-from workers.gateway.model_told import model_told
+from workers.gateway.model_answer import model_answer
 from workers.gateway.quota_wait import QuotaWait
 from workers.gateway.refusals import Refusal, Refused
 from workers.gateway.request import Admission, Request
@@ -79,12 +79,12 @@ class Beginning:
     ) -> None:
         """Answer for the engines, none of which is asked for one model alone."""
         self._gateway.release(request)
-        answer = model_told(admission.target, admission.deployment)
+        answer = model_answer(admission.target, admission.deployment)
         if isinstance(answer, Refusal):
             self._gateway.refused(answer.status)
             client.refuse(request, answer, id)
         else:
-            client.write(local_answers.told(request, answer, request_id=id))
+            client.write(local_answers.response_of(request, answer, request_id=id))
             client.answered(keep_alive=request.keep_alive)
 
     def _refuse(self, client: Client, request: Request, refusal: Refusal, id: bytes) -> None:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Protocol
 
-from controlplane.clock import SYSTEM, Clock, ToldTime
+from controlplane.clock import SYSTEM, Clock, RemoteTime
 from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.routes import APPLIED_HEADER, FORMAT, TIME_HEADER
 from workers.gateway.control_plane_calls import Answer, Calls, NoWholeAnswer, Question
@@ -103,7 +103,7 @@ class HttpControlPlane:
         """`free_bytes` tells how much room the gateway's disk has, which each poll passes on."""
         self._clock = clock
         self._free_bytes = free_bytes
-        self.time = ToldTime(clock=clock)
+        self.time = RemoteTime(clock=clock)
         """The time there, by which keys end; our own until it has answered."""
         # No proxy from the environment: this is a neighbour, and it carries a credential.
         self._calls = Calls(

@@ -22,7 +22,7 @@ def engine_head(
 
     Its body always has a length.
     """
-    path = CHAT_ROUTE if prepared.asked_response is not None else admission.route
+    path = CHAT_ROUTE if prepared.response_parameters is not None else admission.route
     route = path.encode("latin-1", "replace")
     if request.query:
         route += b"?" + request.query

@@ -14,7 +14,7 @@ from workers.gateway.hold.time_limits import lateness
 from workers.gateway.phase import Phase
 from workers.gateway.refusals import Refused, no_replica
 from workers.gateway.reply import Reply, status_of_leaving
-from workers.gateway.traffic_samples.overheard import OverheardReply
+from workers.gateway.traffic_samples.sampled_reply import SampledReply
 from workers.gateway.upstream import Upstream, UpstreamConnection
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
@@ -106,7 +106,7 @@ class Exchange(EndingExchange):
         self._phase = Phase.ANSWERING
         self._meter.status = status
         closes = not self.request.keep_alive or self._ledger.is_draining
-        make = Reply if self.consent is None else OverheardReply
+        make = Reply if self.consent is None else SampledReply
         self._reply = make(
             status, headers, self.request, self.admission, self._prepared, self._meter.request_id,
             closes,
@@ -217,7 +217,7 @@ class Exchange(EndingExchange):
 
     def _ask(self, upstream: Upstream, connection: UpstreamConnection) -> None:
         self._phase, self._connection = Phase.ASKING, connection
-        self._meter.asked()
+        self._meter.sent()
         head = engine_head(
             self.request, self._prepared, self.admission,
             authority=upstream.authority, id=self._meter.request_id, trace=self._meter.trace,

@@ -18,7 +18,7 @@ from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared
 from workers.gateway.seams import Client, Ledger
 from workers.gateway.tracing import Trace
-from workers.gateway.traffic_samples.overheard import Overheard, OverheardReply
+from workers.gateway.traffic_samples.sampled_reply import SampledExchange, SampledReply
 from workers.gateway.turns.urgency import USUAL
 from workers.gateway.upstream import Upstream, UpstreamConnection
 from workers.gateway.usage import TokenCounts
@@ -174,11 +174,11 @@ class EndingExchange(ABC):
         )  # fmt: skip
 
     def _sample(self, consent: Consent) -> None:
-        if isinstance(reply := self._reply, OverheardReply):
+        if isinstance(reply := self._reply, SampledReply):
             model_id, counts = self.admission.deployment.model_id, reply.counts
-            self._ledger.overheard(
-                Overheard(
-                    consent, model_id, self._prepared.body, bytes(reply.heard), reply.streams,
+            self._ledger.exchange_sampled(
+                SampledExchange(
+                    consent, model_id, self._prepared.body, bytes(reply.answer), reply.streams,
                     None if counts is None else counts.prompt + counts.completion,
                 )
             )  # fmt: skip

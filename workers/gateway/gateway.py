@@ -32,7 +32,7 @@ from workers.gateway.snapshot import Key, Snapshot
 from workers.gateway.spend.counts import SpendCounts
 from workers.gateway.suspects import Suspects
 from workers.gateway.tracing import Trace, Tracing
-from workers.gateway.traffic_samples.overheard import Overheard
+from workers.gateway.traffic_samples.sampled_reply import SampledExchange
 from workers.gateway.traffic_samples.sampler import Sampler
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
@@ -222,9 +222,9 @@ class Gateway:
         if self.tracing is not None:
             self.tracing.ended(trace, *details)
 
-    def overheard(self, exchange_text: Overheard) -> None:
+    def exchange_sampled(self, sampled: SampledExchange) -> None:
         if self.sampler is not None:
-            self.sampler.take(exchange_text)
+            self.sampler.take(sampled)
 
     def ended(self, exchange: Exchange, used: TokenCounts | None) -> None:
         if exchange not in self.exchanges:

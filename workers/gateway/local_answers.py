@@ -39,7 +39,7 @@ def accepted(request: Request, *, request_id: bytes) -> bytes:
     return answer(request, 202, b"", request_id=request_id, closes=closes, ours=[], kind=JSON)
 
 
-def told(request: Request, body: bytes, *, request_id: bytes) -> bytes:
+def response_of(request: Request, body: bytes, *, request_id: bytes) -> bytes:
     closes = not request.keep_alive
     return answer(request, 200, body, request_id=request_id, closes=closes, ours=[], kind=JSON)
 

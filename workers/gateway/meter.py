@@ -58,7 +58,7 @@ class Meter:
     def has_sent(self) -> bool:
         return self.response_bytes > 0
 
-    def asked(self) -> None:
+    def sent(self) -> None:
         """A replica was sent the request; the last one counts that was, with its first byte."""
         self.asked_at, self.first_byte_at = self._clock.monotonic(), None
 

@@ -62,7 +62,7 @@ class Reply:
         self._counts = counted_by_header(named.get(COMPUTED_TOKENS))
         streams = named.get(b"content-type", b"").startswith(b"text/event-stream")
         self._events = EventFilter(hides_usage=prepared.hides_usage) if streams else None
-        parameters = prepared.asked_response
+        parameters = prepared.response_parameters
         is_response = parameters is not None and status < 400 and self.has_body
         self._response = (
             WholeResponse(parameters) if parameters and is_response and not streams else None

@@ -35,7 +35,7 @@ class Prepared(NamedTuple):
     ends_with_done: bool
     prompt: Prompt | None = None
     """How it begins, where there is a choice of replicas."""
-    asked_response: Mapping[str, Any] | None = None
+    response_parameters: Mapping[str, Any] | None = None
     """What was asked of `/v1/responses` where the engine is asked as a chat instead."""
 
 
@@ -82,7 +82,7 @@ def _read_response(body: bytes, deployment: Deployment, key: Key) -> Prepared:
     if not isinstance(data, dict):
         raise Refused(malformed("The body is no JSON object. Send one with `input`."))
     chat = _compact(chat_request(data)).encode()
-    return _read(chat, CHAT_ROUTE, deployment, key)._replace(asked_response=data)
+    return _read(chat, CHAT_ROUTE, deployment, key)._replace(response_parameters=data)
 
 
 def _parsed(body: bytes, *, is_extra: bool) -> object:

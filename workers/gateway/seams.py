@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workers.gateway.async_calls import AsyncAsk
     from workers.gateway.choice.placing import Placing
     from workers.gateway.exchange import Exchange
-    from workers.gateway.traffic_samples.overheard import Overheard
+    from workers.gateway.traffic_samples.sampled_reply import SampledExchange
 
 
 class Begun(Protocol):
@@ -78,7 +78,7 @@ class Ledger(Protocol):
     def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
         """Forget an exchange; the second time changes nothing."""
 
-    def overheard(self, exchange_text: "Overheard") -> None:
+    def exchange_sampled(self, sampled: "SampledExchange") -> None:
         """Keep the outline of what was said, perhaps."""
 
     def internal_error(self, request_id: bytes, error: Exception) -> None: ...

@@ -97,7 +97,7 @@ class Suspects:
         """Return None where nobody said anything, which a busy host does too."""
         try:
             async with self._clock.timeout(ANSWER_SECONDS):
-                return suspect.identity.is_told_by(await _identity_at(suspect))
+                return suspect.identity.is_in(await _identity_at(suspect))
         except TimeoutError:
             return None
         except (OSError, ValueError, OverflowError):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from controlplane.domain.failures.registry import containers
-from workers.runtimes.asked_version import asked_version
 from workers.runtimes.container.failures import ContainerRefused
 from workers.runtimes.container.image import PYTHON, find_image, version_in
 from workers.runtimes.installed import Installed
+from workers.runtimes.package_version import package_version
 
 
 def own_or_image(
@@ -25,7 +25,7 @@ def own_or_image(
         return Installed(
             python=PYTHON, version=version_in(image, package, environment), image=image
         )
-    version = asked_version(python, package) if python else None
+    version = package_version(python, package) if python else None
     if version is None:
         return None
     # This program's own packages must not shadow those that the engine was installed with.

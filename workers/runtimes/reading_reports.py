@@ -44,7 +44,7 @@ def in_bytes(gib: float | None) -> int | None:
     return None if gib is None else whole(gib * GIB + 0.5)
 
 
-def what_is_told(readings: Mapping[str, Any]) -> dict[str, Any] | None:
+def known_readings(readings: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what an engine said, or None where that is its name alone."""
     report = {name: value for name, value in readings.items() if value is not None}
     return report if len(report) > 1 else None

@@ -32,7 +32,7 @@ from controlplane.domain.async_requests.webhooks import (
     webhook_headers,
 )
 from controlplane.domain.notifications import Outcome
-from workers.async_calls.asking import Asked, ask_gateway
+from workers.async_calls.asking import GatewayCall, ask_gateway
 from workers.notifications.posting import post
 from workers.tasks.leasing import (
     LeaseKeeper,
@@ -102,7 +102,7 @@ def _attempt(keeper: LeaseKeeper, call: Call) -> Attempt:
         key = redeem_secrets(keeper)[KEY]
     except Unredeemed as error:
         return waiting(f"The control plane gave out no key to ask by: {error}")
-    gateway_call = Asked(url=call.url, body=call.body, key=key, on_behalf_of=call.key_sha256)
+    gateway_call = GatewayCall(url=call.url, body=call.body, key=key, on_behalf_of=call.key_sha256)
     return asyncio.run(watched(keeper, ask_gateway(gateway_call)))
 
 

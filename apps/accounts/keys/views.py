@@ -13,7 +13,7 @@ from apps.accounts.pages import actor_on, page, person, words_of
 from apps.accounts.permissions import Action, require
 from apps.accounts.selectors import api_key_list
 from apps.rest.errors import Conflict, InvalidInput, NotFound
-from apps.ui.listing import asked_in, sorted_rows
+from apps.ui.listing import list_query_in, sorted_rows
 
 _SORTS = {
     "name": "name",
@@ -83,7 +83,7 @@ def key_name(key: ApiKey) -> str:
 def _keys(
     request: HttpRequest, form: ApiKeyForm, *, made: str | None = None, status: int = 200
 ) -> HttpResponse:
-    list_query = asked_in(request, sorts=_SORTS)
+    list_query = list_query_in(request, sorts=_SORTS)
     keys = sorted_rows(api_key_list(actor_on(request)), list_query.sort, _SORTS)
     rows = [_row(key) for key in keys]
     context = {"form": form, "made": made, "keys": rows, "asked": list_query}

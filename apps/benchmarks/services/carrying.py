@@ -13,7 +13,7 @@ from apps.benchmarks.models import Benchmark, BenchmarkTarget
 from apps.benchmarks.services.checks import kind_of
 from apps.benchmarks.services.made_of import made_of
 from apps.benchmarks.services.plans import plans_compare
-from apps.deployments.addresses import Address, asked_route
+from apps.deployments.addresses import Address, called_route
 from apps.deployments.selectors import served_model_name
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.lease import Lease, LeaseLost
@@ -113,7 +113,7 @@ def _target(each: BenchmarkTarget) -> Target:
     return Target(
         label=each.label,
         url=Address(deployment=deployment).root,
-        route=asked_route(deployment),
+        route=called_route(deployment),
         kind=kind_of(deployment),
         model=served_model_name(deployment),
     )

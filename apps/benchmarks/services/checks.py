@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from apps.accounts.models import Team
-from apps.deployments.addresses import GONE, asked_route
+from apps.deployments.addresses import GONE, called_route
 from apps.deployments.models import Deployment
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.benchmarks.order import (
@@ -41,7 +41,7 @@ def checked_deployments(team: Team, ids: Sequence[str]) -> list[Deployment]:
 
 
 def kind_of(deployment: Deployment) -> Kind:
-    return KIND_OF_ROUTE[asked_route(deployment)]
+    return KIND_OF_ROUTE[called_route(deployment)]
 
 
 def checked_shape(deployments: Sequence[Deployment], name: str) -> Shape:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from apps.deployments.models import Deployment, Replica
-from apps.deployments.selectors import told_version
+from apps.deployments.selectors import reported_version
 from apps.fleet.models import DeviceLease
 from apps.fleet.selectors import gateways_live, prices_now
 from controlplane.domain.lifecycle import ReplicaState
@@ -23,7 +23,7 @@ def made_of(deployment: Deployment) -> dict[str, Any]:
         "revision": f"{revision.config.name}@{revision.number}" if revision else None,
         "artifact_digest": deployment.artifact.content_digest if deployment.artifact else None,
         "runtime": deployment.runtime,
-        "engine_version": next(filter(None, map(told_version, ready)), None),
+        "engine_version": next(filter(None, map(reported_version, ready)), None),
         "quantization_type": _quantization(deployment),
         "devices": sorted({each.device.name or each.device.kind for each in leases}),
         "device_kinds": sorted({each.device.kind for each in leases}),

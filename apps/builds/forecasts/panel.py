@@ -104,7 +104,7 @@ class StepRow:
 class ForecastPanel:
     """A stored forecast; `steps` is empty before there is a build."""
 
-    told: Mapping[str, Any]
+    forecast: Mapping[str, Any]
     steps: Sequence[StepTaken] = ()
     queue: QueuePlace | None = None
     """The place now, of a build that still waits."""
@@ -113,7 +113,7 @@ class ForecastPanel:
     @property
     def absent(self) -> str:
         """Why there is no forecast; empty where there is one."""
-        return str(self.told.get("absent") or "")
+        return str(self.forecast.get("absent") or "")
 
     @property
     def waits(self) -> bool:
@@ -129,8 +129,8 @@ class ForecastPanel:
     def compared(self) -> tuple[Compared, ...]:
         """Every amount, planned and, once there is anything of it, measured."""
         if self.is_compared:
-            return compare(self.told, self.steps)
-        return planned_only(self.told)
+            return compare(self.forecast, self.steps)
+        return planned_only(self.forecast)
 
     @property
     def totals(self) -> Sequence[ForecastRow]:
@@ -158,7 +158,7 @@ class ForecastPanel:
     @property
     def disk_words(self) -> str:
         """What is downloaded and what is exported."""
-        disk = self.told.get("disk") or {}
+        disk = self.forecast.get("disk") or {}
         parts = []
         if disk.get("download_bytes"):
             parts.append(f"{formats.size(disk['download_bytes'])} to download")
@@ -171,7 +171,7 @@ class ForecastPanel:
     @property
     def queue_words(self) -> str:
         """How many builds come first in the pool, and about how long they take."""
-        queue = self.queue.to_json() if self.queue else self.told["queue"]
+        queue = self.queue.to_json() if self.queue else self.forecast["queue"]
         ahead = queue["waiting"] + queue["running"]
         pool = f"pool `{queue['pool']}`"
         if not ahead:
@@ -188,12 +188,12 @@ class ForecastPanel:
     @property
     def checkpoint_words(self) -> str:
         """Whether the checkpoint's files are there already."""
-        return str((self.told.get("cached") or {}).get("checkpoint", {}).get("words") or "")
+        return str((self.forecast.get("cached") or {}).get("checkpoint", {}).get("words") or "")
 
     @property
     def artifact(self) -> Mapping[str, Any] | None:
         """The artifact of the same commit and config, where there is one."""
-        artifact: Mapping[str, Any] | None = (self.told.get("cached") or {}).get("artifact")
+        artifact: Mapping[str, Any] | None = (self.forecast.get("cached") or {}).get("artifact")
         return artifact
 
     @property
@@ -223,7 +223,7 @@ def forecast_panel(build: Build, queue: QueuePlace | None = None) -> ForecastPan
         for each in build.steps.all()
     ]
     return ForecastPanel(
-        told=build.forecast,
+        forecast=build.forecast,
         steps=steps,
         queue=queue if build.state == BuildState.QUEUED else None,
         has_ended=build.finished_at is not None,

@@ -21,7 +21,7 @@ def draft(request: HttpRequest) -> HttpResponse:
     if spec is None:
         return as_part(HttpResponse())
     forecast = forecast_of_spec(team=person(request).team, spec=spec)
-    return part_answer(request, _PART, {"forecast": ForecastPanel(told=forecast)})
+    return part_answer(request, _PART, {"forecast": ForecastPanel(forecast=forecast)})
 
 
 @page
@@ -30,4 +30,4 @@ def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
     """Show what a build of the revision takes, as it would start now."""
     config = config_get(team=person(request).team, config_id=config_id)
     forecast = forecast_of_revision(revision_get(config=config, number=number))
-    return part_answer(request, _PART, {"forecast": ForecastPanel(told=forecast)})
+    return part_answer(request, _PART, {"forecast": ForecastPanel(forecast=forecast)})

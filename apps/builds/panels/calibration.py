@@ -13,7 +13,7 @@ from apps.ui import formats
 class CalibrationPanel:
     """The data of one calibrate step."""
 
-    told: Mapping[str, Any]
+    calibration: Mapping[str, Any]
     samples: Sequence[Mapping[str, Any]]
     """A few as the model saw them; none where the artifact of another build was taken."""
     shown_by: int | None = None
@@ -21,36 +21,38 @@ class CalibrationPanel:
 
     @property
     def split(self) -> str:
-        return " ".join(each for each in (self.told["config"], self.told["split"]) if each)
+        return " ".join(
+            each for each in (self.calibration["config"], self.calibration["split"]) if each
+        )
 
     @property
     def short_revision(self) -> str:
-        return short_digest(self.told["revision"])
+        return short_digest(self.calibration["revision"])
 
     @property
     def samples_words(self) -> str:
         """How many were used of those asked for, how long they are, and how many were held out."""
-        used, size = self.told["used"], self.told["size_asked"]
+        used, size = self.calibration["used"], self.calibration["size_asked"]
         if not used:
-            held_out = formats.number(self.told["held_out"])
+            held_out = formats.number(self.calibration["held_out"])
             return f"none: scales come from the weights alone; {held_out} held out for the gate"
         return (
             f"{formats.number(used)} of {formats.number(size)} asked for, "
-            f"{formats.number(self.told['tokens'])} tokens, "
-            f"{formats.number(self.told['held_out'])} more held out for the gate"
+            f"{formats.number(self.calibration['tokens'])} tokens, "
+            f"{formats.number(self.calibration['held_out'])} more held out for the gate"
         )
 
     @property
     def skipped_words(self) -> str:
         """Of the rows that were read, those that were of no use."""
-        read = formats.number(self.told["rows_read"])
-        return f"{skipped_words(self.told) or 'none'} of {read} rows read"
+        read = formats.number(self.calibration["rows_read"])
+        return f"{skipped_words(self.calibration) or 'none'} of {read} rows read"
 
     @property
     def length_words(self) -> str:
         """Where samples end, how many were cut there, and why that is not what was asked."""
-        words = f"up to {formats.number(self.told['max_length'])} tokens"
-        if self.told["max_length"] != self.told["max_length_asked"]:
-            words += f" (the model knows no more; {self.told['max_length_asked']} asked for)"
-        cut = self.told.get("truncated")
+        words = f"up to {formats.number(self.calibration['max_length'])} tokens"
+        if self.calibration["max_length"] != self.calibration["max_length_asked"]:
+            words += f" (the model knows no more; {self.calibration['max_length_asked']} asked for)"
+        cut = self.calibration.get("truncated")
         return f"{words}, {formats.number(cut)} cut there" if cut else words

@@ -28,12 +28,12 @@ class DifferenceRow:
 class ReusePanel:
     """What the worker found of the build's inputs; `artifact` is None where it is gone."""
 
-    told: Mapping[str, Any]
+    reuse: Mapping[str, Any]
     artifact: Artifact | None
 
     @property
     def state(self) -> ReuseState:
-        return ReuseState(self.told["state"])
+        return ReuseState(self.reuse["state"])
 
     @property
     def title(self) -> str:
@@ -41,7 +41,7 @@ class ReusePanel:
 
     @property
     def sentence(self) -> str:
-        count = len(self.told["differences"])
+        count = len(self.reuse["differences"])
         match self.state:
             case ReuseState.SAME:
                 return (
@@ -72,7 +72,7 @@ class ReusePanel:
                 before=value_words(each["before"]),
                 now=value_words(each["now"]),
             )
-            for each in self.told["differences"]
+            for each in self.reuse["differences"]
         ]
 
 
@@ -81,4 +81,4 @@ def reuse_panel(build: Build) -> ReusePanel | None:
     if build.reuse is None:
         return None
     artifacts = Artifact.objects.filter(team_id=build.team_id, id=build.reuse["artifact_id"])
-    return ReusePanel(told=build.reuse, artifact=artifacts.only("id", "created_at").first())
+    return ReusePanel(reuse=build.reuse, artifact=artifacts.only("id", "created_at").first())

@@ -15,7 +15,7 @@ from apps.builds.selectors import (
     artifact_search,
 )
 from apps.rest.errors import Conflict
-from apps.ui.listing import asked_in, page_in, sorted_rows
+from apps.ui.listing import list_query_in, page_in, sorted_rows
 
 _SORTS = {"size": "size_bytes", "published": "created_at"}
 
@@ -24,7 +24,7 @@ _SORTS = {"size": "size_bytes", "published": "created_at"}
 @require_GET
 def artifacts(request: HttpRequest) -> HttpResponse:
     """Show the team's artifacts, newest first."""
-    list_query = asked_in(request, sorts=_SORTS)
+    list_query = list_query_in(request, sorts=_SORTS)
     artifacts = artifact_search(team=person(request).team, words=list_query.words)
     shown = page_in(
         request, sorted_rows(artifacts, list_query.sort, _SORTS, otherwise="-published")

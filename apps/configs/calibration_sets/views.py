@@ -28,7 +28,7 @@ from apps.configs.selectors import config_get, config_list, revision_wanted
 from apps.rest.errors import ApiError, Conflict
 from apps.rest.numbers import whole_number
 from apps.ui.fragments import live_answer
-from apps.ui.listing import asked_in, sorted_items
+from apps.ui.listing import list_query_in, sorted_items
 from controlplane.domain.facts.calibration_sets import PREFIX
 
 _SHOWN_PREVIEWS = 5
@@ -42,7 +42,7 @@ def sets(request: HttpRequest) -> HttpResponse:
         return answer
     team = person(request).team
     sets_of_team = list(set_list(team=team).order_by("name"))
-    list_query = asked_in(request, sorts=SET_SORTS)
+    list_query = list_query_in(request, sorts=SET_SORTS)
     rows = sorted_items(
         set_rows(sets_of_team, _naming(team, sets_of_team)), list_query.sort, SET_SORTS
     )

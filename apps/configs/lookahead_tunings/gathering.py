@@ -15,8 +15,8 @@ from apps.configs.traffic_samples.models import TrafficConsent
 from apps.configs.traffic_samples.selectors import (
     PREFIX,
     consent_of,
-    gateways_heard,
     gateways_holding,
+    gateways_reporting,
     sampled_models,
 )
 from apps.rest.errors import InvalidInput
@@ -100,7 +100,7 @@ def gatherings_tidy() -> None:
         consent = TrafficConsent.objects.filter(team=tuning.team).first()
         if consent is None:
             _fail(tuning, calibration.SAMPLES_REVOKED.failure())
-        elif is_late or not missing & gateways_heard(missing):
+        elif is_late or not missing & gateways_reporting(missing):
             _end(tuning)
 
 
@@ -113,14 +113,14 @@ def _end(tuning: LookaheadTuning) -> None:
     succeeded = [each for each in figures if "failure" not in each]
     if not succeeded:
         why = next((each["failure"] for each in figures), "away")
-        _fail(tuning, _FAILURES.get(why, calibration.SAMPLES_UNTOLD).failure())
+        _fail(tuning, _FAILURES.get(why, calibration.SAMPLES_UNREPORTED).failure())
         return
     counted = _added_up(succeeded)
     if not counted["answers"]:
         _fail(tuning, calibration.SAMPLES_EMPTY.failure())
     elif OFF.to_json() not in [each["setting"] for each in counted["counted"]]:
         # Gateways of different releases: speeds are told to that without lookahead.
-        _fail(tuning, calibration.SAMPLES_UNTOLD.failure())
+        _fail(tuning, calibration.SAMPLES_UNREPORTED.failure())
     else:
         _finish(tuning, state=StepState.FINISHED, result=result_of(tuning, counted))
 
@@ -128,7 +128,7 @@ def _end(tuning: LookaheadTuning) -> None:
 _FAILURES = {
     "no_numba": calibration.SAMPLES_UNCOMPILED,
     "slow": calibration.SAMPLES_SLOW,
-    "failed": calibration.SAMPLES_UNTOLD,
+    "failed": calibration.SAMPLES_UNREPORTED,
 }
 
 

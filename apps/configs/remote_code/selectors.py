@@ -41,7 +41,7 @@ def code_grants(checkpoint: CheckpointRepository | None) -> tuple[CodeGrant, ...
     )
 
 
-def grants_told(checkpoint: CheckpointRepository | None) -> CodeGrants:
+def grants_shown(checkpoint: CheckpointRepository | None) -> CodeGrants:
     """Return what a build is told of its repository's grants: those that hold, and those revoked.
 
     A commit that was granted again after a revocation is live, whatever came before.

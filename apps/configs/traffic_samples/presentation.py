@@ -6,7 +6,7 @@ from apps.accounts.models import Team
 from apps.configs.traffic_samples.selectors import consent_of, sampled_models
 
 
-def consent_told(team: Team) -> dict[str, Any]:
+def consent_fields(team: Team) -> dict[str, Any]:
     """Return the team's consent; a share of 0 where it gave none."""
     consent = consent_of(team)
     if consent is None:

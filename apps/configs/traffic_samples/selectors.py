@@ -11,7 +11,7 @@ from controlplane import clock
 
 PREFIX = "traffic/"
 """What names a model's samples where a set is wanted."""
-HEARD_WITHIN = timedelta(seconds=60)
+REPORTED_WITHIN = timedelta(seconds=60)
 """A gateway that says nothing for longer is away, and what it holds cannot be asked for."""
 
 FindNames = Callable[[Team, Collection[str]], Mapping[str, str]]
@@ -82,14 +82,14 @@ def gateways_holding(consent: TrafficConsent, model_id: str) -> list[str]:
     return sorted(_reported(consent).filter(model_id=model_id).values_list("gateway_id", flat=True))
 
 
-def gateways_heard(ids: Collection[str]) -> set[str]:
+def gateways_reporting(ids: Collection[str]) -> set[str]:
     """Return which of these gateways were heard of lately, whatever they hold now."""
-    rows = Gateway.objects.filter(id__in=ids, last_seen_at__gte=clock.now() - HEARD_WITHIN)
+    rows = Gateway.objects.filter(id__in=ids, last_seen_at__gte=clock.now() - REPORTED_WITHIN)
     return set(rows.values_list("id", flat=True))
 
 
 def _reported(consent: TrafficConsent) -> QuerySet[HeldSamples]:
-    since = clock.now() - HEARD_WITHIN
+    since = clock.now() - REPORTED_WITHIN
     return HeldSamples.objects.filter(consent=consent, samples__gt=0, told_at__gte=since)
 
 

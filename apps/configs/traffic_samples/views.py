@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.pages import actor_on, allowed_page, page, person
 from apps.accounts.permissions import Action, allowed
-from apps.configs.traffic_samples.presentation import consent_told
+from apps.configs.traffic_samples.presentation import consent_fields
 from apps.configs.traffic_samples.services import (
     MOST_DAYS,
     consent_give,
@@ -25,7 +25,7 @@ _USUAL = {"percent": 1, "kept_days": 7}
 @require_GET
 def samples(request: HttpRequest) -> HttpResponse:
     """Show the team's consent and what gateways hold under it."""
-    consent = consent_told(person(request).team)
+    consent = consent_fields(person(request).team)
     context = {
         "told": consent,
         "is_given": consent["consented_at"] is not None,

@@ -134,10 +134,10 @@ class InstallationView(TeamView):
     @extend_schema(responses=InstallationObject)
     def get(self, request: Request) -> Response:
         """Return what the installation runs with; secrets are never told."""
-        settings_told = [
+        settings_shown = [
             {"group": title, **each.to_json()}
             for title, group in effective_settings()
             for each in group
         ]
         state = installation_state().to_json()
-        return Response(InstallationObject({"settings": settings_told, **state}).data)
+        return Response(InstallationObject({"settings": settings_shown, **state}).data)

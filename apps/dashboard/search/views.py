@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.pages import page, person
 from apps.dashboard.search.selectors import hits
 from apps.ui.fragments import asks_for_part, part_answer
-from apps.ui.listing import asked_in
+from apps.ui.listing import list_query_in
 
 
 @page
@@ -16,7 +16,7 @@ from apps.ui.listing import asked_in
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
     """Show where the words of the address lead."""
-    words = asked_in(request).words
+    words = list_query_in(request).words
     context = {"hits": hits(user=person(request), words=words), "words": words}
     if asks_for_part(request):
         return part_answer(request, "dashboard/_search.html", {**context, "is_dialog": True})

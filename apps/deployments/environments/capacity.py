@@ -38,7 +38,7 @@ def capacity_of(environment: Environment, candidate: Deployment) -> Capacity:
     """Return what the candidate has and needs; the caller holds the lock of both deployments."""
     ready = _ready_by_id(environment.current_id, candidate.id)
     carried = ready.get(environment.current_id, 0)
-    replicas = asked_replicas(environment, candidate)
+    replicas = requested_replicas(environment, candidate)
     needed = carried if replicas is None else min(carried, replicas)
     return Capacity(
         ready=ready.get(candidate.id, 0),
@@ -47,7 +47,7 @@ def capacity_of(environment: Environment, candidate: Deployment) -> Capacity:
     )
 
 
-def asked_replicas(environment: Environment, candidate: Deployment) -> int | None:
+def requested_replicas(environment: Environment, candidate: Deployment) -> int | None:
     """Return how many a person lets the candidate run once it serves; None where nobody said.
 
     Those of the environment hold for whatever serves there. Of fewer that carry the traffic now,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from apps.deployments.environments.capacity import asked_replicas
+from apps.deployments.environments.capacity import requested_replicas
 from apps.deployments.models import Deployment, Environment
 
 
@@ -17,7 +17,7 @@ def _inherit_size(environment: Environment, candidate: Deployment) -> bool:
     settings = environment.autoscaling_settings
     if settings:
         replicas = _scale_of(settings, candidate)
-    elif environment.current is not None and asked_replicas(environment, candidate) is None:
+    elif environment.current is not None and requested_replicas(environment, candidate) is None:
         replicas = _replicas_of(environment.current, candidate)
     else:
         return False

@@ -7,7 +7,7 @@ from django.db import transaction
 from apps.accounts.audit.recording import Values, audit
 from apps.accounts.models import AuditEntry
 from apps.accounts.routes_version import routes_version_bump
-from apps.deployments.addresses import CHAT_ROUTE, asked_route
+from apps.deployments.addresses import CHAT_ROUTE, called_route
 from apps.deployments.environments.promotion import candidate_let_go
 from apps.deployments.environments.promotion_settings import (
     CLEANUPS,
@@ -155,7 +155,7 @@ def _refuse_idle_guard(settings: Mapping[str, Any]) -> None:
 
 def _refuse_without_chat(environment: Environment) -> None:
     current = environment.current
-    if current is not None and (route := asked_route(current)) != CHAT_ROUTE:
+    if current is not None and (route := called_route(current)) != CHAT_ROUTE:
         raise InvalidInput(
             f"`answer_guard` compares chat answers, and `{current.name}` is asked at `{route}`.",
             fields=["promotion_settings.answer_guard"],

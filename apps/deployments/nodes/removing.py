@@ -11,7 +11,7 @@ from apps.deployments.models import Deployment, Replica
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move, replicas_stop
 from apps.fleet.models import DeviceLease, Node
-from apps.fleet.selectors import nodes_heard_lately
+from apps.fleet.selectors import nodes_recent
 from apps.fleet.services.removing import node_devices_lock, node_fence
 from apps.rest.errors import Conflict, NotFound
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
@@ -66,7 +66,7 @@ def _live(node: Node) -> QuerySet[Replica]:
 
 
 def _refuse(node: Node, held_by_node: HeldByNode, locked: Sequence[str]) -> None:
-    if held_by_node.lines and nodes_heard_lately().filter(id=node.id).exists():
+    if held_by_node.lines and nodes_recent().filter(id=node.id).exists():
         raise Conflict(
             f"Node `{node.name}` speaks, and holds {len(held_by_node.lines)} things: "
             f"{'; '.join(held_by_node.lines[:8])}.",

@@ -31,7 +31,7 @@ class GrantView(TeamView):
         "POST": Action.REMOTE_CODE,
     }
 
-    def told(self, grant: RemoteCodeGrant) -> dict[str, Any]:
+    def grant_json(self, grant: RemoteCodeGrant) -> dict[str, Any]:
         return dict(GrantObject(with_running([grant])[0]).data)
 
 
@@ -47,14 +47,14 @@ class GrantListView(GrantView):
     def post(self, request: Request) -> Response:
         """Let one commit of a repository run its own Python in builds and engines."""
         grant = remote_code_grant(**validated(GrantBody, request.data), user=self.user)
-        return Response(self.told(grant), status=201)
+        return Response(self.grant_json(grant), status=201)
 
 
 class GrantDetailView(GrantView):
     @extend_schema(responses=GrantObject)
     def get(self, request: Request, grant_id: str) -> Response:
         """Return one grant."""
-        return Response(self.told(grant_get(grant_id=grant_id)))
+        return Response(self.grant_json(grant_get(grant_id=grant_id)))
 
 
 class GrantRevokeView(GrantView):
@@ -65,7 +65,7 @@ class GrantRevokeView(GrantView):
         grant = remote_code_revoke(
             grant=grant_get(grant_id=grant_id), reason=body["reason"], user=self.user
         )
-        return Response(self.told(grant))
+        return Response(self.grant_json(grant))
 
 
 def with_running(grants: list[RemoteCodeGrant]) -> list[RemoteCodeGrant]:

@@ -58,7 +58,7 @@ def revoke(request: HttpRequest, grant_id: str) -> HttpResponse:
 def _granted(request: HttpRequest, form: GrantForm) -> HttpResponse | None:
     """Return the way back to the list, or None with the reason beside the field at fault."""
     try:
-        grant = remote_code_grant(**form.said(), user=person(request))
+        grant = remote_code_grant(**form.values(), user=person(request))
     except ApiError as error:
         field = error.fields[0] if error.fields and error.fields[0] in form.fields else None
         form.add_error(field, f"{error.message} {error.hint or ''}".strip())

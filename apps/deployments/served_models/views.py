@@ -12,7 +12,7 @@ from apps.deployments.selectors import deployment_list, environment_list, model_
 from apps.deployments.snippets import snippets_of
 from apps.telemetry.traffic import traffic_by_deployment, traffic_of_model
 from apps.ui.fragments import live_answer
-from apps.ui.listing import asked_in, page_in, sorted_rows
+from apps.ui.listing import list_query_in, page_in, sorted_rows
 
 _SORTS = {"name": "name", "state": "state", "replicas": "wanted_replicas", "created": "created_at"}
 
@@ -24,7 +24,7 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
     team = person(request).team
     model = model_get(team=team, model_id=model_id)
     deployments = deployment_list(team=team, model_id=model_id)
-    list_query = asked_in(request, sorts=_SORTS, anchor="deployments-title")
+    list_query = list_query_in(request, sorts=_SORTS, anchor="deployments-title")
     shown = page_in(request, sorted_rows(deployments, list_query.sort, _SORTS))
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
     rows = [DeploymentRow(deployment=each, traffic=traffic[each.id]) for each in shown]

@@ -10,7 +10,7 @@ from apps.deployments.models import Deployment, Replica
 from apps.deployments.nodes.failed_starts import failed_starts_follow
 from apps.deployments.services.measurements import LiveReplica, measurements_store
 from apps.deployments.services.reconcile import Moves, deployment_settle, replicas_move_alone
-from apps.deployments.services.replicas import changes_routes, replica_move_untold
+from apps.deployments.services.replicas import changes_routes, replica_move_silently
 from apps.fleet.models import Node
 from apps.fleet.services.nodes import node_versions_note
 from controlplane.domain.failures import Failure
@@ -89,7 +89,7 @@ def _apply_moves(
 
 def _is_rerouted(replica: Replica, target: ReplicaState, failure: Failure | None) -> bool:
     old = replica.state
-    is_moved = replica_move_untold(replica=replica, to=target, failure=failure)
+    is_moved = replica_move_silently(replica=replica, to=target, failure=failure)
     return is_moved and changes_routes(old, target)
 
 

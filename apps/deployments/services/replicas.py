@@ -29,7 +29,7 @@ def replica_move(*, replica: Replica, to: ReplicaState, failure: Failure | None 
     Gateways are told, so the caller locks nothing any more.
     """
     old = replica.state
-    is_moved = replica_move_untold(replica=replica, to=to, failure=failure)
+    is_moved = replica_move_silently(replica=replica, to=to, failure=failure)
     if is_moved and changes_routes(old, to):
         routes_version_bump(replicas=[replica.id], deployments=[replica.deployment_id])
     return is_moved
@@ -40,7 +40,7 @@ def changes_routes(old: str, new: str) -> bool:
     return bool(_IN_ROUTES & {old, new})
 
 
-def replica_move_untold(
+def replica_move_silently(
     *, replica: Replica, to: ReplicaState, failure: Failure | None = None
 ) -> bool:
     """Return whether the replica was moved; the caller tells gateways in the same transaction."""

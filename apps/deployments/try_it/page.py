@@ -42,7 +42,7 @@ _ON_THE_WAY = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class TriedPlace:
     """A place that is asked, with what the page's scripts need to know of it."""
 
     address: Address
@@ -98,7 +98,7 @@ def usable_list(team: Team) -> Sequence[Deployment]:
     return list(deployment_list(team=team).exclude(state__in=GONE))
 
 
-def asked_at(*, team: Team, usable: Sequence[Deployment], place: str) -> Asked:
+def tried_place(*, team: Team, usable: Sequence[Deployment], place: str) -> TriedPlace:
     """Return what is at `<model>/environments/<name>` or `<model>/deployment/<id>`.
 
     Raises NotFound.
@@ -107,18 +107,20 @@ def asked_at(*, team: Team, usable: Sequence[Deployment], place: str) -> Asked:
     kind, _, name = rest.partition("/")
     of_model = [each for each in usable if each.model_id == model_id]
     if kind == "environments" and (current := _in_environment(of_model, name)):
-        return Asked(address=Address(deployment=current, environment=name))
+        return TriedPlace(address=Address(deployment=current, environment=name))
     if kind == "deployment":
         # One that has failed is shown with its reason.
         deployment = next((each for each in of_model if each.id == name), None) or (
             deployment_list(team=team, model_id=model_id).filter(id=name).first()
         )
         if deployment is not None:
-            return Asked(address=Address(deployment=deployment))
+            return TriedPlace(address=Address(deployment=deployment))
     raise NotFound(f"Nothing is served at `{place}`.")
 
 
-def choices_of(usable: Sequence[Deployment], *, beside: Asked | None = None) -> Sequence[Choices]:
+def choices_of(
+    usable: Sequence[Deployment], *, beside: TriedPlace | None = None
+) -> Sequence[Choices]:
     """Return the places of the models; `beside` leaves those that are asked the same way."""
     fitting = [
         each

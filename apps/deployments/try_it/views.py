@@ -17,13 +17,13 @@ from apps.accounts.keys.page_keys import page_key_text
 from apps.accounts.models import User
 from apps.accounts.pages import actor_on, page, person
 from apps.accounts.permissions import Action, require
-from apps.deployments.addresses import ASKED_ROUTES, addresses_of
+from apps.deployments.addresses import CALLED_ROUTES, addresses_of
 from apps.deployments.environments.restrictions import closed_names, require_deployment
 from apps.deployments.models import Deployment
 from apps.deployments.selectors import model_get
 from apps.deployments.services.deployments import deployment_activate
 from apps.deployments.try_it.calls import Call, call_events
-from apps.deployments.try_it.page import Asked, asked_at, choices_of, usable_list
+from apps.deployments.try_it.page import TriedPlace, choices_of, tried_place, usable_list
 from apps.rest.errors import ApiError, NotFound, Unauthenticated
 from apps.ui.fragments import live_answer
 from apps.ui.tones import title
@@ -39,9 +39,9 @@ def try_it(request: HttpRequest) -> HttpResponse:
     place = request.GET.get("at") or (addresses_of(usable[0])[0].place if usable else "")
     if not place:
         return render(request, "deployments/try.html", {"asked": []})
-    sides = [asked_at(team=team, usable=usable, place=place)]
+    sides = [tried_place(team=team, usable=usable, place=place)]
     if beside := request.GET.get("beside"):
-        other = asked_at(team=team, usable=usable, place=beside)
+        other = tried_place(team=team, usable=usable, place=beside)
         sides += [other] if other.form == sides[0].form else []
     return live_answer(
         request,
@@ -57,7 +57,7 @@ def wake(request: HttpRequest) -> HttpResponse:
     """Have a sleeping deployment run again, and stay on the page."""
     here = {name: request.POST[name] for name in ("at", "beside") if request.POST.get(name)}
     team = person(request).team
-    side = asked_at(team=team, usable=usable_list(team), place=request.POST.get("place", ""))
+    side = tried_place(team=team, usable=usable_list(team), place=request.POST.get("place", ""))
     deployment_activate(deployment=require_deployment(actor_on(request), side.deployment))
     return redirect(f"{reverse('deployments:try')}?{urlencode(here)}")
 
@@ -81,7 +81,7 @@ async def call(
 
 
 def _context(
-    request: HttpRequest, sides: Sequence[Asked], usable: Sequence[Deployment]
+    request: HttpRequest, sides: Sequence[TriedPlace], usable: Sequence[Deployment]
 ) -> dict[str, Any]:
     first = sides[0]
     return {
@@ -103,7 +103,7 @@ def _key_of(request: HttpRequest, model_id: str, route: str) -> str:
         if not isinstance(user, User):
             raise Unauthenticated("You are signed out.", hint="Sign in again to continue.")
         require(actor_on(request), Action.WRITE)
-        if route.removeprefix("sync") not in ASKED_ROUTES:
+        if route.removeprefix("sync") not in CALLED_ROUTES:
             raise NotFound(f"Pages do not ask at `{route}`.")
         model_get(team=user.team, model_id=model_id)
         return page_key_text(user=user, team=user.team, model_id=model_id)

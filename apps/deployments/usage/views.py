@@ -31,7 +31,7 @@ class UsageForm(forms.Form):
         label="To", required=False, widget=forms.DateInput(attrs={"type": "date"})
     )
 
-    def asked(self) -> dict[str, Any]:
+    def filters(self) -> dict[str, Any]:
         """Return the grouping and the days, the last 30 where none are given."""
         self.is_valid()
         given = self.cleaned_data
@@ -56,7 +56,7 @@ class PriceForm(forms.Form):
 def usage(request: HttpRequest) -> HttpResponse:
     """Show requests, tokens and money by day; as CSV where the address asks for it."""
     actor, form = actor_on(request), UsageForm(request.GET)
-    filters = form.asked()
+    filters = form.filters()
     is_all = actor.role == Role.ORGANISATION_ADMIN
     lines = usage_lines(**filters, team_id=None if is_all else actor.team.id)
     if "csv" in request.GET:

@@ -10,7 +10,7 @@ from django.utils.html import conditional_escape, escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from apps.ui import formats, tones
-from apps.ui.listing import Asked, sorted_query
+from apps.ui.listing import ListQuery, sorted_query
 from apps.ui.refusals import refusal_of
 from apps.ui.undo import undo_of
 from controlplane import clock
@@ -112,7 +112,7 @@ def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @register.inclusion_tag("ui/_sorted_head.html")
-def sorted_head(list_query: Asked, column: str, words: str, kind: str = "") -> dict[str, Any]:
+def sorted_head(list_query: ListQuery, column: str, words: str, kind: str = "") -> dict[str, Any]:
     """Show the head of a column that sorts its list, and which way it does."""
     way = {column: "ascending", f"-{column}": "descending"}.get(list_query.sort, "")
     address = f"?{sorted_query(list_query, column)}{list_query.anchor and f'#{list_query.anchor}'}"
@@ -128,7 +128,7 @@ def sorted_head(list_query: Asked, column: str, words: str, kind: str = "") -> d
 
 
 @register.inclusion_tag("ui/_sorted_by.html")
-def sorted_by(list_query: Asked, columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def sorted_by(list_query: ListQuery, columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Show what a list without heads is sorted by, and what else it may be."""
     return {"choices": [sorted_head(list_query, column, words) for column, words in columns]}
 

@@ -9,7 +9,7 @@ from controlplane.domain.commands.invocation import CommandContext
 from controlplane.domain.commands.numbers import clean
 from controlplane.domain.commands.options import Option
 from controlplane.domain.commands.report import Choice
-from controlplane.domain.commands.secrets import SecretsFound
+from controlplane.domain.commands.secrets import CommandSecrets
 from controlplane.domain.commands.words import Word
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.checkpoint_repository import is_hub_id
@@ -36,7 +36,7 @@ _LOCAL = (
 
 
 def carry_checkpoint(
-    draft: Draft, flag: str, word: Word, context: CommandContext, secrets: SecretsFound
+    draft: Draft, flag: str, word: Word, context: CommandContext, secrets: CommandSecrets
 ) -> None:
     text = clean(word)
     if word.unknown or not text:

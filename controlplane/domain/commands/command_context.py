@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from controlplane.domain.commands.draft import ADAPTERS, REPOSITORY, Draft
 from controlplane.domain.commands.invocation import CommandContext
 from controlplane.domain.commands.report import Choice
-from controlplane.domain.commands.secrets import SecretsFound
+from controlplane.domain.commands.secrets import CommandSecrets
 from controlplane.domain.commands.words import Word
 from controlplane.domain.facts.gpus import ACCELERATOR_KINDS, CPU
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
@@ -25,7 +25,7 @@ _USUAL = "H100"
 
 
 def take_context(
-    draft: Draft, context: CommandContext, plain: Sequence[str], secrets: SecretsFound
+    draft: Draft, context: CommandContext, plain: Sequence[str], secrets: CommandSecrets
 ) -> None:
     """Note the plain variables and everything else around the arguments; list the hub's secret."""
     for name in plain:

@@ -31,7 +31,7 @@ _OTHER_REASON = "Make a secret of this name and list it under `secrets` if the e
 
 
 @dataclass(kw_only=True)
-class SecretsFound:
+class CommandSecrets:
     """Names to offer, and the values to keep out of every answer."""
 
     offered: dict[str, OfferedSecret] = field(default_factory=dict)
@@ -74,7 +74,7 @@ def is_secret_variable(name: str, value: str = "") -> bool:
     return named or Redactor().text(value) != value
 
 
-def take_environment(environment: Mapping[str, Word], secrets: SecretsFound) -> tuple[str, ...]:
+def take_environment(environment: Mapping[str, Word], secrets: CommandSecrets) -> tuple[str, ...]:
     """Return the names of the variables that hold no secret; the secrets go to `secrets`."""
     plain: list[str] = []
     for name, value in environment.items():

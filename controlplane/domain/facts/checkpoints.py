@@ -18,7 +18,7 @@ from controlplane.domain.facts.existing_quantization import (
     ExistingQuantization,
     read_quantization,
 )
-from controlplane.domain.facts.families import TIED_UNLESS_SAID
+from controlplane.domain.facts.families import TIED_UNLESS_SET
 from controlplane.domain.facts.layer_pattern import window_of
 from controlplane.domain.facts.layers import LayerGroup, Mixer
 from controlplane.domain.facts.matrices import MatrixKind
@@ -186,7 +186,7 @@ def _tied(config: Config, shape: Shape) -> bool | None:
     for part in (config, numbers.text_part(config)):
         if isinstance(is_tied := part.get("tie_word_embeddings"), bool):
             return is_tied
-    return shape.model_type in TIED_UNLESS_SAID if shape.model_type else None
+    return shape.model_type in TIED_UNLESS_SET if shape.model_type else None
 
 
 def _window_in_use(shape: Shape, groups: tuple[LayerGroup, ...]) -> int | None:

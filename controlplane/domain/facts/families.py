@@ -55,10 +55,10 @@ SLIDING_EVERY: Mapping[str, int] = MappingProxyType({
     "olmo3": 4, "ministral": 4, "exaone4": 4,
 })  # fmt: skip
 """One layer in so many sees the whole context where the file has a window and no pattern."""
-SLIDES_IF_SAID = frozenset({"qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "qwen3", "qwen3_moe"})
+SLIDES_IF_SET = frozenset({"qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "qwen3", "qwen3_moe"})
 """The window counts only with `use_sliding_window`."""
 
-TIED_UNLESS_SAID = frozenset(
+TIED_UNLESS_SET = frozenset(
     {"gemma", "gemma2", "gemma3", "gemma3_text", "gemma4", "gemma4_text", "gpt2", "gpt_bigcode",
      "bert", "roberta", "distilbert", "cohere", "cohere2", "starcoder2", "falcon", "opt", "mpt",
      "bloom", "mamba", "lfm2", "albert", "modernbert"}

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.architectures import MAMBA_MODEL_TYPES, RECURRENT_ONLY_MODEL_TYPES
-from controlplane.domain.facts.families import SLIDES_IF_SAID, SLIDING_EVERY
+from controlplane.domain.facts.families import SLIDES_IF_SET, SLIDING_EVERY
 from controlplane.domain.facts.kv_families import keeps_plain_attention
 from controlplane.domain.facts.layers import Mixer
 from controlplane.domain.facts.shape import Shape
@@ -160,7 +160,7 @@ def _by_window(shape: Shape, count: int) -> Pattern | None:
 
 def _from_a_layer_on(shape: Shape, count: int) -> Pattern | None:
     first = 0
-    if shape.model_type in SLIDES_IF_SAID:
+    if shape.model_type in SLIDES_IF_SET:
         if not numbers.flag(shape.config, "use_sliding_window"):
             return None
         first = numbers.number(shape.config, "max_window_layers") or 0

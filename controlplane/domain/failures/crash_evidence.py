@@ -24,7 +24,7 @@ class CrashEvidence:
     was_oom_killed: bool = False
     """Whether the kernel killed for want of memory while the process ran."""
 
-    def asked(self, path: str) -> Any:
+    def configured(self, path: str) -> Any:
         return value_at(self.spec, path)
 
     @property
@@ -34,13 +34,13 @@ class CrashEvidence:
             "subject": self.subject,
             "it": self.subject[:1].lower() + self.subject[1:],
             "repo": self._literal(fields.REPO, "the checkpoint"),
-            "revision": str(self.asked(fields.REVISION) or "main"),
-            "secret": str(self.asked(fields.SECRET) or "hf_access_token"),
-            "quantization": str(self.asked(fields.QUANTIZATION) or NO_QUANT),
-            "devices": str(self.asked(fields.BUILDER_GPUS) or 1),
+            "revision": str(self.configured(fields.REVISION) or "main"),
+            "secret": str(self.configured(fields.SECRET) or "hf_access_token"),
+            "quantization": str(self.configured(fields.QUANTIZATION) or NO_QUANT),
+            "devices": str(self.configured(fields.BUILDER_GPUS) or 1),
             "dataset": self._literal(fields.DATASET, "the calibration data"),
         }
 
     def _literal(self, path: str, otherwise: str) -> str:
-        value = self.asked(path)
+        value = self.configured(path)
         return f"`{shown(str(value))}`" if value else otherwise

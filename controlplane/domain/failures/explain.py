@@ -7,7 +7,7 @@ from controlplane.domain.failures.crash_evidence import CrashEvidence
 from controlplane.domain.failures.failure import Failure
 from controlplane.domain.failures.guesses import guessed
 from controlplane.domain.failures.guesses.last_exception import last_exception
-from controlplane.domain.failures.matching import LOOKS_SECRET, failure_of, last_found
+from controlplane.domain.failures.matching import LOOKS_SECRET, failure_of, last_match
 from controlplane.domain.failures.patterns.table import PATTERNS
 from controlplane.domain.failures.registry.build import CRASHED
 
@@ -32,7 +32,7 @@ def explain(evidence: CrashEvidence) -> Failure:
     text = evidence.log_tail
     start = _last_traceback(text)
     ahead = (each for each in PATTERNS if each.stands_before_traceback)
-    explanation = last_found(PATTERNS, text[start:]) or last_found(ahead, text[:start])
+    explanation = last_match(PATTERNS, text[start:]) or last_match(ahead, text[:start])
     if explanation is not None:
         return explanation.failure(evidence)
     for pattern in PATTERNS:
@@ -64,7 +64,7 @@ def _unknown(evidence: CrashEvidence) -> Failure:
 def _raised(text: str) -> str:
     """Return the last exception as part of a sentence, nothing where there is none."""
     error = last_exception(text)
-    return f" after “{LOOKS_SECRET.text(error.said)[:_LONGEST_MESSAGE]}”" if error else ""
+    return f" after “{LOOKS_SECRET.text(error.sentence)[:_LONGEST_MESSAGE]}”" if error else ""
 
 
 def _ending(exit_code: int) -> str:

@@ -15,7 +15,7 @@ LOOKS_SECRET = Redactor()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class LastMatch:
     pattern: Pattern
     match: re.Match[str]
 
@@ -25,13 +25,13 @@ class Found:
         return failure_of(self.pattern, evidence, groups, line)
 
 
-def last_found(patterns: Iterable[Pattern], text: str) -> Found | None:
+def last_match(patterns: Iterable[Pattern], text: str) -> LastMatch | None:
     """Return the match that begins last; of two at one place, the one of the earlier pattern."""
-    best: Found | None = None
+    best: LastMatch | None = None
     for pattern in patterns:
         match = pattern.last_match(text)
         if match and (best is None or match.start() > best.match.start()):
-            best = Found(pattern=pattern, match=match)
+            best = LastMatch(pattern=pattern, match=match)
     return best
 
 

@@ -56,7 +56,7 @@ class GuardSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class EndedRequest:
     """One request that ended."""
 
     request_id: str
@@ -74,8 +74,8 @@ class Verdict:
 
 def verdict(
     settings: GuardSettings,
-    candidate: Sequence[Asked],
-    current: Sequence[Asked],
+    candidate: Sequence[EndedRequest],
+    current: Sequence[EndedRequest],
     *,
     look: int,
     spent: int = 0,
@@ -95,7 +95,10 @@ def verdict(
 
 
 def _fails_more(
-    settings: GuardSettings, candidate: Sequence[Asked], current: Sequence[Asked], chance: float
+    settings: GuardSettings,
+    candidate: Sequence[EndedRequest],
+    current: Sequence[EndedRequest],
+    chance: float,
 ) -> Verdict | None:
     failed, before = [each for each in candidate if each.is_failed], _failed_count(current)
     share, share_before = len(failed) / len(candidate), before / len(current)
@@ -110,14 +113,14 @@ def _fails_more(
     )
 
 
-def _failed_count(requests: Sequence[Asked]) -> int:
+def _failed_count(requests: Sequence[EndedRequest]) -> int:
     return sum(each.is_failed for each in requests)
 
 
 def _is_slower(
     settings: GuardSettings,
-    candidate: Sequence[Asked],
-    current: Sequence[Asked],
+    candidate: Sequence[EndedRequest],
+    current: Sequence[EndedRequest],
     chance: float,
     name: str,
     words: str,

@@ -9,8 +9,8 @@ from controlplane.domain.rules.context import Known
 from controlplane.domain.rules.effective import effective_values
 from controlplane.domain.rules.report import Report
 from controlplane.domain.rules.trials import MOST_TRIED, KnownFor, State, with_tried_fixes
-from controlplane.domain.runtimes.asked import untested_features
 from controlplane.domain.runtimes.effective_value import EffectiveValue
+from controlplane.domain.runtimes.requested_features import untested_features
 from controlplane.domain.spec import ParseResult, Spec, SpecError, parse_mapping, parse_text
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.crash_evidence import CrashEvidence
 from controlplane.domain.failures.guesses import guessed
-from controlplane.domain.failures.matching import last_found
+from controlplane.domain.failures.matching import last_match
 from controlplane.domain.failures.pattern import Fix, Pattern
 from controlplane.domain.runtimes.log_lines import bare
 
@@ -24,7 +24,7 @@ def explain_log(
 ) -> Failure | None:
     """Return what the words that stand last mean, or None where none are known."""
     seen = _evidence(log_tail, spec)
-    explanation = last_found(patterns, seen.log_tail)
+    explanation = last_match(patterns, seen.log_tail)
     return explanation.failure(seen) if explanation else None
 
 
@@ -43,7 +43,7 @@ def half(name: str) -> Any:
 
     def fix(evidence: CrashEvidence) -> Fix | None:
         block = limits_block(evidence)
-        now = evidence.asked(f"{block}.{name}") or _USUAL.get(name)
+        now = evidence.configured(f"{block}.{name}") or _USUAL.get(name)
         if not isinstance(now, int) or now // 2 < _LEAST[name]:
             return None
         return {f"{block}.{name}": now // 2}
@@ -53,28 +53,30 @@ def half(name: str) -> Any:
 
 def less_kv_cache(evidence: CrashEvidence) -> Fix | None:
     """Leave a tenth more of the free memory to everything that is not KV cache."""
-    now = evidence.asked(KV_FRACTION)
+    now = evidence.configured(KV_FRACTION)
     lower = round(float(now or 0.9) - 0.1, 2)
-    if evidence.asked("trt_llm.inference_stack") == "v2" or lower < 0.3:
+    if evidence.configured("trt_llm.inference_stack") == "v2" or lower < 0.3:
         return None
     return {KV_FRACTION: lower}
 
 
 def no_drafts(evidence: CrashEvidence) -> Fix | None:
     """Serve without speculation, which answers the same."""
-    return {SPECULATOR: None} if evidence.asked(SPECULATOR) else None
+    return {SPECULATOR: None} if evidence.configured(SPECULATOR) else None
 
 
 def chunked_prefill(evidence: CrashEvidence) -> Fix | None:
     """Let long prompts in by pieces."""
-    if evidence.asked("trt_llm.inference_stack") == "v2":
+    if evidence.configured("trt_llm.inference_stack") == "v2":
         return {"trt_llm.runtime.enable_chunked_prefill": True}
     return (
-        {"trt_llm.runtime.enable_chunked_context": True} if not evidence.asked(SPECULATOR) else None
+        {"trt_llm.runtime.enable_chunked_context": True}
+        if not evidence.configured(SPECULATOR)
+        else None
     )
 
 
 def limits_block(evidence: CrashEvidence) -> str:
     """Return where lengths and batch size stand in this config's stack."""
-    is_v2 = evidence.asked("trt_llm.inference_stack") == "v2"
+    is_v2 = evidence.configured("trt_llm.inference_stack") == "v2"
     return "trt_llm.runtime" if is_v2 else "trt_llm.build"

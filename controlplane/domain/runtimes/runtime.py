@@ -14,7 +14,7 @@ from controlplane.domain.commands.draft import Draft
 from controlplane.domain.commands.invocation import CommandContext, Invocation
 from controlplane.domain.commands.options import Arguments
 from controlplane.domain.commands.report import ConfigExport
-from controlplane.domain.commands.secrets import SecretsFound
+from controlplane.domain.commands.secrets import CommandSecrets
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import RERANK_ROUTE, default_route
 from controlplane.domain.failures import Failure
@@ -100,9 +100,9 @@ class Failures(Protocol):
 class CommandReader(Protocol):
     """Reads the command line of its server into a config."""
 
-    def read(self, invocation: Invocation) -> tuple[Arguments, SecretsFound]: ...
+    def read(self, invocation: Invocation) -> tuple[Arguments, CommandSecrets]: ...
     def parse(
-        self, draft: Draft, arguments: Arguments, context: CommandContext, secrets: SecretsFound
+        self, draft: Draft, arguments: Arguments, context: CommandContext, secrets: CommandSecrets
     ) -> None: ...
 
 

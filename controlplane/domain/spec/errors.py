@@ -47,7 +47,7 @@ class SpecError:
     def code(self) -> str:
         return self.problem.value
 
-    def told(self, file: str) -> str:
+    def line_in(self, file: str) -> str:
         """Return the error as one line of a terminal: where, what, and what to do."""
         place = f"{file}:{self.line}:{self.column}" if self.line else file
         words = " ".join(filter(None, (self.message, self.hint)))

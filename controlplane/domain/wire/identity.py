@@ -25,7 +25,7 @@ class Identity:
     def to_json(self) -> bytes:
         return json.dumps({name: getattr(self, name) for name in self.__slots__}).encode()
 
-    def is_told_by(self, content: bytes) -> bool:
+    def is_in(self, content: bytes) -> bool:
         """Return whether that is the whole answer of this very engine's runner."""
         try:
             content_read = read_json(content)

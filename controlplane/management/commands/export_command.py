@@ -46,7 +46,7 @@ class Command(BaseCommand):
             sys.exit(UNREADABLE)
         except NotAConfigError as error:
             for each in error.errors:
-                self.stderr.write(each.told(file))
+                self.stderr.write(each.line_in(file))
             sys.exit(UNREADABLE)
         self.stdout.write(exported.text, ending="")
         for line in export_notes(exported):

@@ -94,7 +94,7 @@ def _planned(
     requested: RequestedDevices | None,
 ) -> MemoryPlan:
     if parsed.spec is None:
-        raise NoPlanError("\n".join(error.told(file) for error in parsed.errors))
+        raise NoPlanError("\n".join(error.line_in(file) for error in parsed.errors))
     if checkpoint is None:
         raise NoPlanError(
             f"{file}: the plan waits for the checkpoint's files: pass --facts config.json or a "

@@ -161,15 +161,15 @@ def test_a_full_database_is_told_to_who_meets_it_and_then_to_all(
 def test_postgres_says_so_in_a_way_that_is_understood() -> None:
     with pytest.raises(OperationalError) as raised, connection.cursor() as cursor:
         cursor.execute("DO $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$")
-    assert FULL_DATABASE.is_said_by(raised.value)
+    assert FULL_DATABASE.is_cause_of(raised.value)
 
 
 def test_it_is_told_for_a_minute() -> None:
     clock = ManualClock()
     known = FullDatabase(clock=clock)
     assert not known.was_met_lately
-    assert not known.is_said_by(OperationalError("no answer"))
-    known.is_said_by(full())
+    assert not known.is_cause_of(OperationalError("no answer"))
+    known.is_cause_of(full())
     clock.advance(TOLD_SECONDS - 1)
     assert known.was_met_lately
     clock.advance(1)

@@ -100,12 +100,12 @@ BY_TYPE: Mapping[Any, Sequence[Any]] = {
     object: [[1, 2]],
     type(None): [None],
     CheckpointRepository: [*BUCKETS, HUB],
-    hub_failures.Asked: [
-        hub_failures.Asked(checkpoint=HUB, endpoint="https://hub", has_token=has_token)
+    hub_failures.Lookup: [
+        hub_failures.Lookup(checkpoint=HUB, endpoint="https://hub", has_token=has_token)
         for has_token in (False, True)
     ],
-    bucket_words.Asked: [
-        bucket_words.Asked(checkpoint=each, place="https://store", has_secret=has_secret)
+    bucket_words.Lookup: [
+        bucket_words.Lookup(checkpoint=each, place="https://store", has_secret=has_secret)
         for each, has_secret in product(BUCKETS, (False, True))
     ],
     PushOrder: [SimpleNamespace(destination="hf://org/model", secret_name="token")],

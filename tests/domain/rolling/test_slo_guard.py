@@ -8,7 +8,7 @@ import pytest
 from controlplane.domain.rolling.slo_guard import (
     LIMITS,
     MOST_REQUESTS,
-    Asked,
+    EndedRequest,
     GuardSettings,
     Verdict,
     binomial,
@@ -21,10 +21,10 @@ SETTINGS = GuardSettings()
 
 def asked(
     count: int, *, failed: int = 0, seconds: float = 0.1, seed: int = 1, name: str = "r"
-) -> list[Asked]:
+) -> list[EndedRequest]:
     rng = random.Random(seed)
     return [
-        Asked(
+        EndedRequest(
             request_id=f"{name}{at}",
             is_failed=at < failed,
             first_token_seconds=seconds * rng.lognormvariate(0, 0.5),
@@ -34,7 +34,9 @@ def asked(
     ]
 
 
-def judged(candidate: list[Asked], current: list[Asked], look: int = 0) -> Verdict | None:
+def judged(
+    candidate: list[EndedRequest], current: list[EndedRequest], look: int = 0
+) -> Verdict | None:
     return verdict(SETTINGS, candidate, current, look=look, spent=look)
 
 

@@ -13,7 +13,7 @@ from controlplane.domain.rules import Finding, Severity, examine
 from controlplane.domain.rules.examples import EVERY_KIND, Example, facts
 from controlplane.domain.rules.speculation.lookahead import RECOMMENDED
 from controlplane.domain.runtimes import RUNTIMES, Feature, Support
-from controlplane.domain.runtimes.asked import asked_features
+from controlplane.domain.runtimes.requested_features import requested_features
 from controlplane.domain.runtimes.together import EVERY_PAIR, listed_pair, pairs_of, together
 from controlplane.domain.spec import Spec
 
@@ -129,7 +129,7 @@ def test_a_pair_is_refused_by_the_checks_where_its_cell_is_and_nowhere_else(
     runtime, wrong = RUNTIMES[name], []
     for pair in filter(askable, EVERY_PAIR):
         case = examined(name, kind, version, pair)
-        asked = tuple(asked_features(case.spec, case.checkpoint))
+        asked = tuple(requested_features(case.spec, case.checkpoint))
         assert set(pair) <= set(asked)
         found = [together(runtime, *each, kind, version) for each in combinations(asked, 2)]
         is_refused, findings = any(each.is_refused for each in found), case.findings

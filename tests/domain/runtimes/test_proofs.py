@@ -12,8 +12,8 @@ from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
 from controlplane.domain.rules import examine
 from controlplane.domain.rules.examples import Example
 from controlplane.domain.runtimes import RUNTIMES, Capability, Feature, Support
-from controlplane.domain.runtimes.asked import cell
 from controlplane.domain.runtimes.capability import Proof
+from controlplane.domain.runtimes.requested_features import cell
 
 ROOT = Path(__file__).parents[3]
 SHOWN = (Support.NATIVE, Support.EMULATED)

@@ -289,7 +289,7 @@ def test_an_agent_that_is_stopped_and_continued_takes_no_engine_out(serving: Ser
         boot_id=node.boot_id,
     )
     answer = httpx.get(f"http://127.0.0.1:{suspect['probe_port']}/identity")
-    assert identity.is_told_by(answer.content), "its runner was not stopped"
+    assert identity.is_in(answer.content), "its runner was not stopped"
     agent.process.send_signal(signal.SIGCONT)
     wait_for_state(deployment, "active")
     assert deployment.replicas.get(state="ready").pid == replica.pid

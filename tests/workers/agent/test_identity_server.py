@@ -10,7 +10,7 @@ import pytest
 
 from controlplane.domain.wire.identity import Identity
 from tests.waiting import DEADLINE_SECONDS, wait_for
-from workers.agent.identity_server import MOST_ASKED_BYTES, MOST_CONNECTIONS, IdentityServer
+from workers.agent.identity_server import MOST_CONNECTIONS, MOST_REQUEST_BYTES, IdentityServer
 from workers.runtimes.ports import NoFreePort, PortRange, ports_below_the_kernels
 
 WHO = Identity(deployment_id="deploy01", replica_id="rep00", generation=3, boot_id="boot-1")
@@ -67,7 +67,7 @@ def test_it_tells_which_engine_of_which_deployment_and_generation_lives(
         "generation": 3,
         "boot_id": "boot-1",
     }
-    assert WHO.is_told_by(body)
+    assert WHO.is_in(body)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_question_may_come_in_pieces(server: IdentityServer) -> None:
 
 def test_who_asks_without_end_is_cut_off(server: IdentityServer) -> None:
     with connect(server) as client:
-        client.sendall(b"G" * (MOST_ASKED_BYTES + 1))
+        client.sendall(b"G" * (MOST_REQUEST_BYTES + 1))
         with suppress(ConnectionResetError):
             assert answer(server, client) == b""
 
@@ -146,4 +146,4 @@ def test_it_takes_no_port_but_one_of_the_node(server: IdentityServer) -> None:
     ],
 )
 def test_another_engines_answer_is_not_taken_for_it(told: bytes) -> None:
-    assert not WHO.is_told_by(told)
+    assert not WHO.is_in(told)

@@ -112,7 +112,7 @@ def test_gateways_may_ask_whose_an_engine_is_while_it_lives_and_is_wanted(start:
     identity = Identity(
         deployment_id="deploy01", replica_id="aaaaa", generation=1, boot_id=boot_id()
     )
-    assert identity.is_told_by(httpx.get(url, timeout=DEADLINE_SECONDS).content)
+    assert identity.is_in(httpx.get(url, timeout=DEADLINE_SECONDS).content)
     process.terminate()
     wait_for(lambda: not _answers(url), what="the end of the answers, long before the engine's")
     assert process.poll() is None

@@ -17,7 +17,7 @@ from tests.workers.build_steps.supervising import spec_of
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.step import StepResult
 from workers.build_steps.weights import comparing
-from workers.build_steps.weights.class_loading import told_of
+from workers.build_steps.weights.class_loading import report_of
 from workers.build_steps.weights.comparing import NotCompared, compare
 from workers.build_steps.weights.stored import stored_tensors
 
@@ -33,7 +33,7 @@ def inspect(
 ) -> Callable[..., StepResult]:
     """The same with the class loaded here: a process of its own takes seconds of imports."""
     monkeypatch.setattr(
-        comparing, "_answer_of_process", lambda folder, shapes: told_of(str(folder), shapes)
+        comparing, "_answer_of_process", lambda folder, shapes: report_of(str(folder), shapes)
     )
     return inspect_in_a_child
 

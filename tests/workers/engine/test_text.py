@@ -76,16 +76,16 @@ def test_a_stop_string_cuts_however_the_text_is_split(
     edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     for start, end in pairwise(edges):
         given_out += matcher.push(text[start:end])
-        if matcher.found:
+        if matcher.matched:
             break
-    if not matcher.found:
+    if not matcher.matched:
         given_out += matcher.flush()
     ends = [text.find(stop) + len(stop) for stop in stops if stop in text]
     if not ends:
-        assert (given_out, matcher.found) == (text, None)
+        assert (given_out, matcher.matched) == (text, None)
     else:
-        assert matcher.found in stops
-        assert text.startswith(given_out + (matcher.found or ""))
+        assert matcher.matched in stops
+        assert text.startswith(given_out + (matcher.matched or ""))
         assert not any(stop in given_out for stop in stops)
 
 

@@ -77,7 +77,7 @@ class Texts:
 
     def _conversation(self, number: int, messages: Any) -> str:
         try:
-            text: str = self._tokenizer.apply_chat_template(said_as_turns(messages), tokenize=False)
+            text: str = self._tokenizer.apply_chat_template(chat_turns(messages), tokenize=False)
         except (TemplateError, TypeError, ValueError, KeyError, AttributeError) as error:
             reason = str(error) or type(error).__name__
             raise StepFailure.of(
@@ -96,7 +96,7 @@ class Texts:
         return tokens
 
 
-def said_as_turns(messages: Any) -> Sequence[Any]:
+def chat_turns(messages: Any) -> Sequence[Any]:
     """Return the turns in the words of the OpenAI API, which some sets name otherwise."""
     if not isinstance(messages, list):
         raise TypeError(f"`messages` is a {type(messages).__name__}, not a list")

@@ -43,7 +43,8 @@ def compare_generators(
     result = generation.compare(model, samples, readings, step)
     after = doing.do(model)
     done = [
-        compare(each.name, each.asked, before[each.name], after[each.name]) for each in doing.tasks
+        compare(each.name, each.settings, before[each.name], after[each.name])
+        for each in doing.tasks
     ]
     return result, done
 

@@ -41,7 +41,7 @@ class _Weight:
     """One weight, as far as the scale of all of it goes."""
 
     scale_name: str
-    found: float
+    expressed: float
     """The largest value that its scale can express."""
     largest: float
     """The largest value of the original."""
@@ -61,7 +61,7 @@ def compare_with_original(original: Path, exported: Path) -> Comparison:
     read = {name: _read(_rounded(ours, name), theirs) for name in quantized}
     weights = {name: each for name, each in read.items() if each is not None}
     for name, scale, expected in _foreign(weights):
-        raise failures.foreign_scale(scale, weights[name].found / expected, expected)
+        raise failures.foreign_scale(scale, weights[name].expressed / expected, expected)
     for each in weights.values():
         if each.fault is not None:
             raise each.fault
@@ -123,7 +123,7 @@ def _weight(rounded: Rounded, original: Tensor) -> _Weight:
     is_fp4 = rounded.whole_scale is not None
     return _Weight(
         scale_name=f"{rounded.scale_name}_2" if is_fp4 else rounded.scale_name,
-        found=rounded.largest,
+        expressed=rounded.largest,
         largest=max(abs(float(each)) for each in original.aminmax()),
         columns=rounded.shape[-1],
         fault=find_fault(rounded, original),
@@ -137,7 +137,7 @@ def _foreign(weights: Mapping[str, _Weight]) -> Iterator[tuple[str, str, float]]
         beside[_place(name, each)].append(each.largest)
     for name, each in weights.items():
         allowed = [amax for amax in beside[_place(name, each)] if amax >= each.largest]
-        if not any(abs(each.found - amax) <= amax * SIXTEEN_BITS for amax in allowed):
+        if not any(abs(each.expressed - amax) <= amax * SIXTEEN_BITS for amax in allowed):
             yield name, each.scale_name, each.largest
 
 

@@ -20,7 +20,7 @@ from controlplane.domain.calibration_rows import (
 from controlplane.domain.failures.registry import calibration
 from workers.build_steps.calibration import failures
 from workers.build_steps.calibration.dataset import OpenDataset
-from workers.build_steps.calibration.texts import said_as_turns
+from workers.build_steps.calibration.texts import chat_turns
 from workers.build_steps.failures import StepFailure
 
 MOST_CONVERSATIONS = 2_000
@@ -83,12 +83,12 @@ class Exchanges:
         if self._tokenizer.chat_template or not pair.is_text:
             yield from self._of_turns(number, pair.turns)
         else:
-            prompt = self._tokens(f"{pair.asked}{pair.joint}", special=True)
+            prompt = self._tokens(f"{pair.question}{pair.joint}", special=True)
             yield _exchange(prompt, self._tokens(str(pair.answered)))
 
     def _of_turns(self, number: int, messages: Any) -> Iterator[Exchange]:
         try:
-            turns = said_as_turns(messages)
+            turns = chat_turns(messages)
             for place, turn in enumerate(turns):
                 if place and turn["role"] == _ASSISTANT and isinstance(turn["content"], str):
                     prompt = self._tokens(self._written(turns[:place]))

@@ -39,17 +39,17 @@ def main(folder: str) -> None:
     shapes = json.load(sys.stdin)
     try:
         _prepare_libraries()
-        result = told_of(folder, shapes)
+        result = report_of(folder, shapes)
     except Exception as error:  # a library that is not whole
         result = {"not_loadable": _named(error)}
     with answer:
         json.dump(result, answer)
 
 
-def told_of(folder: str, shapes: Shapes) -> dict[str, Any]:
+def report_of(folder: str, shapes: Shapes) -> dict[str, Any]:
     """Return what the class makes of the tensors, or why that cannot be told."""
     try:
-        return _Loading(folder, shapes).told()
+        return _Loading(folder, shapes).report()
     except ConfigRefused as error:
         return {"config_refused": str(error)}
     except Exception as error:  # whatever a stranger's config.json makes Transformers raise
@@ -111,7 +111,7 @@ class _Loading:
             del self._config.quantization_config  # names and shapes are those of plain weights
         self._class: Any = getattr(transformers, _architecture(self._raw))
 
-    def told(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """Return what is missing, what is of another shape, and what is stored for nothing."""
         from workers.model_layers import beyond  # with torch, which has its limits by now
 

@@ -71,7 +71,7 @@ class NotFinite:
             return None
         return FileLook(self.counts.setdefault(path, {}))
 
-    def found(self) -> dict[str, dict[str, int]]:
+    def faulty_files(self) -> dict[str, dict[str, int]]:
         return {path: counts for path, counts in self.counts.items() if counts}
 
 

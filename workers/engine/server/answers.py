@@ -77,7 +77,7 @@ class EventStream(StreamingResponse):
 
     def _chunk(self, choice: Choice, piece: Progress) -> dict[str, Any] | None:
         """What a piece adds to its choice, or nothing where it adds nothing yet."""
-        offset = len(choice.said.content)
+        offset = len(choice.delta.content)
         added = choice.take(piece)
         if not (added or piece.scores or choice.reason):
             return None

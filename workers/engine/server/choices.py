@@ -25,7 +25,7 @@ class Choice:
     index: int
     reader: ChatReader | None
     check: AnswerCheck
-    said: Delta = field(default_factory=Delta)
+    delta: Delta = field(default_factory=Delta)
     scores: list[TokenScore] = field(default_factory=list)
     prompt_scores: tuple[TokenScore, ...] = ()
     completion_tokens: int = 0
@@ -41,16 +41,16 @@ class Choice:
         if self.reader is not None:
             added = self.reader.push(piece.text)
             added += self.reader.finish() if piece.is_last else Delta()
-        self.said += added
+        self.delta += added
         if piece.finish_reason is not None:
-            is_call = self.said.calls and piece.finish_reason == "stop"
+            is_call = self.delta.calls and piece.finish_reason == "stop"
             self.reason = CALLED_TOOLS if is_call else str(piece.finish_reason)
         return added
 
     def raise_if_broken(self) -> None:
         """Let pass what goes on, was cut, or holds to its schema. Raises: `AnswerBroken`."""
         if self.reason not in (None, FinishReason.LENGTH):
-            self.check.raise_for(self.said)
+            self.check.raise_for(self.delta)
 
 
 class Choices:

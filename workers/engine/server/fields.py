@@ -117,7 +117,7 @@ class ChatFields(GenerationFields):
     parallel_tool_calls: bool = True
 
     @property
-    def asked_logprobs(self) -> int | None:
+    def requested_logprobs(self) -> int | None:
         """`top_logprobs` counts once `logprobs` is on."""
         if self.top_logprobs and not self.logprobs:
             raise RequestRefused("`top_logprobs` needs `logprobs: true`.", field="top_logprobs")
@@ -131,7 +131,7 @@ class CompletionFields(GenerationFields):
     echo: StrictBool = False
 
     @property
-    def asked_logprobs(self) -> int | None:
+    def requested_logprobs(self) -> int | None:
         """Plain completions say it in one number."""
         return self.logprobs
 

@@ -80,7 +80,7 @@ def _sampling(engine: Engine, fields: ChatFields | CompletionFields) -> Sampling
         own["max_tokens"] = engine.settings.default_max_tokens or engine.max_seq_len
     return Sampling(
         **own,
-        top_logprobs=fields.asked_logprobs,
+        top_logprobs=fields.requested_logprobs,
         shows_special_tokens=not fields.skip_special_tokens,
     )
 

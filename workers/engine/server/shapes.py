@@ -29,7 +29,7 @@ class Shape:
         """Give back the body of an answer that is not streamed."""
         bodies = [
             self.choice(
-                one.index, one.said, one.reason, one.scores if choices.tells_scores else None,
+                one.index, one.delta, one.reason, one.scores if choices.tells_scores else None,
                 is_whole=True,
             )
             | self._prompt_logprobs(one.prompt_scores)

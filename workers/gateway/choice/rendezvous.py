@@ -13,10 +13,10 @@ class Placed(Protocol):
     def address(self) -> str: ...
 
 
-Found = TypeVar("Found", bound=Placed)
+Candidate = TypeVar("Candidate", bound=Placed)
 
 
-def highest(places: Iterable[Found], number: int) -> Found:
+def highest(places: Iterable[Candidate], number: int) -> Candidate:
     """Return the place of the number: when one comes or goes, only its own numbers move."""
     return max(places, key=lambda each: _mixed(number ^ _of(each.address)))
 

@@ -21,7 +21,7 @@ _FILTERED = "content_filter"
 class Envelope:
     """What is the same in every event of one answer."""
 
-    asked: Mapping[str, Any]
+    parameters: Mapping[str, Any]
     id: str = field(default_factory=lambda: new_id("resp"))
     created_at: int = field(default_factory=lambda: int(SYSTEM.time()))
 
@@ -35,13 +35,13 @@ class Envelope:
         reason: object = None,
     ) -> dict[str, Any]:
         """Return the whole object; `reason` is why a chat finished."""
-        given = {name: self.asked.get(name) for name in _ECHOED}
+        given = {name: self.parameters.get(name) for name in _ECHOED}
         echoed = {name: _ECHOED[name] if given[name] is None else given[name] for name in _ECHOED}
-        text = self.asked.get("text") or {}
+        text = self.parameters.get("text") or {}
         return {
             "id": self.id, "object": "response", "created_at": self.created_at, "status": status,
             "background": False, "error": None, "incomplete_details": _why(reason),
-            "model": model or self.asked.get("model") or "", "output": output,
+            "model": model or self.parameters.get("model") or "", "output": output,
             "previous_response_id": None, "reasoning": {"effort": None, "summary": None},
             "service_tier": "default", "store": False,
             "text": {"format": text.get("format") or {"type": "text"}},

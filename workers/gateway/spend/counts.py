@@ -65,19 +65,19 @@ class SpendCounts:
 
     # What counting together asks.
 
-    def untold(self) -> Mapping[Place, Tokens]:
+    def unshared(self) -> Mapping[Place, Tokens]:
         """Return what this process counted where the others have heard less."""
         return {
             place: dict(own) for place, own in self._own.items() if own != self._shared.get(place)
         }
 
     @property
-    def asked(self) -> set[Place]:
+    def places_near_limit(self) -> set[Place]:
         """Where keys near their limit are counted."""
         spends = self._spends.values()
         return {each.place for spend in spends if spend.left is not None for each in spend.hours}
 
-    def heard(self, counted: Mapping[Place, Tokens], others: Mapping[Place, Tokens]) -> None:
+    def merge(self, counted: Mapping[Place, Tokens], others: Mapping[Place, Tokens]) -> None:
         """Take what the others counted, who have heard what was told."""
         self.is_shared = True
         self._shared.update({place: dict(own) for place, own in counted.items()})
@@ -98,8 +98,8 @@ class SpendCounts:
         own = self._own.get(place, {}).get(who, 0)
         others = self._others.get(place, {}).get(who, 0)
         if not self.is_shared:
-            untold = own - self._shared.get(place, {}).get(who, 0)
-            others += untold * (self.processes - 1)
+            unshared = own - self._shared.get(place, {}).get(who, 0)
+            others += unshared * (self.processes - 1)
         return own + others
 
 

@@ -38,8 +38,8 @@ class SharedSpend:
 
     async def exchange(self) -> None:
         """Tell and hear once; count alone where there is no answer."""
-        counted = self._counts.untold()
-        places = sorted(self._counts.asked)
+        counted = self._counts.unshared()
+        places = sorted(self._counts.places_near_limit)
         if not counted and not places:
             return
         try:
@@ -48,7 +48,7 @@ class SharedSpend:
         except (RedisError, OSError, TimeoutError):
             self._counts.count_alone()
         else:
-            self._counts.heard(counted, others)
+            self._counts.merge(counted, others)
 
     async def close(self) -> None:
         with suppress(RedisError, OSError):

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from workers.gateway.traffic_samples.said import Said
+from workers.gateway.traffic_samples.prompt_and_answer import PromptAndAnswer
 
 LONGEST_PROMPT_CHARACTERS = 128 * 1024
 """Of which the last count: as many as a drafter looks at."""
@@ -29,7 +29,7 @@ class Outline(NamedTuple):
     answer: Sequence[int]
 
 
-def outlined(exchange: Said, tokens: int | None = None) -> Outline:
+def outlined(exchange: PromptAndAnswer, tokens: int | None = None) -> Outline:
     """Return the outline of a conversation that has so many tokens by the engine's own count."""
     prompt = exchange.prompt[-LONGEST_PROMPT_CHARACTERS:]
     answer = exchange.answer[:LONGEST_ANSWER_CHARACTERS]

@@ -12,10 +12,10 @@ from workers.gateway.request_body import COMPLETION_ROUTES, Prepared
 from workers.gateway.responses.chat_request import ROUTE
 from workers.gateway.snapshot import Snapshot
 from workers.gateway.traffic_samples.outlines import outlined
-from workers.gateway.traffic_samples.overheard import Overheard
-from workers.gateway.traffic_samples.said import said_in
+from workers.gateway.traffic_samples.prompt_and_answer import prompt_and_answer_in
 from workers.gateway.traffic_samples.sample_files import SampleFiles
 from workers.gateway.traffic_samples.sample_form import pack
+from workers.gateway.traffic_samples.sampled_reply import SampledExchange
 
 log = logging.getLogger(__name__)
 LONGEST_REQUEST_BYTES = 1024 * 1024
@@ -39,7 +39,7 @@ class Sampler:
         if model is None or (consent := model.consent) is None:
             return None
         says_text = admission.route in COMPLETION_ROUTES or (
-            admission.route == ROUTE and prepared.asked_response is not None
+            admission.route == ROUTE and prepared.response_parameters is not None
         )
         # What a benchmark or another of our own callers asks says nothing of the team's traffic.
         if admission.key.traffic_mark or not says_text:
@@ -48,14 +48,14 @@ class Sampler:
             return None
         return consent if self._chance() < consent.share else None
 
-    def take(self, overheard: Overheard) -> None:
+    def take(self, sampled: SampledExchange) -> None:
         """Make and keep its outline, unless one is being made."""
         if self._making is None or self._making.done():
-            self._making = asyncio.get_running_loop().create_task(self._take(overheard))
+            self._making = asyncio.get_running_loop().create_task(self._take(sampled))
 
-    async def _take(self, overheard: Overheard) -> None:
+    async def _take(self, sampled: SampledExchange) -> None:
         try:
-            await asyncio.to_thread(self._keep, overheard)
+            await asyncio.to_thread(self._keep, sampled)
         except OSError as error:
             if not self._disk_fails:
                 why = "is full" if says_full(error) else "fails"
@@ -67,9 +67,11 @@ class Sampler:
         else:
             self._disk_fails = False
 
-    def _keep(self, overheard: Overheard) -> None:
-        exchange = said_in(overheard.asked, overheard.answered, is_stream=overheard.is_stream)
+    def _keep(self, sampled: SampledExchange) -> None:
+        exchange = prompt_and_answer_in(
+            sampled.request_body, sampled.answered, is_stream=sampled.is_stream
+        )
         if exchange is None:
             return
-        outline = outlined(exchange, overheard.tokens)
-        self.files.keep(overheard.consent, overheard.model_id, pack(outline))
+        outline = outlined(exchange, sampled.tokens)
+        self.files.keep(sampled.consent, sampled.model_id, pack(outline))

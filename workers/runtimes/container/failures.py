@@ -17,7 +17,7 @@ class ContainerRefused(RaisedFailure):
     """There will be no container; `failure` says why."""
 
 
-def told_in(folder: Path) -> Failure | None:
+def failure_in(folder: Path) -> Failure | None:
     """Return what a container's process left in this folder, None where it said nothing."""
     with suppress(OSError, ValueError):
         return Failure.from_json(json.loads((folder / FILE_NAME).read_bytes()))

@@ -12,8 +12,8 @@ from workers.runtimes.reading_reports import (
     GIB,
     answered_version,
     in_bytes,
+    known_readings,
     last_number,
-    what_is_told,
     whole,
 )
 
@@ -27,7 +27,7 @@ _TOKEN_BYTES = re.compile(r"kv size (?:per token )?is ([\d.]+)")
 def read_report(ask: Ask, log: str) -> dict[str, Any] | None:
     """Return bytes and tokens under the names that the pages compare with the plan."""
     cache, token_bytes = last_number(_CACHE, log), last_number(_TOKEN_BYTES, log)
-    return what_is_told(
+    return known_readings(
         {
             "engine": "trtllm",
             "version": answered_version(ask),

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from workers.runtimes.launcher import Ask
-from workers.runtimes.reading_reports import answered_version, in_bytes, last_number, what_is_told
+from workers.runtimes.reading_reports import answered_version, in_bytes, known_readings, last_number
 
 _WEIGHTS = re.compile(r"Model loading took ([\d.]+) GiB")
 _CACHE_BYTES = re.compile(r"Available KV cache memory: ([\d.]+) GiB")
@@ -20,7 +20,7 @@ _BLOCK_SIZE = re.compile(r'vllm:cache_config_info\{[^}]*?block_size="(\d{1,15})"
 def read_report(ask: Ask, log: str) -> dict[str, Any] | None:
     """Return bytes and tokens under the names that the pages compare with the plan."""
     page = (ask("/metrics") or b"").decode(errors="replace")
-    return what_is_told(
+    return known_readings(
         {
             "engine": "vllm",
             "version": answered_version(ask),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.builds.models import Build
-from apps.configs.remote_code.selectors import grants_told
+from apps.configs.remote_code.selectors import grants_shown
 from controlplane.domain.remote_code import CodeGrants, refusal
 from controlplane.domain.spec import Spec
 from controlplane.domain.step_results import FetchResult
@@ -20,7 +20,7 @@ Results = Mapping[str, Mapping[str, Any]]
 
 def grants_of_build(build: Build) -> CodeGrants:
     """Return the grants of the build's repository, those that hold and those revoked."""
-    return grants_told(Spec.model_validate(build.revision.spec).checkpoint)
+    return grants_shown(Spec.model_validate(build.revision.spec).checkpoint)
 
 
 def runs_remote_code(results: Results) -> bool:

@@ -9,7 +9,7 @@ from apps.deployments.environments.rolling.models import PromotionSample
 from apps.deployments.models import Environment
 from apps.telemetry.services.usage import UsageRecord
 from controlplane.clock import SYSTEM, Clock
-from controlplane.domain.rolling.slo_guard import MOST_REQUESTS, Asked
+from controlplane.domain.rolling.slo_guard import MOST_REQUESTS, EndedRequest
 
 SAMPLES_KEPT = timedelta(days=1)
 _SERVED, _BROKE = 2, 5
@@ -24,11 +24,11 @@ def samples_add(records: Iterable[UsageRecord]) -> None:
         PromotionSample.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def samples_of(deployment_id: str, since: datetime) -> list[Asked]:
+def samples_of(deployment_id: str, since: datetime) -> list[EndedRequest]:
     """Return what was asked of the deployment since then, the oldest first."""
     rows = PromotionSample.objects.filter(deployment_id=deployment_id, at__gte=since)
     return [
-        Asked(
+        EndedRequest(
             request_id=each.request_id,
             is_failed=each.is_failed,
             first_token_seconds=each.first_token_seconds,

@@ -61,7 +61,7 @@ class MoveForm:
     answer_actions = ANSWER_ACTIONS
 
 
-def settings_told(form: Mapping[str, str], environment: Environment) -> dict[str, Any]:
+def settings_from_form(form: Mapping[str, str], environment: Environment) -> dict[str, Any]:
     """Return the promotion settings that the form says, in the shape of REST, unchecked.
 
     What the form does not show of them stays as it is.

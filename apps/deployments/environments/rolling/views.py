@@ -17,7 +17,7 @@ from apps.deployments.environments.rolling.commands import (
     promotion_pause,
     promotion_resume,
 )
-from apps.deployments.environments.rolling.settings_form import settings_told
+from apps.deployments.environments.rolling.settings_form import settings_from_form
 from apps.deployments.environments.services import environment_configure
 from apps.deployments.environments.undo import say_move_undoable
 from apps.deployments.selectors import environment_get
@@ -38,14 +38,14 @@ _ACTIONS: Mapping[str, Callable[..., object]] = {
 def moves(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
     environment = environment_get(team=person(request).team, model_id=model_id, name=name)
     require_environment(actor_on(request), environment.name)
-    settings = _checked(settings_told(request.POST, environment))
+    settings = _checked(settings_from_form(request.POST, environment))
     environment_configure(environment=environment, promotion_settings=settings)
     return redirect("deployments:model", model_id)
 
 
-def _checked(settings_told: Mapping[str, Any]) -> Mapping[str, Any]:
+def _checked(settings_from_form: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the settings as REST would take them. Raises InvalidInput."""
-    body = PromotionSettingsBody(data=dict(settings_told))
+    body = PromotionSettingsBody(data=dict(settings_from_form))
     if not body.is_valid():
         wrong = _flat(body.errors)
         sentences = [f"`{name}`: {' '.join(map(str, each))}" for name, each in wrong.items()]

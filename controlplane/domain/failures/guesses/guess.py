@@ -44,7 +44,7 @@ def guessed(evidence: CrashEvidence) -> Failure | None:
     named = settings_named(error.message, evidence.spec)
     if area is None and family is None and not named.all:
         return None
-    message = _SECRETS.text(error.said)
+    message = _SECRETS.text(error.sentence)
     return (family or _kind_of(area, named)).failure(
         subject=evidence.subject,
         error=message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…",

@@ -42,7 +42,7 @@ class LastException:
     """The source files of its traceback, the one that raised first."""
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return class and message as Python prints them, on one line."""
         message = " ".join(self.message.split())
         return f"{self.kind}: {message}" if message else self.kind

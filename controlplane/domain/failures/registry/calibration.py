@@ -174,7 +174,7 @@ SAMPLES_EMPTY = configuration(
     "No answer was left to replay: what the gateways held was deleted, or nothing of it was text.",
     "Ask again once the model's traffic has brought samples.",
 )
-SAMPLES_UNTOLD = machine(
+SAMPLES_UNREPORTED = machine(
     "EHC-SAMPLES-UNTOLD",
     "No gateway told what it found in its samples.",
     "Look at the gateways' logs, then ask again.",

@@ -10,9 +10,9 @@ from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity
 from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument
 from controlplane.domain.rules.speculation.lookahead import RECOMMENDED, SPECULATOR
-from controlplane.domain.runtimes.asked import asked_features
 from controlplane.domain.runtimes.capability import Feature, Support
 from controlplane.domain.runtimes.pairs import Pair
+from controlplane.domain.runtimes.requested_features import requested_features
 from controlplane.domain.runtimes.together import listed_pair
 
 _ADAPTERS = "trt_llm.build.lora_adapters"
@@ -42,7 +42,7 @@ _H100: Config = {"resources.accelerator": "H100", "trt_llm.build.max_batch_size"
 
 
 def _features(c: Context) -> tuple[Feature, ...]:
-    return tuple(asked_features(c.spec, c.checkpoint))
+    return tuple(requested_features(c.spec, c.checkpoint))
 
 
 def _refused(c: Context) -> list[Feature]:

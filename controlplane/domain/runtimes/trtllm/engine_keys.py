@@ -59,7 +59,7 @@ class EngineKeys:
     """Engine arguments from flags and file, each with where it was said."""
 
     values: dict[str, Any] = field(default_factory=dict)
-    said: dict[str, str] = field(default_factory=dict)
+    flags: dict[str, str] = field(default_factory=dict)
     words: dict[str, Word] = field(default_factory=dict)
     from_file: set[str] = field(default_factory=set)
 
@@ -68,7 +68,7 @@ class EngineKeys:
         if name in self.from_file and not from_file:
             return
         self.values[name] = value
-        self.said[name] = flag
+        self.flags[name] = flag
         if from_file:
             self.from_file.add(name)
 
@@ -167,7 +167,7 @@ def _carry(draft: Draft, keys: EngineKeys, name: str, target: str) -> None:
     value = keys.take(name)
     if value is None:
         return
-    flag = keys.said[name]
+    flag = keys.flags[name]
     draft.carry(f"{flag}: {value}" if flag == name else flag, target, value)
     if word := keys.words.get(name):
         draft.note_origin(flag, word, target)

@@ -16,7 +16,7 @@ from controlplane.domain.commands.draft import Draft
 from controlplane.domain.commands.invocation import CommandContext, Invocation
 from controlplane.domain.commands.numbers import clean, fraction, whole_number
 from controlplane.domain.commands.options import Arguments, Option, no_number, read_options
-from controlplane.domain.commands.secrets import SecretsFound, is_secret_variable
+from controlplane.domain.commands.secrets import CommandSecrets, is_secret_variable
 from controlplane.domain.commands.words import Word
 from controlplane.domain.commands.yaml_file import read_settings
 from controlplane.domain.runtimes.trtllm.engine_keys import EngineKeys, carry_engine_keys
@@ -27,16 +27,16 @@ _SAME_BACKEND = "Every engine gets it anyway."
 _NO_FILE = "The file is not here; paste its content together with the line."
 
 
-def read(invocation: Invocation) -> tuple[Arguments, SecretsFound]:
+def read(invocation: Invocation) -> tuple[Arguments, CommandSecrets]:
     """Return the options of the line and the secrets among them."""
     arguments = read_options(invocation.arguments, GRAMMAR)
-    secrets = SecretsFound()
+    secrets = CommandSecrets()
     kept = tuple(option for option in arguments.options if not _take_secret(option, secrets))
     return Arguments(options=kept, positionals=arguments.positionals, rest=arguments.rest), secrets
 
 
 def parse(
-    draft: Draft, arguments: Arguments, context: CommandContext, secrets: SecretsFound
+    draft: Draft, arguments: Arguments, context: CommandContext, secrets: CommandSecrets
 ) -> None:
     options = {option.name: option for option in arguments.options}
     draft.fields |= {"trt_llm.build.base_model": "decoder"}
@@ -52,7 +52,7 @@ def parse(
     ask_accelerator(draft, context)
 
 
-def _take_secret(option: Option, secrets: SecretsFound) -> bool:
+def _take_secret(option: Option, secrets: CommandSecrets) -> bool:
     known = option.name in REASONS or option.name in GRAMMAR.names
     if known or not option.values or not is_secret_variable(option.name):
         return False
@@ -110,7 +110,7 @@ def _carry_model(
     options: Mapping[str, Option],
     keys: EngineKeys,
     context: CommandContext,
-    secrets: SecretsFound,
+    secrets: CommandSecrets,
 ) -> None:
     in_file = keys.take("model")
     named = options.get("model")

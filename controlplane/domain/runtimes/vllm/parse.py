@@ -24,7 +24,7 @@ from controlplane.domain.commands.options import (
     read_options,
 )
 from controlplane.domain.commands.report import Choice
-from controlplane.domain.commands.secrets import SecretsFound, is_secret_variable
+from controlplane.domain.commands.secrets import CommandSecrets, is_secret_variable
 from controlplane.domain.commands.yaml_file import read_settings
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.runtimes.vllm.adapters import carry_adapters
@@ -81,18 +81,18 @@ _SPECULATION = ("speculative-config", "speculative-model", "num-speculative-toke
                 "spec-method", "spec-model", "spec-tokens")  # fmt: skip
 
 
-def read(invocation: Invocation) -> tuple[Arguments, SecretsFound]:
+def read(invocation: Invocation) -> tuple[Arguments, CommandSecrets]:
     """Return the options of the line, config files included, and the secrets among them."""
     arguments = read_options(invocation.arguments, GRAMMAR)
     options = (*_from_files(arguments, invocation.context), *arguments.options)
-    secrets = SecretsFound()
+    secrets = CommandSecrets()
     kept = tuple(option for option in options if not _take_secret(option, secrets))
     parsed = Arguments(options=kept, positionals=arguments.positionals, rest=arguments.rest)
     return parsed, secrets
 
 
 def parse(
-    draft: Draft, arguments: Arguments, context: CommandContext, secrets: SecretsFound
+    draft: Draft, arguments: Arguments, context: CommandContext, secrets: CommandSecrets
 ) -> None:
     options = {option.name: option for option in arguments.options}
     draft.fields |= {BASE_MODEL: "decoder"}
@@ -124,7 +124,7 @@ def _from_files(arguments: Arguments, context: CommandContext) -> tuple[Option, 
     return ()
 
 
-def _take_secret(option: Option, secrets: SecretsFound) -> bool:
+def _take_secret(option: Option, secrets: CommandSecrets) -> bool:
     if option.name == "api-key":
         for word in option.values:
             secrets.caller_key(option.flag, word)
@@ -144,7 +144,7 @@ def _carry_model(
     arguments: Arguments,
     options: Mapping[str, Option],
     context: CommandContext,
-    secrets: SecretsFound,
+    secrets: CommandSecrets,
 ) -> None:
     named = options.get("model") or options.get("model-tag")
     if named and named.values:

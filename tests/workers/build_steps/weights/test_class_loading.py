@@ -34,7 +34,7 @@ def told(
     found = {name: each.shape for name, each in stored_tensors(folder).items()}
     kept = {name: shape for name, shape in found.items() if name not in without}
     assert len(kept) == len(found) - len(without)
-    return _Loading(str(folder), kept | dict(shapes or {})).told()
+    return _Loading(str(folder), kept | dict(shapes or {})).report()
 
 
 def changed(folder: Path, into: Path, **changes: Any) -> Path:
@@ -119,9 +119,9 @@ def test_what_a_class_says_that_it_ignores_is_no_layer_too_many(tmp_path: Path) 
     loading = _Loading(str(tmp_path), {})
     shapes = loading._saved(loading._empty())
     drafts = {"model.layers.46.eh_proj.weight": (16, 32)}
-    assert _Loading(str(tmp_path), {**shapes, **drafts}).told()["beyond"] == []
+    assert _Loading(str(tmp_path), {**shapes, **drafts}).report()["beyond"] == []
     more = {"model.layers.47.eh_proj.weight": (16, 32)}
-    assert _Loading(str(tmp_path), {**shapes, **more}).told()["beyond"] == list(more)
+    assert _Loading(str(tmp_path), {**shapes, **more}).report()["beyond"] == list(more)
 
 
 @pytest.mark.parametrize("number", ["2", "9999999999"])

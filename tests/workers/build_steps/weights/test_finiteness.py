@@ -28,7 +28,7 @@ def seen(content: bytes, chunk: int = 4 * 1024 * 1024) -> dict[str, dict[str, in
     assert look is not None
     for start in range(0, len(content), chunk):
         look.update(content[start : start + chunk])
-    return found.found()
+    return found.faulty_files()
 
 
 def as_bytes(*numbers: float) -> bytes:
@@ -110,7 +110,7 @@ def test_a_file_that_is_read_once_more_is_looked_at_anew() -> None:
         look = found.look(NAME)
         assert look is not None
         look.update(file_of({"norm": ("F32", as_bytes(*numbers))}))
-    assert found.found() == {NAME: {"norm": 1}}
+    assert found.faulty_files() == {NAME: {"norm": 1}}
 
 
 @pytest.mark.parametrize(

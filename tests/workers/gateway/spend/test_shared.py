@@ -167,7 +167,7 @@ def test_usage_that_came_in_first_and_an_hour_without_tokens_are_not_lost() -> N
     assert counts.spent(key.id, NOW) == 2.0
     assert _is_refused(counts, key)
     counts.used(replace(key, traffic_mark="benchmark"), "d", 500, NOW)
-    assert counts.untold() == {}, "a benchmark is nobody's spend"
+    assert counts.unshared() == {}, "a benchmark is nobody's spend"
 
 
 @pytest.mark.parametrize("row", [{}, {"left": None}])
@@ -176,7 +176,7 @@ def test_a_key_far_from_its_limit_is_counted_and_asked_about_nowhere(row: dict[s
     counts.apply(Snapshot(version=1, models={}, keys={"k": key}))
     counts.used(key, "d", 5, NOW)
     assert not _is_refused(counts, key)
-    assert counts.untold() == {Place(HOUR, "d"): {"*": 5, "key": 5}}
-    assert counts.asked == set()
+    assert counts.unshared() == {Place(HOUR, "d"): {"*": 5, "key": 5}}
+    assert counts.places_near_limit == set()
     counts.forget(NOW + 4 * 3600)
-    assert counts.untold() == {}
+    assert counts.unshared() == {}

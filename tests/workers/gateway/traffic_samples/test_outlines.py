@@ -5,7 +5,7 @@ import json
 import pytest
 
 from workers.gateway.traffic_samples.outlines import outlined
-from workers.gateway.traffic_samples.said import Said, said_in
+from workers.gateway.traffic_samples.prompt_and_answer import PromptAndAnswer, prompt_and_answer_in
 from workers.gateway.traffic_samples.sample_form import MARK, UnreadableSample, pack, unpack
 
 
@@ -15,31 +15,31 @@ def chat(**more: object) -> bytes:
 
 
 def test_equal_pieces_have_equal_numbers_over_prompt_and_answer() -> None:
-    outline = outlined(Said("copy this line", " copy this"))
+    outline = outlined(PromptAndAnswer("copy this line", " copy this"))
     assert list(outline.prompt) == [0, 1, 2]
     assert list(outline.answer) == [3, 1]
 
 
 def test_another_text_that_repeats_itself_alike_has_the_same_outline() -> None:
-    one = outlined(Said("key sk-live-4242 ada@example.com", "ada, sk-live-4242"))
-    other = outlined(Said("tag hm-mail-1313 bob@fortune.net", "bob, hm-mail-1313"))
+    one = outlined(PromptAndAnswer("key sk-live-4242 ada@example.com", "ada, sk-live-4242"))
+    other = outlined(PromptAndAnswer("tag hm-mail-1313 bob@fortune.net", "bob, hm-mail-1313"))
     assert pack(one) == pack(other)
 
 
 @pytest.mark.parametrize("tokens", [3, 9])
 def test_a_text_has_as_many_numbers_as_the_engine_counted_tokens(tokens: int) -> None:
-    words = Said("international organisations ", "internationally")
+    words = PromptAndAnswer("international organisations ", "internationally")
     outline = outlined(words, tokens)
     assert abs(len(outline.prompt) + len(outline.answer) - tokens) <= 2
 
 
 def test_only_the_end_of_a_long_prompt_and_the_beginning_of_a_long_answer_count() -> None:
-    outline = outlined(Said("first " * 40_000 + "last", "begin" + " word" * 40_000))
+    outline = outlined(PromptAndAnswer("first " * 40_000 + "last", "begin" + " word" * 40_000))
     assert len(outline.prompt) + len(outline.answer) < 60_000
 
 
 def test_what_is_packed_is_read_again_and_what_is_torn_is_not() -> None:
-    outline = outlined(Said("a b a b", "b a"))
+    outline = outlined(PromptAndAnswer("a b a b", "b a"))
     packed = pack(outline)
     again = unpack(packed)
     assert [list(each) for each in again] == [list(each) for each in outline]
@@ -79,5 +79,5 @@ def test_what_is_packed_is_read_again_and_what_is_torn_is_not() -> None:
 def test_what_was_answered_is_read_or_left(
     body: bytes, answer: bytes, is_stream: bool, said: str | None
 ) -> None:
-    found = said_in(body, answer, is_stream=is_stream)
+    found = prompt_and_answer_in(body, answer, is_stream=is_stream)
     assert (found.answer if found else None) == said

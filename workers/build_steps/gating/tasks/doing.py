@@ -39,7 +39,11 @@ class Doing:
             for each in task.loaded["tasks"].values():
                 each.set_fewshot_seed(seed=_SEED)
             results = evaluate(
-                answering, task.loaded, limit=task.asked.limit, bootstrap_iters=0, log_samples=False
+                answering,
+                task.loaded,
+                limit=task.settings.limit,
+                bootstrap_iters=0,
+                log_samples=False,
             )
         return figures_of(task.name, results)
 

@@ -35,13 +35,13 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, kw_only=True)
 class OpenTask:
     name: str
-    asked: GateTask
+    settings: GateTask
     loaded: Mapping[str, Any]
     """What lm-eval made of it, as its `evaluate` takes it."""
     identity: DataIdentity
 
 
-def tasks_asked(spec: Spec) -> Mapping[str, GateTask]:
+def configured_tasks(spec: Spec) -> Mapping[str, GateTask]:
     """Return the tasks that a build is to do: none where nothing is measured."""
     gate = spec.settings.gate
     does = gate.enabled and not spec.quantization_type.is_none and not spec.base_model.is_encoder
@@ -51,7 +51,7 @@ def tasks_asked(spec: Spec) -> Mapping[str, GateTask]:
 def open_tasks(job: Job) -> tuple[OpenTask, ...]:
     """Return the tasks of a job; raises StepFailure for one that cannot be done here."""
     spec = Spec.model_validate(job.spec)
-    tasks = tasks_asked(spec)
+    tasks = configured_tasks(spec)
     if not tasks:
         return ()
     check_installed()
@@ -94,7 +94,7 @@ class _Opener:
         made.build_all_requests(limit=settings.limit, rank=0, world_size=1)
         identity = DataIdentity(dataset=settings.dataset, config=name, revision=revision)
         return OpenTask(
-            name=name, asked=settings, loaded={"tasks": {name: made}}, identity=identity
+            name=name, settings=settings, loaded={"tasks": {name: made}}, identity=identity
         )
 
     def _of_harness(self, name: str, settings: GateTask) -> OpenTask:
@@ -112,7 +112,7 @@ class _Opener:
             config=name,
             revision=digest_of_questions(loaded, settings.limit),
         )
-        return OpenTask(name=name, asked=settings, loaded=loaded, identity=identity)
+        return OpenTask(name=name, settings=settings, loaded=loaded, identity=identity)
 
 
 def _refuse_unsafe(name: str, loaded: Mapping[str, Any]) -> None:

@@ -32,7 +32,7 @@ class TaskResult:
     after: float
     higher_is_better: bool
     questions: int
-    asked: GateTask
+    settings: GateTask
     others: Mapping[str, tuple[float, float]]
     """The other figures of the task: of the original, of the quantized model."""
 
@@ -50,7 +50,7 @@ class TaskResult:
     def failure(self) -> StepFailure | None:
         if self.loss <= _ROUNDING:
             return None
-        limit, share = self.asked.allowed_loss, self.asked.max_loss_share
+        limit, share = self.settings.allowed_loss, self.settings.max_loss_share
         if limit is not None and self.loss > limit + _ROUNDING:
             return self._lost(f"{limit:.4f}")
         if share is not None and self.share > share + _ROUNDING:
@@ -72,8 +72,8 @@ class TaskResult:
             "loss": round(self.loss, 6),
             "higher_is_better": self.higher_is_better,
             "questions": self.questions,
-            "max_loss": self.asked.allowed_loss,
-            "max_loss_share": self.asked.max_loss_share,
+            "max_loss": self.settings.allowed_loss,
+            "max_loss_share": self.settings.max_loss_share,
             "others": {
                 name: {"original": round(before, 6), "quantized": round(after, 6)}
                 for name, (before, after) in self.others.items()
@@ -107,7 +107,7 @@ def compare(task: str, settings: GateTask, before: Figures, after: Figures) -> T
     return TaskResult(
         task=task, metric=metric, before=before.values[metric], after=after.values[metric],
         higher_is_better=before.higher_is_better[metric], questions=before.questions,
-        asked=settings,
+        settings=settings,
         others={
             name: (value, after.values[name])
             for name, value in before.values.items()

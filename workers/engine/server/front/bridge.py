@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from workers.engine.server.front.exchange import Answer, Answered, Asked, Leave
+from workers.engine.server.front.exchange import Answer, Answered, ClientRequest, Leave
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ class Bridge:
         self._app = app
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def __call__(self, request: Asked, answer: Answer) -> Leave:
+    def __call__(self, request: ClientRequest, answer: Answer) -> Leave:
         """Start the application."""
         left = asyncio.Event()
         task = asyncio.get_running_loop().create_task(self._run(request, answer, left))
@@ -28,7 +28,7 @@ class Bridge:
         task.add_done_callback(self._tasks.discard)
         return left.set
 
-    async def _run(self, request: Asked, answer: Answer, left: asyncio.Event) -> None:
+    async def _run(self, request: ClientRequest, answer: Answer, left: asyncio.Event) -> None:
         body: asyncio.Queue[bytes] = asyncio.Queue()
         body.put_nowait(request.body)
         messages: list[dict[str, Any]] = []
@@ -55,7 +55,7 @@ def _joined(messages: Sequence[dict[str, Any]]) -> Answered:
     return Answered(status=start["status"], headers=start["headers"], body=body)
 
 
-def _scope(request: Asked) -> dict[str, Any]:
+def _scope(request: ClientRequest) -> dict[str, Any]:
     path, _, query = request.target.partition(b"?")
     return {
         "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"},

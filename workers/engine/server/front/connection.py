@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import httptools
 
-from workers.engine.server.front.exchange import Answered, Asked, Handler, Leave
+from workers.engine.server.front.exchange import Answered, ClientRequest, Handler, Leave
 
 if TYPE_CHECKING:
     from workers.engine.server.front.server import Connections
@@ -31,7 +31,7 @@ class Connection(asyncio.Protocol):
         self._target = b""
         self._headers: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
-        self._waiting: deque[tuple[Asked, bool]] = deque()
+        self._waiting: deque[tuple[ClientRequest, bool]] = deque()
         self._leave: Leave | None = None
         self._is_answering = False
         self._goes_on = False
@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
         """Hand the request over, or let it wait for its turn."""
         if self._parser.should_upgrade():
             return  # its body is still to come
-        request = Asked(
+        request = ClientRequest(
             method=self._parser.get_method().decode(), target=self._target,
             version=self._parser.get_http_version(), headers=self._headers,
             body=b"".join(self._body),
@@ -135,7 +135,7 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self.data_received(b"\r\n".join([*lines, b"", rest]))
 
-    def _begin(self, request: Asked, keeps_alive: bool) -> None:
+    def _begin(self, request: ClientRequest, keeps_alive: bool) -> None:
         self._is_answering = True
         self._closes = self._closes or not keeps_alive
         has_body = request.method != "HEAD"

@@ -12,7 +12,7 @@ _REASONS: Mapping[int, bytes] = {each.value: each.phrase.encode() for each in HT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ClientRequest:
     """What a client sent."""
 
     method: str
@@ -55,5 +55,5 @@ Leave = Callable[[], None]
 class Handler(Protocol):
     """Answers requests."""
 
-    def __call__(self, request: Asked, answer: Answer) -> Leave:
+    def __call__(self, request: ClientRequest, answer: Answer) -> Leave:
         """Begin; `answer` is called once, on the loop's thread."""

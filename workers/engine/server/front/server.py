@@ -78,22 +78,22 @@ class Front:
     async def _serve(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         handler, connections = self._make_handler(), Connections(loop.time)
-        asked_to_end, again = asyncio.Event(), asyncio.Event()
+        end_requested, again = asyncio.Event(), asyncio.Event()
 
         def end() -> None:
-            (again if asked_to_end.is_set() else asked_to_end).set()
+            (again if end_requested.is_set() else end_requested).set()
 
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, end)
         server = await loop.create_server(
             lambda: Connection(handler, connections), sock=listener, backlog=BACKLOG
         )
-        await self._until(asked_to_end, connections)
+        await self._until(end_requested, connections)
         server.close()
         await self._drained(connections, again)
 
-    async def _until(self, asked_to_end: asyncio.Event, connections: Connections) -> None:
-        end_request = asyncio.ensure_future(asked_to_end.wait())
+    async def _until(self, end_requested: asyncio.Event, connections: Connections) -> None:
+        end_request = asyncio.ensure_future(end_requested.wait())
         while self._is_alive() and not end_request.done():
             connections.close_idle(seconds=self._keep_alive_seconds)
             await asyncio.wait({end_request}, timeout=TICK_SECONDS)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.traces.spans import Parent, Span, SpanKind, new_span_id, parent_in
-from workers.engine.server.front.exchange import Answer, Answered, Asked, Handler, Leave
+from workers.engine.server.front.exchange import Answer, Answered, ClientRequest, Handler, Leave
 from workers.engine.server.spans import Sink
 
 _FIRST_SERVER_ERROR = 500
@@ -16,14 +16,14 @@ class Traced:
     def __init__(self, handler: Handler, sink: Sink, *, clock: Clock = SYSTEM) -> None:
         self._handler, self._sink, self._clock = handler, sink, clock
 
-    def __call__(self, request: Asked, answer: Answer) -> Leave:
+    def __call__(self, request: ClientRequest, answer: Answer) -> Leave:
         """Begin to answer."""
         parent = _parent(request.headers)
         if parent is None:
             return self._handler(request, answer)
         return self._followed(request, answer, parent)
 
-    def _followed(self, request: Asked, answer: Answer, parent: Parent) -> Leave:
+    def _followed(self, request: ClientRequest, answer: Answer, parent: Parent) -> Leave:
         began, is_told = self._clock.monotonic(), False
 
         def tell(status: int, error: str) -> None:
@@ -45,7 +45,9 @@ class Traced:
 
         return left
 
-    def _span(self, request: Asked, parent: Parent, began: float, status: int, error: str) -> Span:
+    def _span(
+        self, request: ClientRequest, parent: Parent, began: float, status: int, error: str
+    ) -> Span:
         now, path = self._clock.time(), request.target.partition(b"?")[0].decode("latin-1")
         return Span(
             name="engine", trace_id=parent.trace_id, span_id=new_span_id(),

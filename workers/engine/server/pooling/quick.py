@@ -17,7 +17,7 @@ from workers.engine.server.front.exchange import (
     JSON_TYPE,
     Answer,
     Answered,
-    Asked,
+    ClientRequest,
     Handler,
     Leave,
 )
@@ -74,7 +74,7 @@ class Quick:
         self._ended: deque[tuple[_Exchange, Answered | Future[list[Tensor]]]] = deque()
         self._is_woken = False
 
-    def __call__(self, request: Asked, answer: Answer) -> Leave:
+    def __call__(self, request: ClientRequest, answer: Answer) -> Leave:
         """Begin to answer."""
         forms = self._routes.get(request.target) if request.method == "POST" else None
         if forms is None:

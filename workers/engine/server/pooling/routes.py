@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from workers.engine.server.front.exchange import Answered, Asked, Handler
+from workers.engine.server.front.exchange import Answered, ClientRequest, Handler
 from workers.engine.server.leaving import unless_client_leaves
 
 
@@ -30,7 +30,7 @@ def pooling_routes(paths: Iterable[str], make_handler: Callable[[], Handler]) ->
     return [Route(path, answer, methods=["POST"]) for path in paths]
 
 
-async def _request_of(request: Request) -> Asked:
+async def _request_of(request: Request) -> ClientRequest:
     path = str(request.url.path).encode()
     body = await request.body()
-    return Asked(method="POST", target=path, version="1.1", headers=(), body=body)
+    return ClientRequest(method="POST", target=path, version="1.1", headers=(), body=body)

@@ -19,7 +19,7 @@ from workers.engine.pooling.encoding import Cut
 from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.server.front.bridge import Bridge
 from workers.engine.server.front.connection import Connection
-from workers.engine.server.front.exchange import Answered, Asked
+from workers.engine.server.front.exchange import Answered, ClientRequest
 from workers.engine.server.front.server import Connections
 from workers.engine.server.pooling.app import create_app, create_handler
 from workers.engine.settings import EngineSettings
@@ -47,13 +47,13 @@ def front(engine: PoolingEngine) -> Iterator[Peer]:
     begun, at, ends = Event(), list[int](), list[Callable[[], object]]()
 
     async def serve() -> None:
-        loop, asked_to_end = asyncio.get_running_loop(), asyncio.Event()
+        loop, end_requested = asyncio.get_running_loop(), asyncio.Event()
         handler, connections = create_handler(engine), Connections(loop.time)
         server = await loop.create_server(lambda: Connection(handler, connections), "127.0.0.1", 0)
         at.append(server.sockets[0].getsockname()[1])
-        ends.append(lambda: loop.call_soon_threadsafe(asked_to_end.set))
+        ends.append(lambda: loop.call_soon_threadsafe(end_requested.set))
         begun.set()
-        await asked_to_end.wait()
+        await end_requested.wait()
         server.close()
         await connections.drain()
 
@@ -232,7 +232,7 @@ def test_what_the_application_says_of_its_own_failure_is_sent() -> None:
 
     async def ask() -> Answered:
         answered = asyncio.get_running_loop().create_future()
-        asked = Asked(method="GET", target=b"/x", version="1.1", headers=(), body=b"")
+        asked = ClientRequest(method="GET", target=b"/x", version="1.1", headers=(), body=b"")
         Bridge(app)(asked, answered.set_result)
         return await answered
 

@@ -4,7 +4,7 @@ import pytest
 
 from controlplane.traces.spans import Span
 from tests.manual_clock import ManualClock
-from workers.engine.server.front.exchange import Answer, Answered, Asked, Leave
+from workers.engine.server.front.exchange import Answer, Answered, ClientRequest, Leave
 from workers.engine.server.front.traced import Traced
 
 TRACE, ABOVE = "a" * 32, "b" * 16
@@ -25,11 +25,12 @@ class Scene:
 
     def ask(self, traceparent: str | None) -> Leave:
         headers = [] if traceparent is None else [(b"traceparent", traceparent.encode())]
-        asked = Asked(method="POST", target=b"/v1/embeddings?a=b", version="1.1", headers=headers,
-                      body=b"{}")  # fmt: skip
+        asked = ClientRequest(
+            method="POST", target=b"/v1/embeddings?a=b", version="1.1", headers=headers, body=b"{}"
+        )
         return self.traced(asked, self.answered.append)
 
-    def _handle(self, asked: Asked, answer: Answer) -> Leave:
+    def _handle(self, asked: ClientRequest, answer: Answer) -> Leave:
         self.answer = answer
         return self._leave
 

@@ -20,7 +20,7 @@ def untested_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> 
     kind = kind_of(spec)
     untested = (
         feature.value
-        for feature in asked_features(spec, checkpoint)
+        for feature in requested_features(spec, checkpoint)
         if cell(spec.runtime_name, feature, kind).support is Support.UNTESTED
     )
     return (*untested, *_without_cell(spec))
@@ -30,7 +30,7 @@ def cell(runtime: str, feature: Feature, kind: str) -> Capability:
     return capability_of(RUNTIMES[runtime], feature, kind)
 
 
-def asked_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> Iterator[Feature]:
+def requested_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> Iterator[Feature]:
     """Yield what the config asks of its runtime, whatever a request may ask beside it."""
     if spec.accelerator is not None:
         yield Feature.ACCELERATOR

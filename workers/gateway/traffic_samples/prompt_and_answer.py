@@ -9,12 +9,12 @@ _TEXTS = ("reasoning_content", "reasoning", "content")
 """Of a message, in the order in which a model writes them."""
 
 
-class Said(NamedTuple):
+class PromptAndAnswer(NamedTuple):
     prompt: str
     answer: str
 
 
-def said_in(body: bytes, answer: bytes, *, is_stream: bool) -> Said | None:
+def prompt_and_answer_in(body: bytes, answer: bytes, *, is_stream: bool) -> PromptAndAnswer | None:
     """Return both texts; None of what is no text, has several answers, or cannot be read."""
     try:
         fields = json.loads(body)
@@ -22,7 +22,7 @@ def said_in(body: bytes, answer: bytes, *, is_stream: bool) -> Said | None:
         written = _streamed(answer) if is_stream else _whole(answer)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return None
-    return Said(prompt, written) if prompt and written else None
+    return PromptAndAnswer(prompt, written) if prompt and written else None
 
 
 def _prompt_text(fields: Mapping[str, Any]) -> str | None:

@@ -5,7 +5,7 @@ import subprocess
 _SECONDS = 60.0
 
 
-def asked_version(python: str, package: str) -> str | None:
+def package_version(python: str, package: str) -> str | None:
     """Return the version as the drivers name it, such as `0.25`; None where it is not there."""
     question = f"import importlib.metadata as each; print(each.version({package!r}))"
     try:

@@ -9,7 +9,7 @@ from workers.gateway.snapshot import Deployment
 _OWNER = "enginehouse"
 
 
-def model_told(target: Target, deployment: Deployment) -> bytes | Refusal:
+def model_answer(target: Target, deployment: Deployment) -> bytes | Refusal:
     """Return the model that is asked for as OpenAI's object, or why there is none.
 
     An engine without a served name takes every name, so every name is there.
