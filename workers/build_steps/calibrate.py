@@ -202,7 +202,8 @@ def _quantize(
     model = load_model(checkpoint, device=device, dtype=dtype)
     if any(isinstance(each, Conv1D) for each in model.modules()):
         raise StepFailure.of(quantization.TRANSPOSED, architecture=checkpoint.architecture)
-    config = without_excluded(Spec.model_validate(job.spec), model, checkpoint, config)
+    spec = Spec.model_validate(job.spec)
+    config = without_excluded(spec, model, checkpoint, config)
     if number.groups:
         config = _with_group(job, model, config, number)
     if number.block:
@@ -224,6 +225,7 @@ def _quantize(
         raise StepFailure.of(
             quantization.NOTHING, wanted=quantization_type, architecture=checkpoint.architecture
         ) from error
+    kept = keep_layers(spec, checkpoint, quantized, samples.chosen_on, device, dtype, events)
     smoothing = None
     if number.is_packed:
         smoothing = move_smoothing(

@@ -1,4 +1,4 @@
-"""What people type about one schedule of an environment."""
+"""What people type about the size of a deployment, and about one schedule of an environment."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, time

@@ -1,4 +1,4 @@
-"""The page of an environment's schedules: when which autoscaling settings hold."""
+"""How a deployment follows its load, and the page of when which of these settings hold."""
 
 from typing import Any
 from zoneinfo import ZoneInfo

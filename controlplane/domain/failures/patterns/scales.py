@@ -38,29 +38,25 @@ PATTERNS = (
         source=f"{_M}/quantization/model_calib.py",
         checked=_CHECKED,
     ),
-    Pattern(
-        code="EHQ-PACKED-ALREADY",
-        blame=Blame.CONFIGURATION,
-        expression=re.compile(r"'QuantLinear' object has no attribute 'weight'"),
-        sentence="The weights of {repo} are packed integers already, and cannot be quantized to "
+    log_pattern(
+        "EHQ-PACKED-ALREADY",
+        Blame.CONFIGURATION,
+        r"'QuantLinear' object has no attribute 'weight'",
+        "The weights of {repo} are packed integers already, and cannot be quantized to "
         "`{quantization}` once more.",
-        hint="Build with `no_quant`, or from the original weights.",
+        "Build with `no_quant`, or from the original weights.",
         field=fields.QUANTIZATION,
-        fix_for=unquantized,
-        example=Example(
-            text="AttributeError: 'QuantLinear' object has no attribute 'weight'",
-            source="vllm-project/vllm#4714, 2024-05-16",
-            checked=_CHECKED,
-        ),
+        fix=unquantized,
+        text="AttributeError: 'QuantLinear' object has no attribute 'weight'",
+        source="vllm-project/vllm#4714, 2024-05-16",
+        checked=_CHECKED,
     ),
-    Pattern(
-        code="EHQ-TIED",
-        blame=Blame.CHECKPOINT,
-        expression=re.compile(
-            r"Tied-weight export mismatch: '(?P<alias>[\w.]+)' differs from its canonical "
-            r"'(?P<first>[\w.]+)'"
-        ),
-        sentence="`{alias}` and `{first}` of {repo} are one weight, and were quantized to two "
+    log_pattern(
+        "EHQ-TIED",
+        Blame.CHECKPOINT,
+        r"Tied-weight export mismatch: '(?P<alias>[\w.]+)' differs from its canonical "
+        r"'(?P<first>[\w.]+)'",
+        "`{alias}` and `{first}` of {repo} are one weight, and were quantized to two "
         "different ones.",
         "Serve it unquantized, and report this with the support bundle.",
         field=fields.QUANTIZATION,

@@ -34,8 +34,8 @@ NO_ENCODER_CLASS = Rule(
     concerns=lambda c: c.spec.base_model.is_encoder,
     when=_has_none,
     message=lambda c: (
-        f"vLLM has no class for `{c.checkpoint.architecture}`, and cannot take the one of the "
-        "transformers library in its place: vLLM fails to start."
+        f"vLLM has no class for `{c.checkpoint.architecture}`, and the transformers library "
+        "has none that it can take in its place: vLLM fails to start."
     ),
     otherwise=other_engines,
     source=sources.vllm("model_executor/models/registry.py", checked="2026-11-30"),
