@@ -9,6 +9,7 @@ from apps.deployments.autoscaling import views as scaling_views
 from apps.deployments.deploying.views import deploy, deploy_effect
 from apps.deployments.environments import api as environments
 from apps.deployments.environments import rollback_views as rollback
+from apps.deployments.environments import views as place_views
 from apps.deployments.environments.rolling import api as rolling
 from apps.deployments.environments.rolling import views as roll_views
 from apps.deployments.environments.rolling.answers import api as answers
@@ -37,6 +38,7 @@ urlpatterns: list[URLPattern] = [
     path(_SCHEDULES, scaling_views.schedules, name="schedules"),
     path(f"{_SCHEDULES}delete/", scaling_views.schedule_delete, name="schedule_delete"),
     path(f"{_SCHEDULES}timezone/", scaling_views.schedules_timezone, name="schedules_timezone"),
+    path("<id:model_id>/environments/create/", place_views.create, name="environment_create"),
     path("<id:model_id>/environments/<name:name>/roll-back/", rollback.roll_back, name="roll_back"),
     path(
         "<id:model_id>/environments/<name:name>/promotion/<name:action>/",

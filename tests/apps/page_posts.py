@@ -307,6 +307,10 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "deployments:wake": _woken,
     "deployments:deactivate": _deactivated,
     "deployments:delete": _deleted,
+    "deployments:environment_create": lambda w: (
+        f"/models/{w.deployment.model_id}/environments/create/",
+        {"name": "staging"},
+    ),
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),
     "deployments:promote": _promoted,
     "deployments:schedules": _schedules,

@@ -39,6 +39,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "deployments:deactivate": ("name", "another"),
     "deployments:delete": ("name", "another"),
     "deployments:deploy": ("model_name", "/no name/"),
+    "deployments:environment_create": ("name", "production"),
     "deployments:moves": ("max_surge_percent", "999"),
     "deployments:resize": ("max_replica", "0"),
     "deployments:schedules": ("min_replica", "-1"),

@@ -43,7 +43,9 @@ def environment_create(
             hint="Use lower-case letters, digits, `-` and `_`; `development` is taken.",
         )
     if Environment.objects.filter(model=model, name=name).exists():
-        raise Conflict(f"Model `{model.name}` already has an environment `{name}`.")
+        raise Conflict(
+            f"Model `{model.name}` already has an environment `{name}`.", fields=["name"]
+        )
     made = Environment.objects.create(
         model=model, name=name, backpressure_policy=backpressure_policy or ""
     )

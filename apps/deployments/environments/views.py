@@ -1,0 +1,23 @@
+"""What the page of a model does with its environments: one is made, one is deleted."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from apps.accounts.pages import actor_on, page, person
+from apps.deployments.environments.restrictions import require_environment
+from apps.deployments.environments.services import environment_create
+from apps.deployments.selectors import model_get
+
+
+@page
+@require_POST
+def create(request: HttpRequest, model_id: str) -> HttpResponse:
+    """Make an empty environment under the name that was typed."""
+    model = model_get(team=person(request).team, model_id=model_id)
+    name = request.POST.get("name", "").strip()
+    require_environment(actor_on(request), name)
+    environment_create(model=model, name=name)
+    messages.success(request, f"Environment `{name}` is made: promote a deployment to it.")
+    return redirect("deployments:model", model_id)
