@@ -39,6 +39,11 @@ urlpatterns: list[URLPattern] = [
     path(f"{_SCHEDULES}delete/", scaling_views.schedule_delete, name="schedule_delete"),
     path(f"{_SCHEDULES}timezone/", scaling_views.schedules_timezone, name="schedules_timezone"),
     path("<id:model_id>/environments/create/", place_views.create, name="environment_create"),
+    path(
+        "<id:model_id>/environments/<name:name>/delete/",
+        place_views.delete,
+        name="environment_delete",
+    ),
     path("<id:model_id>/environments/<name:name>/roll-back/", rollback.roll_back, name="roll_back"),
     path(
         "<id:model_id>/environments/<name:name>/promotion/<name:action>/",

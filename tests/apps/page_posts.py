@@ -65,6 +65,11 @@ def _deleted(world: World) -> tuple[str, Form]:
     return _deployment(made, "delete", name=made.name)
 
 
+def _environment_deleted(world: World) -> tuple[str, Form]:
+    place = factories.make_environment(model=world.deployment.model)
+    return f"/models/{place.model_id}/environments/{place.name}/delete/", {"name": place.name}
+
+
 def _promoted(world: World) -> tuple[str, Form]:
     factories.make_environment(model=world.deployment.model)
     return _deployment(world.spare(), "promote", environment="staging")
@@ -311,6 +316,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
         f"/models/{w.deployment.model_id}/environments/create/",
         {"name": "staging"},
     ),
+    "deployments:environment_delete": _environment_deleted,
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),
     "deployments:promote": _promoted,
     "deployments:schedules": _schedules,

@@ -12,6 +12,7 @@ from tests.factories import (
     make_calibration_version,
     make_cast,
     make_deployment,
+    make_environment,
     make_model,
     make_team,
 )
@@ -34,6 +35,7 @@ def test_nothing_is_taken_away_without_its_name() -> None:
     calibration = make_calibration_version(team=cast.team).set
     deployment = make_deployment(model=make_model(team=cast.team))
     stopped = make_deployment(model=deployment.model, state="inactive")
+    place = make_environment(model=deployment.model)
     artifact = make_artifact(team=cast.team)
     channel = make_alert_channel(team=cast.team)
     doors = {
@@ -47,6 +49,7 @@ def test_nothing_is_taken_away_without_its_name() -> None:
         f"/people/{cast.member.id}/status/": {"status": "deactivated"},
         f"/models/{deployment.model_id}/{deployment.id}/deactivate/": {},
         f"/models/{stopped.model_id}/{stopped.id}/delete/": {},
+        f"/models/{place.model_id}/environments/{place.name}/delete/": {},
     }
     client = signed_in(admin)
     for path, given in doors.items():
@@ -57,6 +60,7 @@ def test_nothing_is_taken_away_without_its_name() -> None:
     assert Team.objects.filter(id=spare.id).exists()
     calibration.refresh_from_db()
     stopped.refresh_from_db()
+    place.refresh_from_db()
     artifact.refresh_from_db()
     channel.refresh_from_db()
     assert Membership.objects.filter(team=cast.team, user=cast.member).exists()

@@ -40,6 +40,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "deployments:delete": ("name", "another"),
     "deployments:deploy": ("model_name", "/no name/"),
     "deployments:environment_create": ("name", "production"),
+    "deployments:environment_delete": ("name", "another"),
     "deployments:moves": ("max_surge_percent", "999"),
     "deployments:resize": ("max_replica", "0"),
     "deployments:schedules": ("min_replica", "-1"),

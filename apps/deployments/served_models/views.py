@@ -3,6 +3,7 @@ from django.views.decorators.http import require_GET
 
 from apps.accounts.pages import actor_on, page, person
 from apps.deployments.addresses import addresses_of
+from apps.deployments.environments.presentation import deletions_of
 from apps.deployments.environments.restrictions import closed_environments
 from apps.deployments.environments.rolling.panel import roll_panels
 from apps.deployments.environments.rolling.settings_form import MoveForm
@@ -39,6 +40,7 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
         "forms": [
             MoveForm(environment=each, is_closed=each.name in closed) for each in environments
         ],
+        "deletions": deletions_of(environments),
         "rolls": roll_panels(environments, actor=actor_on(request)),
         "traffic": traffic_of_model(model_id=model_id),
         "rows": rows,
