@@ -62,6 +62,7 @@ urlpatterns: list[URLPattern] = [
     path("<id:model_id>/<id:deployment_id>/activate/", views.activate, name="activate"),
     path("<id:model_id>/<id:deployment_id>/deactivate/", views.deactivate, name="deactivate"),
     path("<id:model_id>/<id:deployment_id>/delete/", views.delete, name="delete"),
+    path("<id:model_id>/<id:deployment_id>/rename/", views.rename, name="rename"),
     path("<id:model_id>/<id:deployment_id>/retry/", views.retry, name="retry"),
     path("<id:model_id>/<id:deployment_id>/promote/", views.promote, name="promote"),
     path("<id:model_id>/<id:deployment_id>/size/", scaling_views.resize, name="resize"),

@@ -55,6 +55,7 @@ from apps.deployments.services.deleting import deployment_delete
 from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_deactivate,
+    deployment_rename,
     deployment_retry,
 )
 from apps.deployments.snippets import snippets_of
@@ -190,6 +191,18 @@ def delete(request: HttpRequest, model_id: str, deployment_id: str) -> HttpRespo
     deployment_delete(deployment=deployment)
     messages.success(request, f"Deployment `{name}` is deleted; its build and artifact stay.")
     return redirect("deployments:model", model_id)
+
+
+@page
+@require_POST
+def rename(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
+    deployment = _changeable(request, model_id, deployment_id)
+    before = deployment.name
+    renamed = deployment_rename(deployment=deployment, name=request.POST.get("name", "").strip())
+    if renamed.name != before:
+        words = f"It is called `{renamed.name}` now."
+        say_undoable(request, words, path=request.path, fields={"name": before})
+    return redirect("deployments:deployment", model_id, deployment_id)
 
 
 @page

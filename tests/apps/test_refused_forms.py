@@ -42,6 +42,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "deployments:environment_create": ("name", "production"),
     "deployments:environment_delete": ("name", "another"),
     "deployments:moves": ("max_surge_percent", "999"),
+    "deployments:rename": ("name", "/no name/"),
     "deployments:resize": ("max_replica", "0"),
     "deployments:schedules": ("min_replica", "-1"),
     "deployments:schedules_timezone": ("timezone", "Mars/Base"),

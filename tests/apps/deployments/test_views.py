@@ -7,6 +7,7 @@ import pytest
 from time_machine import TimeMachineFixture
 
 from apps.deployments.models import Deployment, Environment
+from apps.ui.undo import undo_of
 from controlplane.domain.lifecycle import DeploymentState
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import (
@@ -149,3 +150,21 @@ def test_an_inactive_deployment_is_deleted_on_its_page_and_a_running_one_is_not(
     said = browser.post(f"{address(running)}delete/", {"name": running.name}, follow=True)
     assert "still runs" in said.content.decode()
     assert [*Deployment.objects.all()] == [running]
+
+
+def test_a_deployment_is_renamed_on_its_page_and_the_undo_names_it_back() -> None:
+    cast = make_cast()
+    deployment = make_deployment(team=cast.team, name="first")
+    make_deployment(model=deployment.model, name="second")
+    browser, path = signed_in(cast.owner), f"{address(deployment)}rename/"
+    for name, words in (
+        (" chat.2 ", "It is called <code>chat.2</code> now."),
+        ("second", "already has a deployment <code>second</code>"),
+        ("", "is not a deployment name."),
+    ):
+        assert words in browser.post(path, {"name": name}, follow=True).content.decode(), name
+    assert Deployment.objects.get(id=deployment.id).name == "chat.2"
+    said = browser.post(path, {"name": "third"}, follow=True).context["messages"]
+    undo = undo_of([*said][-1])
+    assert undo == {"path": path, "fields": {"name": "chat.2"}}
+    assert signed_in(cast.outsider).post(path, {"name": "theirs"}).status_code == 404
