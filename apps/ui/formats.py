@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from decimal import Decimal
 
 THIN_SPACE = "\u202f"
 """One at which no line breaks: a number and its unit stay together."""
@@ -11,11 +12,17 @@ _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _DURATION_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
-def number(value: float | None, decimals: int = 0) -> str:
+def number(value: float | Decimal | None, decimals: int = 0) -> str:
     """Return the number with thin spaces between thousands."""
     if value is None:
         return ABSENT
     return f"{value:,.{decimals}f}".replace(",", THIN_SPACE)
+
+
+def price(value: Decimal) -> str:
+    """Return an amount of money with all its decimals, and at least two."""
+    fraction = f"{value:f}".partition(".")[2].rstrip("0")
+    return number(value, max(2, len(fraction)))
 
 
 def rate(value: float | None) -> str:

@@ -15,6 +15,7 @@ from apps.deployments.usage.spending import Grouping, usage_lines
 from apps.fleet.selectors import price_history
 from apps.fleet.services.prices import price_set
 from apps.rest.errors import InvalidInput
+from apps.ui import formats
 from controlplane import clock
 
 
@@ -83,5 +84,6 @@ def set_price(request: HttpRequest) -> HttpResponse:
         words = "A price has a kind of GPU and an amount of 0 or more."
         raise InvalidInput(words, fields=list(form.errors))
     price = price_set(**form.cleaned_data, user=person(request))
-    messages.success(request, f"An hour of `{price.kind}` costs {price.per_hour:f} from now on.")
+    amount = formats.price(price.per_hour)
+    messages.success(request, f"An hour of `{price.kind}` costs {amount} from now on.")
     return redirect("usage")

@@ -18,6 +18,7 @@ from controlplane.domain.rules import ALL_RULES
 
 register = template.Library()
 register.filter("number", formats.number)
+register.filter("price", formats.price)
 register.filter("rate", formats.rate)
 register.filter("size", formats.size)
 register.filter("duration", formats.duration)

@@ -1,6 +1,7 @@
 """Numbers, sizes, times and states as pages write them."""
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 
@@ -17,6 +18,16 @@ NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 )
 def test_sizes_are_written_in_binary_units(value: float | None, written: str) -> None:
     assert formats.size(value).replace("\u202f", " ") == written
+
+
+@pytest.mark.parametrize(
+    ("amount", "written"),
+    [("0.1200", "0.12"), ("2", "2.00"), ("0.0075", "0.0075"), ("1234.5000", "1 234.50")],
+)
+def test_a_price_is_written_with_two_decimals_and_more_where_it_has_them(
+    amount: str, written: str
+) -> None:
+    assert formats.price(Decimal(amount)).replace("\u202f", " ") == written
 
 
 @pytest.mark.parametrize(

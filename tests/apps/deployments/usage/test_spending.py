@@ -153,7 +153,10 @@ def test_only_an_organisation_admin_sets_prices_and_the_trail_tells(cast: Cast) 
     status, price = client_of(cast.organisation_admin).post("/v1/prices", body)
     assert (status, price["per_hour"]) == (200, "2.5000")
     assert AuditEntry.objects.get(action="price.set").after == {"per_hour": "2.5000"}
-    signed_in(cast.organisation_admin).post("/usage/price/", {"kind": "H100", "per_hour": "4"})
+    form = {"kind": "H100", "per_hour": "0.1200"}
+    page = signed_in(cast.organisation_admin).post("/usage/price/", form, follow=True)
+    assert "An hour of <code>H100</code> costs 0.12 from now on." in page.content.decode()
+    assert 'class="num">0.12</td>' in page.content.decode()
     assert AuditEntry.objects.filter(action="price.set").last().before == {"per_hour": "2.5000"}
 
 
