@@ -51,11 +51,18 @@ for (const sign of ["pointermove", "keydown"]) {
 document.addEventListener("input", () => { isTyped = true; });
 
 const lost = document.getElementById("lost");
-const say = (isLost) => {
+const reason = (status) => {
+  if (!status) return "Connection lost.";
+  return status === 500 ? "The server met a fault." : "The server is not ready.";
+};
+// Without a status nothing answered.
+const say = (isLost, status) => {
   losses = isLost ? losses + 1 : 0;
+  if (isLost) lost.textContent = `${reason(status)} What you see may be old; it is asked for again by itself.`;
   lost.hidden = !isLost;
 };
 document.addEventListener("htmx:error", () => say(true));
 document.addEventListener("htmx:after:request", (event) => {
-  say(event.detail.ctx.response.status >= 500);
+  const { status } = event.detail.ctx.response;
+  say(status >= 500, status);
 });

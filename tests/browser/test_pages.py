@@ -127,8 +127,13 @@ def test_a_poll_that_finds_nothing_new_costs_a_304(visit: OpenPage, stage: "Stag
     assert set(answers) <= {200, 304}
 
 
-def test_a_lost_connection_is_shown_and_heals(visit: OpenPage, stage: "Stage") -> None:
-    page = visit("/builds/", allowed=("net::ERR", "htmx"))
+def test_a_server_that_is_not_ready_and_a_lost_connection_are_shown_and_heal(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit("/builds/", allowed=("net::ERR", "htmx", "status of 503"))
+    page.route("**/builds/", lambda route: route.fulfill(status=503))
+    expect(page.get_by_role("alert")).to_contain_text("The server is not ready.")
+    page.unroute_all()
     page.context.set_offline(True)
     expect(page.get_by_role("alert")).to_contain_text("Connection lost")
     page.context.set_offline(False)
