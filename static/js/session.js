@@ -40,7 +40,13 @@ const open = async () => {
 
 const asked = () => new Promise((resolve) => {
   const listening = new AbortController();
-  const end = (isSignedIn) => { listening.abort(); signing = null; dialog.close(); resolve(isSignedIn); };
+  const end = (isSignedIn) => {
+    listening.abort();
+    signing = null;
+    dialog.close();
+    if (!isSignedIn) document.dispatchEvent(new Event("sign-in-put-off"));
+    resolve(isSignedIn);
+  };
   const look = async () => { if (isOwner(await renewed())) end(true); };
   const { signal } = listening;
   document.addEventListener("signed-in", look, { signal });

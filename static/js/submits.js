@@ -21,6 +21,7 @@ const send = async (form, submitter) => {
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     notice.firstElementChild.textContent = "Not sent: the server does not answer. What you typed is still here; try again.";
+    notice.lastElementChild.hidden = true;
     notice.dataset.unsent = "";
     notice.hidden = false;
   } finally {

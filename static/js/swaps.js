@@ -42,9 +42,10 @@ const goOn = async () => {
   if (isAsking) return;
   isAsking = true;
   try {
-    isPutOff = !(await signedIn());
-    if (isPutOff) say(`You are signed out: nothing is checked or saved. ${KEPT}`, true);
-    else repeat();
+    if (await signedIn()) {
+      isPutOff = false;
+      repeat();
+    }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
   } finally {
@@ -92,4 +93,9 @@ document.addEventListener("htmx:after:request", (event) => {
 document.addEventListener("htmx:error", ({ detail }) => { if (detail.ctx) lose(detail.ctx); });
 document.addEventListener("asked", () => askAgain(taken(lost)));
 button.addEventListener("click", goOn);
+// Whoever asked: a poll that is refused later asks no second time.
+document.addEventListener("sign-in-put-off", () => {
+  isPutOff = true;
+  say(`You are signed out: nothing is checked or saved. ${KEPT}`, true);
+});
 document.addEventListener("signed-in-again", () => { isPutOff = false; repeat(); });

@@ -53,7 +53,11 @@ TYPE_EVERYWHERE = """() => {
     if (form.closest("#sign-in, #editor")) return false;
     // Who is not signed in yet has no session to lose: those pages have no guard.
     if (!document.getElementById("refused")) return false;
-    form.noValidate = true;
+    // What is typed here need not be right; a renewal of the page takes the attribute away.
+    form.requestSubmit = (...submitter) => {
+      form.noValidate = true;
+      HTMLFormElement.prototype.requestSubmit.apply(form, submitter);
+    };
     const fields = [...form.elements].filter(isTyped);
     for (const each of fields) {
       each.value = values[each.type] ?? `typed ${window.typedInto.length}`;
@@ -164,3 +168,4 @@ def without_session(page: Page, index: int) -> None:
     dialog = page.get_by_role("dialog", name="Sign in to continue")
     dialog.get_by_role("button", name="Not now").click()
     expect(dialog).to_be_hidden()
+    expect(page.locator("#refused")).to_contain_text("You are signed out")

@@ -42,7 +42,7 @@ def test_a_session_that_ends_while_one_types_is_begun_anew_over_the_page(
     assert "max_seq_len: 912048" in stage.small.revisions.get(number=2).text
 
 
-def test_a_save_after_the_session_has_ended_is_sent_once_one_is_signed_in(
+def test_a_save_after_the_session_has_ended_is_put_off_and_sent_once_one_is_signed_in(
     visit: OpenPage, stage: "Stage"
 ) -> None:
     knows_password(stage.owner)
@@ -51,6 +51,9 @@ def test_a_save_after_the_session_has_ended_is_sent_once_one_is_signed_in(
         page.route(asked, lambda route: None)
     page.locator("#text").fill(f"{stage.small.revisions.get().text}# typed\n")
     end_session(page)
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Not now").click()
+    expect(page.locator("#refused")).to_contain_text("You are signed out")
     page.get_by_role("button", name="Save").click()
     sign_in(page)
     expect(page.locator(".crumb")).to_contain_text("revision 2")
