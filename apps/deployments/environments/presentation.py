@@ -11,6 +11,10 @@ class EnvironmentDeletion:
     environment: Environment
 
     @property
+    def dialog_id(self) -> str:
+        return f"delete-{self.environment.id}"
+
+    @property
     def words(self) -> str:
         """Return what follows from deleting it."""
         place = self.environment

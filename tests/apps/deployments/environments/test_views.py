@@ -1,5 +1,7 @@
 """Environments that are made and deleted on the page of their model."""
 
+import re
+
 import pytest
 
 from apps.accounts.environments.services import environment_restrict
@@ -42,6 +44,8 @@ def test_one_is_deleted_with_its_promotion_and_what_served_there_stays() -> None
     assert f"{served.name} stays as it is, under its own address." in shown
     assert f"The promotion to {beside.name} ends." in shown
     assert shown.count("Delete this environment") == 1  # production always exists
+    opened = re.findall(r'data-opens="(.+?)"', shown)
+    assert [each for each in opened if f'<dialog id="{each}"' not in shown] == []
     for name, words in (
         ("production", "always exists and cannot be deleted"),
         ("staging", "is deleted; its deployments stay."),
