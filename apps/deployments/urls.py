@@ -35,6 +35,7 @@ urlpatterns: list[URLPattern] = [
     path("try/wake/", try_views.wake, name="wake"),
     path("<id:model_id>/call/<name:kind>/<name:name>/<path:route>", try_views.call, name="call"),
     path("<id:model_id>/", model_views.model, name="model"),
+    path("<id:model_id>/delete/", model_views.delete, name="model_delete"),
     path(_SCHEDULES, scaling_views.schedules, name="schedules"),
     path(f"{_SCHEDULES}delete/", scaling_views.schedule_delete, name="schedule_delete"),
     path(f"{_SCHEDULES}timezone/", scaling_views.schedules_timezone, name="schedules_timezone"),

@@ -312,6 +312,10 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "deployments:wake": _woken,
     "deployments:deactivate": _deactivated,
     "deployments:delete": _deleted,
+    "deployments:model_delete": lambda w: (
+        f"/models/{w.deployment.model_id}/delete/",
+        {"name": w.deployment.model.name},
+    ),
     "deployments:rename": lambda w: _deployment(w.spare(), "rename", name="renamed"),
     "deployments:environment_create": lambda w: (
         f"/models/{w.deployment.model_id}/environments/create/",

@@ -49,6 +49,7 @@ def test_nothing_is_taken_away_without_its_name() -> None:
         f"/people/{cast.member.id}/status/": {"status": "deactivated"},
         f"/models/{deployment.model_id}/{deployment.id}/deactivate/": {},
         f"/models/{stopped.model_id}/{stopped.id}/delete/": {},
+        f"/models/{place.model_id}/delete/": {},
         f"/models/{place.model_id}/environments/{place.name}/delete/": {},
     }
     client = signed_in(admin)

@@ -41,6 +41,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "deployments:deploy": ("model_name", "/no name/"),
     "deployments:environment_create": ("name", "production"),
     "deployments:environment_delete": ("name", "another"),
+    "deployments:model_delete": ("name", "another"),
     "deployments:moves": ("max_surge_percent", "999"),
     "deployments:rename": ("name", "/no name/"),
     "deployments:resize": ("max_replica", "0"),

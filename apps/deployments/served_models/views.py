@@ -1,16 +1,21 @@
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.pages import actor_on, page, person
 from apps.deployments.addresses import addresses_of
 from apps.deployments.environments.presentation import deletions_of
-from apps.deployments.environments.restrictions import closed_environments
+from apps.deployments.environments.restrictions import closed_environments, require_model
 from apps.deployments.environments.rolling.panel import roll_panels
 from apps.deployments.environments.rolling.settings_form import MoveForm
 from apps.deployments.history.shown import history_of_model
 from apps.deployments.presentation import DeploymentRow
 from apps.deployments.selectors import deployment_list, environment_list, model_get
+from apps.deployments.served_models.presentation import model_deletion_words
+from apps.deployments.served_models.services import model_delete
 from apps.deployments.snippets import snippets_of
+from apps.rest.errors import Conflict
 from apps.telemetry.traffic import traffic_by_deployment, traffic_of_model
 from apps.ui.fragments import live_answer
 from apps.ui.listing import list_query_in, page_in, sorted_rows
@@ -40,6 +45,7 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
         "forms": [
             MoveForm(environment=each, is_closed=each.name in closed) for each in environments
         ],
+        "deletion": model_deletion_words(environments, deployments=shown.paginator.count),
         "deletions": deletions_of(environments),
         "rolls": roll_panels(environments, actor=actor_on(request)),
         "traffic": traffic_of_model(model_id=model_id),
@@ -56,3 +62,17 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
         part="deployments/_model.html",
         context=context,
     )
+
+
+@page
+@require_POST
+def delete(request: HttpRequest, model_id: str) -> HttpResponse:
+    """Delete the model whose name was typed, with its deployments."""
+    model = model_get(team=person(request).team, model_id=model_id)
+    require_model(actor_on(request), model)
+    if request.POST.get("name", "").strip() != model.name:
+        raise Conflict(f"Type `{model.name}` to delete the model.", fields=["name"])
+    name = model.name
+    model_delete(model=model)
+    messages.success(request, f"Model `{name}` is deleted; builds, artifacts and usage stay.")
+    return redirect("deployments:list")

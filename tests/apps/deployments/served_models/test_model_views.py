@@ -2,8 +2,16 @@
 
 import pytest
 
+from apps.accounts.environments.services import environment_restrict
+from apps.deployments.models import Deployment, ServedModel
 from tests.apps.pages import committed_queries, polled, queries_of, signed_in
-from tests.factories import make_cast, make_deployment, make_environment, make_model
+from tests.factories import (
+    make_cast,
+    make_deployment,
+    make_environment,
+    make_model,
+    make_replica,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -35,6 +43,26 @@ def test_a_model_that_serves_nowhere_has_no_code_and_a_poll_that_finds_nothing_n
     assert "Call the endpoint" not in page
     part = polled(client, path)
     assert polled(client, path, **{"HX-PTag": part.headers["HX-PTag"]}).status_code == 304
+
+
+def test_it_is_deleted_with_its_deployments_once_none_of_them_runs() -> None:
+    cast = make_cast()
+    deployment = make_deployment(team=cast.team, name="first", environment="production")
+    replica = make_replica(deployment=deployment)
+    browser, at = signed_in(cast.owner), f"/models/{deployment.model_id}/"
+    path, typed = f"{at}delete/", {"name": deployment.model.name}
+    words = "Its environments (production) and deployments (1) go with it"
+    assert words in browser.get(at).content.decode()
+    assert signed_in(cast.outsider).post(path, typed).status_code == 404
+    said = browser.post(path, typed, headers={"referer": at}, follow=True).content.decode()
+    assert "still runs: <code>first</code>. Deactivate these deployments first." in said
+    replica.delete()
+    environment_restrict(team=cast.team, name="production")
+    assert signed_in(cast.member).post(path, typed).status_code == 403
+    assert Deployment.objects.exists()
+    said = browser.post(path, typed, follow=True).content.decode()
+    assert "is deleted; builds, artifacts and usage stay." in said
+    assert not ServedModel.objects.exists()
 
 
 def test_it_takes_the_committed_number_of_queries() -> None:
