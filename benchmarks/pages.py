@@ -83,8 +83,12 @@ def measure(
 
 def filled_installation(
     only: Sequence[str] = (),
+    **amounts: int,
 ) -> tuple[dict[str, str], str, dict[str, int]]:
-    """Return the lists, the cookie of an admin's session, and each list's number of queries."""
+    """Return the lists, the cookie of an admin's session, and each list's number of queries.
+
+    `amounts` are those of `many_rows.Amounts`.
+    """
     import django
 
     django.setup()
@@ -98,7 +102,7 @@ def filled_installation(
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     admin = admin_ensure()
-    filled = fill(admin.team, admin, Amounts())
+    filled = fill(admin.team, admin, Amounts(**amounts))
     with connection.cursor() as cursor:
         # A served database has statistics; this one was filled a moment ago.
         cursor.execute("ANALYZE")
