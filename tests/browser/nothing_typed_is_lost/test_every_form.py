@@ -65,11 +65,6 @@ TYPE_EVERYWHERE = """() => {
     }
     return fields.length > 0;
   });
-  // A poll makes the form anew as the server has it: what was typed here need not be right.
-  const watch = new MutationObserver((changes) => changes.forEach(({ target }) => {
-    if (!target.noValidate) target.noValidate = true;
-  }));
-  for (const form of window.formsTyped) watch.observe(form, { attributeFilter: ["novalidate"] });
   const address = (form) => new URL(form.getAttribute("action") || location, location);
   return window.formsTyped.map((form) => address(form).pathname);
 }"""
