@@ -186,11 +186,10 @@ def _source(build: dict[str, Any]) -> dict[str, Any]:
 
 
 def _serves_production(deployment: dict[str, Any]) -> bool:
-    return bool(
-        deployment["status"] == "ACTIVE"
-        and deployment["active_replica_count"] > 0
-        and deployment["is_production"]
-    )
+    """Return whether a question is answered; one that was left asleep is woken by it."""
+    serves = deployment["status"] == "ACTIVE" and deployment["active_replica_count"] > 0
+    sleeps = deployment["status"] == "SCALED_TO_ZERO"
+    return bool(deployment["is_production"] and (serves or sleeps))
 
 
 def _progress_words(build: dict[str, Any]) -> str:
