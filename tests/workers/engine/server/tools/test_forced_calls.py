@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.workers.engine.asking import ClientRequest
+from tests.workers.engine.asking import Asked
 from workers.engine.engine import Engine
 from workers.engine.server.tools import dialects, forced
 from workers.engine.server.tools.dialects import Dialect
@@ -42,7 +42,7 @@ def test_a_forced_call_reads_back_as_one_of_the_functions(
     }
     text = call_grammar(dialect, schemas, special_tokens=special, is_parallel=is_parallel)
     grammar = engine.grammars.compile_lark(text, field="tools")
-    asked = ClientRequest(
+    asked = Asked(
         engine, PROMPT, grammar=grammar, max_tokens=2000, temperature=1.0, seed=1,
         shows_special_tokens=True,
     )  # fmt: skip
