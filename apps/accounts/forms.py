@@ -77,7 +77,6 @@ class ApiKeyForm(forms.Form):
     )
 
     def limit_fields(self) -> list[forms.BoundField]:
-        """Return the fields behind the disclosure."""
         return [field for field in self if field.name not in ("name", "type")]
 
     def clean_environments(self) -> list[str] | None:

@@ -53,7 +53,6 @@ class KeyRing:
         return self.seal_bytes(value.encode(), bound_to=bound_to)
 
     def seal_bytes(self, value: bytes, *, bound_to: str) -> Sealed:
-        """Return the value encrypted so that it opens only for the same `bound_to`."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         cipher = AESGCM(self.keys[self.primary])
         ciphertext = cipher.encrypt(nonce, value, bound_to.encode())
@@ -67,7 +66,6 @@ class KeyRing:
             raise KeyRingError("A stored secret opens and is no text.") from None
 
     def open_bytes(self, sealed: Sealed, *, bound_to: str) -> bytes:
-        """Return the value. Raises KeyRingError when this ring did not seal it for `bound_to`."""
         key = self.keys.get(sealed.key_id)
         if key is None:
             raise KeyRingError(f"The key ring has no key `{sealed.key_id}`; restore its file.")
@@ -96,7 +94,6 @@ def key_ring_load(path: Path) -> KeyRing:
 
 
 def key_ring_ensure(path: Path) -> KeyRing:
-    """Return the ring in the file, made with one key if there is no file."""
     with _locked(path):
         if not path.exists():
             name, key = _new_key()

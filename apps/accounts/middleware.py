@@ -15,7 +15,6 @@ Handler = Callable[[HttpRequest], Any]
 
 @sync_and_async_middleware
 def AuditMiddleware(get_response: Handler) -> Handler:
-    """Return the handler within which the request is where changes come from."""
     if iscoroutinefunction(get_response):
 
         async def answer_later(request: HttpRequest) -> HttpResponseBase:

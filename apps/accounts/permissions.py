@@ -184,7 +184,6 @@ class IsTeamMember(BasePermission):
     }
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
-        """Return True. Raises Unauthenticated or NotAllowed."""
         method = str(request.method)
         actions: Mapping[str, Any] = getattr(view, "actions", {})
         action = actions.get(method) or self.default_actions.get(method, Action.WRITE)
@@ -216,7 +215,6 @@ def _refusal(actor: Actor, action: Action) -> NotAllowed:
 
 
 def _other_key(action: Action) -> str:
-    """Return which key may do what this one may not."""
     if action not in _TEAM_ADMIN:
         return "Use a personal key of an admin of the organisation."
     whose = "a personal key" if action in _MEMBER else "a personal key of an admin of the team"

@@ -42,5 +42,4 @@ class TeamView(ApiView):
         return self.actor.user
 
     def query(self, **more: Any) -> dict[str, Any]:
-        """Return the query parameters as plain text."""
         return self.request.query_params.dict() | more

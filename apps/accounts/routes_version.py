@@ -80,7 +80,6 @@ def routes_versions() -> tuple[int, bool]:
 
 @transaction.atomic
 def routes_changes_prune() -> int:
-    """Return how many changes are so old that a gateway behind them fetches everything."""
     row = RoutesVersion.objects.select_for_update().filter(id=1).first()
     last = 0 if row is None else row.version - CHANGES_KEPT
     old = RoutesChange.objects.filter(version__lte=last).exclude(kind=EVERYTHING)

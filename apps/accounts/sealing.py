@@ -34,7 +34,7 @@ def key_ring_prepare() -> KeyRing:
 
 @contextmanager
 def ring_as_it_is() -> Iterator[None]:
-    """Open a transaction in which no key leaves the ring."""
+    """Open a transaction in which no key is removed from the ring."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [KEY_RING_LOCK])

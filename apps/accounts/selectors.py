@@ -71,12 +71,10 @@ def team_list(actor: Actor) -> QuerySet[Team]:
 
 
 def member_list(team: Team) -> QuerySet[Membership]:
-    """Return who belongs to the team, by address."""
     return team.memberships.select_related("user").order_by("user__email")
 
 
 def invitation_list(team: Team) -> QuerySet[Invitation]:
-    """Return the team's open invitations, newest first."""
     return (
         team.invitations.filter(ended_at=None, expires_at__gt=clock.now())
         .select_related("invited_by")
@@ -96,17 +94,14 @@ def invitation_by_token(token: str) -> Invitation | None:
 
 
 def restricted_environment_list(team: Team) -> QuerySet[RestrictedEnvironment]:
-    """Return the team's restricted environments with who may change them, by name."""
     return team.restricted_environments.prefetch_related("people").order_by("name")
 
 
 def person_list() -> QuerySet[User]:
-    """Return everybody of the organisation, by address."""
     return User.objects.prefetch_related("memberships__team").order_by("email")
 
 
 def browser_list(user: User) -> QuerySet[BrowserSession]:
-    """Return the browsers in which the person is signed in, newest first."""
     live = Session.objects.filter(expire_date__gt=clock.now()).values("session_key")
     return user.browser_sessions.filter(session_key__in=live).order_by("-created_at")
 

@@ -23,5 +23,5 @@ def month_of(day: date) -> date:
 
 
 def spent_in(row: AlertLimits, month: date) -> Decimal:
-    """Return what was measured of that month; nothing where it has only begun."""
+    """Return what was measured of that month; 0 where it has only begun."""
     return row.spent if row.spent_month == month else Decimal(0)

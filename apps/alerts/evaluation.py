@@ -80,7 +80,7 @@ def _alert(condition: Condition, now: datetime) -> Alert:
 def _follow(
     firing: Mapping[str, Alert], conditions: Mapping[str, Condition], now: datetime
 ) -> None:
-    """Store what has changed in the words of those that fire, and which have gone."""
+    """Store new wording of alerts that fire, and which have ended."""
     changed = [alert for key, alert in firing.items() if _update(alert, conditions.get(key), now)]
     Alert.objects.bulk_update(changed, _MUTABLE, batch_size=500)
 

@@ -25,7 +25,6 @@ def limits_of(*, team: Team) -> Limits:
 
 
 def limits_by_team(**which: str) -> Mapping[str, Limits]:
-    """Return the limits of the teams that have set any."""
     rows = AlertLimits.objects.filter(**which)
     return {row.team_id: _limits(row) for row in rows}
 
@@ -40,7 +39,6 @@ def limits_set(*, team: Team, **changes: float | Decimal | None) -> Limits:
 
 
 def _audited(limits: Limits) -> dict[str, float | str | None]:
-    """Return them as the audit log keeps them."""
     budget = limits.monthly_budget
     return {**vars(limits), "monthly_budget": None if budget is None else str(budget)}
 

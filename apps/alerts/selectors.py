@@ -24,7 +24,6 @@ def alerts_firing(*, team: Team) -> QuerySet[Alert]:
 
 
 def alert_get(*, team: Team, alert_id: str) -> Alert:
-    """Return the alert of that id. Raises NotFound."""
     alert = alert_list(team=team).filter(id=alert_id).first()
     if alert is None:
         raise NotFound(f"There is no alert `{alert_id}`.")
@@ -32,13 +31,11 @@ def alert_get(*, team: Team, alert_id: str) -> Alert:
 
 
 def channel_list(*, team: Team) -> QuerySet[AlertChannel]:
-    """Return the team's channels by name."""
     channels = AlertChannel.objects.filter(team=team)
     return channels.select_related("created_by", "team").order_by("name")
 
 
 def channel_get(*, team: Team, channel_id: str) -> AlertChannel:
-    """Return the channel of that id. Raises NotFound."""
     channel = channel_list(team=team).filter(id=channel_id).first()
     if channel is None:
         raise NotFound(f"There is no channel `{channel_id}`.")
@@ -46,7 +43,6 @@ def channel_get(*, team: Team, channel_id: str) -> AlertChannel:
 
 
 def delivery_list(*, channel: AlertChannel) -> QuerySet[AlertDelivery]:
-    """Return the messages to a channel, newest first, with what they told of."""
     rows = AlertDelivery.objects.filter(channel=channel).prefetch_related("alerts")
     return rows.order_by("-created_at", "-id")
 

@@ -35,7 +35,6 @@ class AsyncRequestListView(TeamView):
 
 class AsyncRequestView(TeamView):
     def requested(self) -> AsyncRequest:
-        """Return the request that the path names. Raises NotFound."""
         return async_request_get(team=self.team, request_id=self.kwargs["request_id"])
 
 

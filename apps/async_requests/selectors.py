@@ -29,7 +29,6 @@ def async_request_list(
 
 
 def async_request_get(*, team: Team, request_id: str, model_id: str = "") -> AsyncRequest:
-    """Return the team's request of that id. Raises NotFound."""
     rows = AsyncRequest.objects.filter(team=team, id=request_id)
     if model_id:
         rows = rows.filter(model_id=model_id)

@@ -20,7 +20,6 @@ _LONGEST_OUTPUT = 20_000
 @page
 @require_safe
 def async_requests(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Show what was asked of a deployment for later, newest first."""
     team = person(request).team
     deployment = deployment_get(team=team, model_id=model_id, deployment_id=deployment_id)
     list_query = list_query_in(request, states=_STATES)

@@ -46,7 +46,6 @@ class BenchmarkListView(TeamView):
 
 class BenchmarkView(TeamView):
     def benchmark(self) -> Benchmark:
-        """Return the benchmark that the path names. Raises NotFound."""
         return benchmark_get(team=self.team, benchmark_id=self.kwargs["benchmark_id"])
 
 

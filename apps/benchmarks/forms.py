@@ -60,7 +60,6 @@ class BenchmarkForm(forms.Form):
 
     @property
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """Return the fields that belong together, each group with its title."""
         return [(title, [self[name] for name in names]) for title, names in _GROUPS]
 
     def clean_levels(self) -> tuple[float, ...]:

@@ -56,12 +56,10 @@ class Measured:
 
 
 def limits_of(benchmark: Benchmark) -> Limits:
-    """Return what the run was to keep."""
     return Limits.model_validate(benchmark.order.get("limits") or {})
 
 
 def measured(benchmark: Benchmark) -> list[Measured]:
-    """Return what was measured of each deployment of the run, in order."""
     targets = sorted(benchmark.targets.all(), key=lambda each: each.position)
     return [_measured(each, limits_of(benchmark)) for each in targets]
 
@@ -87,7 +85,6 @@ def _stage(stage: Stage, cost_per_hour: float | None) -> dict[str, Any]:
 
 
 def to_json(benchmark: Benchmark) -> list[dict[str, Any]]:
-    """Return what was measured of each deployment as plain values."""
     return [
         {
             "label": each.target.label,
@@ -104,7 +101,6 @@ def to_json(benchmark: Benchmark) -> list[dict[str, Any]]:
 
 
 def to_csv(benchmarks: Sequence[Benchmark]) -> str:
-    """Return a line for each level of each deployment, with what it was made of."""
     out = io.StringIO()
     writer = csv.writer(out)
     times = [f"{name}_{share}" for name in TIMES for share in SHARES]

@@ -12,7 +12,6 @@ MOST_COMPARED = 8
 
 
 def benchmark_list(*, team: Team, deployment_id: str = "") -> QuerySet[Benchmark]:
-    """Return the team's benchmarks, newest first, with what they measured."""
     rows = Benchmark.objects.filter(team=team)
     if deployment_id:
         rows = rows.filter(targets__deployment_id=deployment_id)
@@ -25,7 +24,6 @@ def benchmark_list(*, team: Team, deployment_id: str = "") -> QuerySet[Benchmark
 
 
 def benchmark_get(*, team: Team, benchmark_id: str) -> Benchmark:
-    """Return the benchmark of that id. Raises NotFound."""
     benchmarks = benchmark_list(team=team).filter(id=benchmark_id).first()
     if benchmarks is None:
         raise NotFound(f"There is no benchmark `{benchmark_id}`.")

@@ -104,7 +104,6 @@ def _offered(request: HttpRequest) -> list[Deployment]:
 
 
 def _labelled(benchmarks: Sequence[Benchmark]) -> list[tuple[str, Measured]]:
-    """Return what was measured under names that tell it apart."""
     return [
         (f"{each.target.label} · {run.name or run.id} · {run.created_at:%Y-%m-%d}", each)
         for run in benchmarks

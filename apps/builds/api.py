@@ -74,7 +74,6 @@ class BuildListView(TeamView):
 
 class BuildView(TeamView):
     def build(self) -> Build:
-        """Return the build that the path names. Raises NotFound."""
         return build_detail(team=self.team, build_id=self.kwargs["build_id"])
 
 

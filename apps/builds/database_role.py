@@ -108,7 +108,6 @@ def _columns(names: Iterable[str]) -> sql.Composable:
 
 
 def _sequences() -> list[str]:
-    """Return those that number the rows of the listed tables."""
     with connection.cursor() as cursor:
         written = [table for table, rights in TABLES.items() if rights != _READ]
         cursor.execute(

@@ -27,7 +27,6 @@ def held_devices(build: Build) -> Sequence[DeviceLease]:
 
 
 def waiting_of(build: Build) -> Waiting | None:
-    """Return what the build waits for, None where it is at work."""
     if build.state == BuildState.QUEUED and pool_is_cordoned(build.pool):
         return Waiting(step="fetch", reason=_CORDONED.format(pool=build.pool))
     for step in build.steps.all():

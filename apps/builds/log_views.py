@@ -16,7 +16,6 @@ from controlplane.domain.lifecycle import BUILD_TERMINAL
 @page
 @require_GET
 def build_log(request: HttpRequest, number: int) -> HttpResponseBase:
-    """Return the lines after a cursor."""
     team = person(request).team
     build_numbered(team, number)
     if wants_events(request):

@@ -83,7 +83,6 @@ class BuildRow:
 
     @property
     def hardware(self) -> str:
-        """The GPU kind and count that the revision asks for."""
         resources = self.build.revision.spec.get("resources") or {}
         return hardware_words(resources.get("accelerator"))
 
@@ -152,13 +151,11 @@ def hardware_words(accelerator: str | None) -> str:
 
 
 def smoke_test_of(build: Build) -> Mapping[str, Any] | None:
-    """Return what the finished engine said when it was asked, None before that."""
     result = _result_of(build, "smoke_test")
     return result if result and "answer" in result else None
 
 
 def calibration_of(build: Build) -> CalibrationPanel | None:
-    """Return what the build was calibrated on, None before that is known."""
     result = _result_of(build, "calibrate")
     if not result or not result.get("calibration"):
         return None
@@ -171,7 +168,6 @@ def calibration_of(build: Build) -> CalibrationPanel | None:
 
 
 def gate_of(build: Build) -> GatePanel | None:
-    """Return what quantization cost, None before that is known and where nothing is quantized."""
     result = _result_of(build, "gate")
     return GatePanel(result=result) if result and "state" in result else None
 

@@ -16,7 +16,6 @@ def remote_code_of(artifact: Artifact | None) -> Mapping[str, Any] | None:
 
 
 def is_granted(artifact: Artifact) -> bool:
-    """Return whether what the artifact runs of its own is granted now, by any grant."""
     remote_code, checkpoint = remote_code_of(artifact), artifact.passport.get("checkpoint") or {}
     return remote_code is None or commit_is_granted(
         source=checkpoint["source"], repo=checkpoint["repo"], commit=remote_code["commit"]

@@ -40,7 +40,6 @@ def build_list(
 
 
 def build_numbered(team: Team, number: int) -> Build:
-    """Return the team's build of that number. Raises NotFound."""
     build = build_list(team=team).filter(number=number).first()
     if build is None:
         raise NotFound(f"There is no build {number}.")
@@ -48,7 +47,6 @@ def build_numbered(team: Team, number: int) -> Build:
 
 
 def build_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Build]:
-    """Return the builds of configs that are called so, newest first, as their page lists them."""
     builds = Build.objects.filter(team=team)
     if words:
         of_config = Q(revision__config__name__icontains=words)
@@ -103,7 +101,6 @@ def build_state(*, build_id: str) -> str | None:
 
 
 def build_previous(build: Build) -> int | None:
-    """Return the number of the build of the same config before this one."""
     earlier = Build.objects.filter(
         team=build.team_id, revision__config=build.revision.config_id, number__lt=build.number
     )
@@ -111,7 +108,6 @@ def build_previous(build: Build) -> int | None:
 
 
 def build_maker(build: Build) -> int | None:
-    """Return the number of the build that made the artifact which this one took."""
     if build.artifact is None:
         return None
     built = build.artifact.passport.get("built") or {}
@@ -120,7 +116,6 @@ def build_maker(build: Build) -> int | None:
 
 
 def build_log_owners(*, build: Build, step: str | None = None) -> list[str]:
-    """Return the names under which the build's logs are stored, or that of one step."""
     names = [each.name for each in build.steps.all() if step is None or each.name == step]
     return [step_log_owner(build_id=build.id, step=name) for name in names]
 
@@ -132,7 +127,6 @@ def artifact_list(*, team: Team) -> QuerySet[Artifact]:
 
 
 def artifact_search(*, team: Team, words: str = "") -> QuerySet[Artifact]:
-    """Return the artifacts whose id, digest, checkpoint or config is called so, newest first."""
     artifacts = artifact_list(team=team)
     if words:
         named = Artifact.objects.filter(
@@ -174,7 +168,6 @@ def artifact_detail(*, team: Team, artifact_id: str) -> Artifact:
 
 
 def artifact_builds(artifact: Artifact) -> QuerySet[Build]:
-    """Return the builds that ended with the artifact, the first one first."""
     return artifact.builds.select_related("revision__config", "created_by").order_by("number")
 
 

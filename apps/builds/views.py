@@ -19,7 +19,6 @@ from controlplane.domain.lifecycle import BuildState
 @page
 @require_GET
 def builds(request: HttpRequest) -> HttpResponse:
-    """Show the team's builds, newest first."""
     list_query = list_query_in(
         request, states=[each.value for each in BuildState], sorts=BUILD_SORTS
     )
@@ -54,7 +53,6 @@ def cancel(request: HttpRequest, number: int) -> HttpResponse:
 @page
 @require_POST
 def retry(request: HttpRequest, number: int) -> HttpResponse:
-    """Queue the build again."""
     build_retry(build=build_numbered(person(request).team, number))
     return redirect("builds:build", number)
 
@@ -62,7 +60,6 @@ def retry(request: HttpRequest, number: int) -> HttpResponse:
 @page
 @require_POST
 def promote(request: HttpRequest, number: int) -> HttpResponse:
-    """Go on with a build that the gate stopped, for the reason given."""
     build_promote(
         build=build_numbered(person(request).team, number),
         user=person(request),
@@ -74,7 +71,6 @@ def promote(request: HttpRequest, number: int) -> HttpResponse:
 @page
 @require_POST
 def start(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
-    """Save the editor's text where it differs from the last revision, and build that."""
     config = config_get(team=person(request).team, config_id=config_id) if config_id else None
     posted = posted_draft(request, config)
     revision = posted.saved_revision or posted.save()

@@ -180,7 +180,6 @@ def text_of(body: Mapping[str, Any]) -> str:
 
 
 def revision_json(revision: Revision) -> dict[str, Any]:
-    """Return a revision whole, with what the checks say of it now."""
     examination = revision_examine(revision=revision).to_json()
     return {
         **RevisionObject(revision).data,

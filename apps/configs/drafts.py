@@ -78,7 +78,6 @@ class PostedDraft:
 
     @cached_property
     def draft(self) -> Draft:
-        """The text with what the checks say of it now."""
         examination = examine_parsed(
             team=self.user.team,
             parsed=self.parsed,
@@ -95,7 +94,6 @@ class PostedDraft:
 
     @cached_property
     def offers(self) -> tuple[DeviceOffer, ...]:
-        """The GPUs that hosts have."""
         return device_offers()
 
     @property
@@ -133,7 +131,6 @@ class PostedDraft:
             self._edit(finding["fix"]["patch"])
 
     def take_cell(self, cell: str) -> None:
-        """Change the text to what a cell of the fit matrix says."""
         patch = cell_patch(self.data, cell) if self.data is not None else {}
         if patch:
             self._edit(patch)
@@ -185,7 +182,6 @@ class PostedDraft:
 
 
 def opened_draft(request: HttpRequest, config: Config | None) -> PostedDraft:
-    """Return the draft that a visit begins with."""
     user = person(request)
     last = revision_last(config=config) if config else None
     begun = None if config else started_text(team=user.team, parameters=request.GET.dict())

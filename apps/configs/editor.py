@@ -61,7 +61,6 @@ class Draft:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the form can show, and so change, the text."""
         return self.data is not None
 
     @property
@@ -71,12 +70,10 @@ class Draft:
 
     @cached_property
     def finding_views(self) -> Sequence[FindingView]:
-        """The findings in the order of the checks."""
         return finding_views(self.findings)
 
     @property
     def finding_groups(self) -> Sequence[FindingGroup]:
-        """The same by severity, the worst first."""
         return finding_groups(self.finding_views)
 
     @property
@@ -89,7 +86,6 @@ class Draft:
 
     @property
     def blocking_words(self) -> str:
-        """What the pill says of the errors."""
         return f"{self.errors} blocking"
 
     @property
@@ -116,12 +112,10 @@ class Draft:
 
     @property
     def quantizes(self) -> bool:
-        """Whether a build of it draws calibration samples."""
         return quantizes(value_at(self.data or {}, "trt_llm.build.quantization_type"))
 
     @property
     def groups(self) -> Sequence[GroupView]:
-        """The form, filled from the text."""
         data = self.data or {}
         return [
             GroupView(
@@ -153,7 +147,6 @@ class Draft:
 
     @property
     def absent_devices(self) -> str:
-        """The GPUs that the text asks for and no host has, empty where one has them."""
         kind = str(value_at(self.data or {}, "resources.accelerator") or "").partition(":")[0]
         count = accelerator_count(self.data or {})
         devices = int(count) if count.isdecimal() else 1
@@ -163,7 +156,6 @@ class Draft:
 
     @property
     def waits(self) -> Sequence[WaitView]:
-        """The checks that wait, by what they wait for."""
         by_reason: dict[str, list[Mapping[str, Any]]] = {}
         for waiting in self.checked["waiting"]:
             words = " and ".join(_FACT_WORDS.get(fact, fact) for fact in waiting["facts"])

@@ -20,7 +20,6 @@ class FindingView:
 
     @property
     def rest(self) -> str:
-        """What it says after its first sentence."""
         message = str(self.finding["message"])
         return message.removeprefix(first_sentence(message)).strip()
 
@@ -50,7 +49,6 @@ def finding_views(findings: Sequence[Mapping[str, Any]]) -> Sequence[FindingView
 
 
 def finding_groups(views: Sequence[FindingView]) -> Sequence[FindingGroup]:
-    """Return the groups that hold any, the worst first."""
     groups = [
         FindingGroup(
             severity=severity,

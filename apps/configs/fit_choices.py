@@ -25,7 +25,6 @@ class Prices:
         return "" if self.own else "$"
 
     def per_million(self, row: FitRow) -> float | None:
-        """Return what a million tokens or texts cost, None where no price is known."""
         if not self.own:
             usd = GPUS[row.offer.kind].usd_per_minute
             return row.per_million(usd * _MINUTES) if usd else None
@@ -75,7 +74,6 @@ class Choice:
 
     @property
     def words(self) -> str:
-        """All of it in one line, with what speaks against it."""
         row = self.row
         price = f"{self.price} a million" if self.price else ""
         parts = (self.requests, self.speed, price, *row.reasons)

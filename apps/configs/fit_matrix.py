@@ -188,6 +188,5 @@ def _cell(
 
 
 def _present(data: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the kind of GPU and the precision that the draft names."""
     kind = str(value_at(data, "resources.accelerator") or "").partition(":")[0]
     return kind, str(value_at(data, "trt_llm.build.quantization_type") or NO_QUANT)

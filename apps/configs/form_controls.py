@@ -57,7 +57,6 @@ class FieldView:
 
     @property
     def input_mode(self) -> str:
-        """Which keyboard a telephone shows."""
         return {Kind.NUMBER: "numeric", Kind.DECIMAL: "decimal"}.get(self.field.kind, "text")
 
     @property
@@ -89,7 +88,6 @@ class GroupView:
 
     @property
     def has_more_open(self) -> bool:
-        """Whether the config names one of the seldom named, or a finding marks one."""
         return any(not view.is_plain for view in self.more)
 
     @property

@@ -48,7 +48,6 @@ class Field:
     """The id of a list that completes it."""
 
     def path_in(self, stack: str) -> str:
-        """Return the dotted path in that stack, empty where the stack has no such setting."""
         return self.v2 if stack == "v2" and self.v2 is not None else self.path
 
 
@@ -254,5 +253,4 @@ _LABELS = {
 
 
 def label_of(path: str) -> str:
-    """Return what the form calls the setting at a dotted path, empty where it has none there."""
     return _LABELS.get(path, "")

@@ -37,12 +37,10 @@ def model_name_in(data: Mapping[str, Any] | None) -> str:
 
 
 def stack_of(data: Mapping[str, Any]) -> str:
-    """Return which of the two stacks the text is written for."""
     return "v2" if value_at(data, "trt_llm.inference_stack") == "v2" else "v1"
 
 
 def field_text(data: Mapping[str, Any], field: Field) -> str:
-    """Return a setting as the form shows it, empty where the text leaves it to its default."""
     value = value_at(data, field.path_in(stack_of(data)))
     if value is None:
         return ""
@@ -66,7 +64,6 @@ def json_or_text(value: Any) -> str:
 
 
 def accelerator_count(data: Mapping[str, Any]) -> str:
-    """Return how many GPUs the text asks for, empty where it asks for none."""
     value = value_at(data, "resources.accelerator")
     return "" if value is None else str(value).partition(":")[2] or "1"
 

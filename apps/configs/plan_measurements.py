@@ -6,7 +6,6 @@ from apps.configs.models import Config, PlanMeasurement
 
 
 def latest_measurements(config: Config | None) -> QuerySet[PlanMeasurement]:
-    """Return the last of each figure on each kind of device, over all revisions."""
     rows = PlanMeasurement.objects.filter(revision__config=config)
     if config is None:
         rows = rows.none()

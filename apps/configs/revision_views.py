@@ -21,7 +21,6 @@ PAGE_SIZE = 50
 @page
 @require_GET
 def history(request: HttpRequest, config_id: str) -> HttpResponse:
-    """Show the revisions of a config, and the two that the address names side by side."""
     config = config_get(team=person(request).team, config_id=config_id)
     pages = Paginator(revision_list(config=config).defer("spec", "plan"), PAGE_SIZE)
     shown = pages.get_page(request.GET.get("page"))
@@ -38,7 +37,6 @@ def history(request: HttpRequest, config_id: str) -> HttpResponse:
 @page
 @require_POST
 def restore(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
-    """Save an older revision's text as the next revision."""
     config = config_get(team=person(request).team, config_id=config_id)
     old, last = revision_get(config=config, number=number), revision_last(config=config)
     saved = revision_create(

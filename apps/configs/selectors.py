@@ -34,7 +34,6 @@ def config_list(*, team: Team) -> QuerySet[Config]:
 
 
 def config_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Config]:
-    """Return the configs that are called so or whose checkpoint is, in one of CONFIG_STATES."""
     configs = config_list(team=team)
     if words:
         last = Revision.objects.filter(config=OuterRef("pk")).order_by("-number")
@@ -46,7 +45,6 @@ def config_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[C
 
 
 def config_get(*, team: Team, config_id: str) -> Config:
-    """Return the team's config of that id. Raises NotFound."""
     config = config_list(team=team).select_related("team").filter(id=config_id).first()
     if config is None:
         raise NotFound(f"There is no config `{config_id}`.")
@@ -54,7 +52,6 @@ def config_get(*, team: Team, config_id: str) -> Config:
 
 
 def revision_list(*, config: Config) -> QuerySet[Revision]:
-    """Return the revisions of a config, the last first."""
     return (
         Revision.objects.filter(config=config)
         .select_related("config", "config__team", "created_by")
@@ -63,7 +60,6 @@ def revision_list(*, config: Config) -> QuerySet[Revision]:
 
 
 def revision_get(*, config: Config, number: int) -> Revision:
-    """Return one revision of a config. Raises NotFound."""
     revision = revision_list(config=config).filter(number=number).first()
     if revision is None:
         raise NotFound(f"The config `{config.id}` has no revision {number}.")
@@ -143,7 +139,6 @@ class HostOffers:
         return frozenset().union(*(host.runtimes for host in self._hosts(kind, pool)))
 
     def versions(self, *, kind: str, pool: str) -> frozenset[tuple[str, str]]:
-        """Return runtime and version of what the same hosts ran last, as far as they told."""
         return frozenset().union(*(host.versions for host in self._hosts(kind, pool)))
 
     def of(self, runtime: str) -> Mapping[str, HostRuntimes]:

@@ -71,7 +71,6 @@ def paste(request: HttpRequest) -> HttpResponse:
 
 
 def _editor(reading: Reading, row: FitRow | None = None) -> str:
-    """Return the address of the editor on the proposal, or on that row."""
     parameters = {"repo": reading.named.repo, "secret": reading.named.secret_name}
     if row is not None:
         parameters |= dict(zip(("gpu", "precision", "devices"), row_name(row), strict=True))
@@ -93,7 +92,6 @@ def _start(request: HttpRequest, error: str = "") -> HttpResponse:
 
 
 def _copies(request: HttpRequest) -> dict[str, Any]:
-    """Return the team's configs that the words find, the last changed first."""
     words = request.GET.get("q", "").replace("\0", "").strip()
     matching = config_search(team=person(request).team, words=words).order_by("-updated_at", "-id")
     configs = list(matching.values("id", "name")[: MOST_COPIES + 1])

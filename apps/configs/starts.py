@@ -52,12 +52,10 @@ class Reading:
 
     @cached_property
     def rows(self) -> tuple[FitRow, ...]:
-        """What it runs on, best first."""
         return best_rows(self.facts, self.named, self.owned) if self.facts else ()
 
     @property
     def choices(self) -> tuple[FitRow, ...]:
-        """The best row of each kind of GPU that nothing speaks against."""
         first: dict[str, FitRow] = {}
         for row in self.rows:
             if not row.reasons and row.quantization_type in PROPOSED:
@@ -65,7 +63,6 @@ class Reading:
         return tuple(first.values())
 
     def proposal(self, parameters: Mapping[str, str]) -> Proposal | None:
-        """Return the config for it, on the GPUs that were asked for where a row has them."""
         if self.facts is None:
             return None
         choice = (parameters.get("gpu"), parameters.get("precision"), parameters.get("devices"))
@@ -75,7 +72,6 @@ class Reading:
 
 
 def row_name(row: FitRow) -> tuple[str, str, str]:
-    """Return what tells one row from the others, as an address has it."""
     return row.offer.kind, row.quantization_type, str(row.devices)
 
 

@@ -38,7 +38,6 @@ REFUSED_STATUS = 400
 @page
 @require_GET
 def configs(request: HttpRequest) -> HttpResponse:
-    """Show the team's configs, the last changed first."""
     list_query = list_query_in(request, states=CONFIG_STATES, sorts=_SORTS)
     configs = config_search(
         team=person(request).team, words=list_query.words, state=list_query.state
@@ -55,14 +54,12 @@ def configs(request: HttpRequest) -> HttpResponse:
 @page
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """Open the editor on a config that is not there yet, or save its first revision."""
     return _edit(request, None)
 
 
 @page
 @require_http_methods(["GET", "POST"])
 def editor(request: HttpRequest, config_id: str) -> HttpResponse:
-    """Open the editor on a config's last revision, or save the next."""
     return _edit(request, config_get(team=person(request).team, config_id=config_id))
 
 
@@ -97,7 +94,6 @@ def fit(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
 @page
 @require_GET
 def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
-    """Show one revision: its text, what the checks said when it was saved, and its builds."""
     config = config_get(team=person(request).team, config_id=config_id)
     revision = revision_get(config=config, number=number)
     checked = {
@@ -121,7 +117,6 @@ def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
 
 
 def editor_answer(request: HttpRequest, posted: PostedDraft) -> HttpResponse:
-    """Return the editor with the text kept and the reason why it was not saved."""
     status = UNSAVED_STATUS if posted.conflict else REFUSED_STATUS
     return editor_page(request, posted, status=status)
 

@@ -20,7 +20,6 @@ _CACHED_SECONDS = 3600
 @page
 @require_safe
 def config_reference(request: HttpRequest) -> HttpResponse:
-    """Show the fields that match, by block."""
     words = request.GET.get("q", "").strip()[:200]
     matching = _matching(words.lower().replace("`", "").split())
     context = {

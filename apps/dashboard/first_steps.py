@@ -43,13 +43,11 @@ class Newcomer:
 
     @cached_property
     def config_id(self) -> str | None:
-        """The config that can be built and was changed last."""
         ready = Revision.objects.filter(config__team=self.user.team, blocks_build=False)
         return ready.order_by("-created_at").values_list("config_id", flat=True).first()
 
     @property
     def plans(self) -> bool:
-        """Whether a config is there, which needs no GPU."""
         return Revision.objects.filter(config__team=self.user.team).exists()
 
 

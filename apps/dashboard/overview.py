@@ -43,7 +43,6 @@ class DevicesOfKind:
 
 
 def incidents_context(team: Team) -> dict[str, Any]:
-    """Return what is wrong for a team, as the overview and its tab tell it."""
     shown = incidents(team=team, most=INCIDENTS_SHOWN)
     return {
         "incidents": shown.worst,
@@ -53,7 +52,6 @@ def incidents_context(team: Team) -> dict[str, Any]:
 
 
 def overview_context(user: User) -> dict[str, Any]:
-    """Return what the overview shows below the incidents, of the team that somebody works in."""
     team, now = user.team, clock.now()
     states = deployment_states(team=team)
     running = build_list(team=team).exclude(state__in=BUILD_TERMINAL)[:RUNNING_SHOWN]

@@ -59,7 +59,6 @@ def rules(request: HttpRequest) -> HttpResponse:
 
 @cache
 def every_line() -> tuple[RuleLine, ...]:
-    """Return a line of each rule, in the order of their codes."""
     return tuple(_line(rule) for rule in ALL_RULES)
 
 

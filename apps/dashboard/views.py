@@ -47,7 +47,6 @@ def incidents(request: HttpRequest) -> HttpResponse:
 @page
 @require_POST
 def hide_first_steps(request: HttpRequest) -> HttpResponse:
-    """Take the list of first steps off the person's overview."""
     first_steps_hide(user=person(request))
     return redirect("dashboard:overview")
 

@@ -41,22 +41,18 @@ class Address:
 
     @property
     def route(self) -> str:
-        """The route at which the model is asked for what it makes."""
         return called_route(self.deployment)
 
     @property
     def needs_openai(self) -> bool:
-        """Whether its Python code uses that client."""
         return self.route in (CHAT_ROUTE, EMBEDDINGS_ROUTE)
 
     @property
     def label(self) -> str:
-        """What people call it beside the model's name."""
         return self.environment or self.deployment.name
 
 
 def addresses_of(deployment: Deployment) -> Sequence[Address]:
-    """Return the addresses of the deployment, environments first."""
     places = sorted(place.name for place in deployment.current_of.all())
     return [
         *(Address(deployment=deployment, environment=name) for name in places),

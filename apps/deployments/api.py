@@ -100,7 +100,6 @@ class DeploymentListView(TeamView):
 
 class DeploymentView(TeamView):
     def deployment(self) -> Deployment:
-        """Return the deployment that the path names. Raises NotFound."""
         return deployment_get(
             team=self.team,
             model_id=self.kwargs["model_id"],

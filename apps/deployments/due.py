@@ -51,7 +51,6 @@ def deployments_due(*, now: datetime, room: str) -> list[str]:
 
 
 def environments_due(*, now: datetime) -> list[int]:
-    """Return the ids of those whose promotion can go on, or must be given up."""
     applied = version_applied_by_all()
     is_applied = Q(promotion_version__isnull=False)
     if applied is not None:

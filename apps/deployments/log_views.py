@@ -25,7 +25,6 @@ REPLICAS_FOLLOWED = 20
 @page
 @require_GET
 def deployment_log(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponseBase:
-    """Return the lines after a cursor, the last few without one, that the filters leave."""
     team, which = person(request).team, filter_in(request)
     _state(team, model_id, deployment_id)
 
@@ -42,7 +41,6 @@ def deployment_log(request: HttpRequest, model_id: str, deployment_id: str) -> H
 def deployment_log_file(
     request: HttpRequest, model_id: str, deployment_id: str
 ) -> HttpResponseBase:
-    """Send every line that the filters leave, with its time and its replica, as a file."""
     _state(person(request).team, model_id, deployment_id)
     return download_answer(
         request,

@@ -194,7 +194,6 @@ class Replica(models.Model):
 
     @property
     def heard_at(self) -> datetime | None:
-        """When its node last said how it stands."""
         moments = [self.observed_at]
         if self.state not in REPLICA_TERMINAL and self.observed_at is not None:
             moments.append(self.node.replicas_heard_at)
@@ -206,7 +205,6 @@ class Replica(models.Model):
 
     @property
     def log_owner(self) -> str:
-        """The name under which this replica's log is kept."""
         return f"replica:{self.id}"
 
 

@@ -79,7 +79,6 @@ def decide(
 
 
 def wanted_count(deployment: Deployment) -> int:
-    """Return how many replicas should run now."""
     if deployment.state in RESTING or deployment.state == DeploymentState.DEACTIVATING:
         return 0
     return deployment.wanted_replicas

@@ -52,12 +52,10 @@ class DeploymentRow:
 
     @property
     def may_be_tried(self) -> bool:
-        """Whether it answers or can be woken."""
         return self.deployment.state not in GONE
 
     @property
     def address(self) -> str:
-        """Where it is tried."""
         return addresses_of(self.deployment)[0].place
 
     @property
@@ -91,7 +89,6 @@ class ReplicaView:
 
     @property
     def age_seconds(self) -> float:
-        """How long it has been there, or was."""
         return ((self.replica.finished_at or clock.now()) - self.replica.ordered_at).total_seconds()
 
     def _metric(self, name: str) -> float | None:
@@ -127,7 +124,6 @@ class PromotionNote:
 
 
 def replica_views(replicas: Sequence[Replica]) -> Sequence[ReplicaView]:
-    """Return each with the GPUs that it holds, or held to its end."""
     leased = devices_held([each.device_holder for each in replicas])
     return [
         ReplicaView(replica=each, devices=leased.get(each.device_holder, ())) for each in replicas
@@ -210,7 +206,6 @@ def deactivation_words(deployment: Deployment, traffic: Traffic) -> str:
 
 
 def deletion_words(deployment: Deployment) -> str:
-    """Return what follows from deleting it."""
     places = ", ".join(places_of(deployment))
     points = f"Nothing is left in {places}. " if places else ""
     return f"It cannot be brought back. {points}Its build, artifact and usage stay."

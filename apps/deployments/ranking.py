@@ -20,7 +20,6 @@ class Candidate:
 
     @property
     def failures(self) -> int:
-        """How many starts in a row failed there lately."""
         return self.failed.count if self.failed else 0
 
     def waits(self, now: datetime) -> bool:

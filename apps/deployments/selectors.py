@@ -65,7 +65,6 @@ _COUNTS = {
 
 
 def model_list(*, team: Team, name: str | None = None) -> QuerySet[ServedModel]:
-    """Return the team's models, newest first, with what their REST object shows."""
     models = ServedModel.objects.filter(team=team).select_related("team")
     if name is not None:
         models = models.filter(name=name)
@@ -113,7 +112,6 @@ def unheard(deployment: str) -> Q:
 
 
 def environment_list(*, team: Team, model_id: str) -> QuerySet[Environment]:
-    """Return the environments of one of the team's models, production first, with deployments."""
     return (
         Environment.objects.filter(model__team=team, model_id=model_id)
         .select_related("model")
@@ -143,13 +141,11 @@ def replica_list(*, deployment: Deployment) -> QuerySet[Replica]:
 
 
 def failed_starts_of(*, deployment: Deployment) -> QuerySet[FailedStarts]:
-    """Return the nodes on which the deployment's artifact failed to start lately, by name."""
     rows = FailedStarts.objects.filter(artifact_id=deployment.artifact_id)
     return _lately(rows).select_related("node").order_by("node__name")
 
 
 def failed_starts_on(*, node: Node) -> QuerySet[FailedStarts]:
-    """Return what failed to start on the node lately, the last first."""
     return _lately(FailedStarts.objects.filter(node=node)).order_by("-last_at", "id")
 
 
@@ -158,7 +154,6 @@ def _lately(rows: QuerySet[FailedStarts]) -> QuerySet[FailedStarts]:
 
 
 def replicas_measured() -> QuerySet[Replica]:
-    """Return the replicas that have reported measurements and run now."""
     running = (ReplicaState.READY, ReplicaState.DRAINING)
     replicas = Replica.objects.filter(state__in=running, metrics__isnull=False)
     return replicas.select_related("node")
@@ -171,12 +166,10 @@ def reported_version(replica: Replica) -> str:
 
 
 def served_model_name(deployment: Deployment) -> str:
-    """Return the name that the engine answers to."""
     return _runtime_section(deployment).get("served_model_name") or deployment.model.name
 
 
 def adapter_names(deployment: Deployment) -> list[str]:
-    """Return the further names that the engine answers to, each with an adapter."""
     build = deployment.spec.get("trt_llm", {}).get("build") or {}
     return sorted(build.get("lora_adapters") or ())
 
@@ -191,12 +184,10 @@ def default_max_tokens(deployment: Deployment) -> int | None:
 
 
 def shares_prefixes(deployment: Deployment) -> bool:
-    """Return whether the keys of the team share what the engine has computed of a prompt."""
     return bool(_own_settings(deployment).get("shared_prefixes"))
 
 
 def extra_routes(deployment: Deployment) -> list[str]:
-    """Return the engine's routes that the config opens beside those of its runtime."""
     return sorted(_own_settings(deployment).get("extra_routes") or ())
 
 
@@ -226,7 +217,6 @@ def _runtime_section(deployment: Deployment) -> dict[str, Any]:
 
 
 def model_get(*, team: Team, model_id: str) -> ServedModel:
-    """Raises NotFound."""
     model = model_list(team=team).filter(id=model_id).first()
     if model is None:
         raise NotFound(f"There is no model `{model_id}`.")
@@ -248,7 +238,6 @@ def team_of_model(id: str) -> str | None:
 def environments_among(
     team: Team, names: Collection[str], model_ids: Collection[str] | None
 ) -> Collection[str]:
-    """Return those of the names that are environments of the models, or of any of the team's."""
     environments = Environment.objects.filter(model__in=model_list(team=team), name__in=names)
     if model_ids is not None:
         environments = environments.filter(model_id__in=model_ids)
@@ -266,7 +255,6 @@ def deployment_get(*, team: Team, model_id: str, deployment_id: str) -> Deployme
 
 
 def environment_get(*, team: Team, model_id: str, name: str) -> Environment:
-    """Raises NotFound."""
     environment = environment_list(team=team, model_id=model_id).filter(name=name).first()
     if environment is None:
         raise NotFound(f"Model `{model_id}` has no environment `{name}`.")

@@ -76,7 +76,6 @@ print([[(each.label, each.score) for each in labels] for labels in answer.data])
 
 
 def snippets_of(address: Address) -> dict[str, str]:
-    """Return a call of the deployment for each language that the page shows."""
     body = {"model": served_model_name(address.deployment), **_BODIES[address.route]}
     streamed = body | ({"stream": True} if address.route == CHAT_ROUTE else {})
     templates = code_templates(address)

@@ -74,7 +74,6 @@ DECISIONS_SHOWN = 8
 @page
 @require_GET
 def deployments(request: HttpRequest) -> HttpResponse:
-    """Show the team's models with their deployments, those deployed last first."""
     team = person(request).team
     list_query = list_query_in(request, states=[DEGRADED, *DeploymentState], sorts=SORTS)
     models = model_search(
@@ -165,7 +164,6 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
 @page
 @require_POST
 def activate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Have the deployment run again."""
     deployment_activate(deployment=_changeable(request, model_id, deployment_id))
     return redirect("deployments:deployment", model_id, deployment_id)
 
@@ -183,7 +181,6 @@ def deactivate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
 @page
 @require_POST
 def delete(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Delete the deployment whose name was typed."""
     deployment = _changeable(request, model_id, deployment_id)
     if request.POST.get("name", "").strip() != deployment.name:
         raise Conflict(f"Type `{deployment.name}` to delete the deployment.", fields=["name"])
@@ -208,7 +205,6 @@ def rename(request: HttpRequest, model_id: str, deployment_id: str) -> HttpRespo
 @page
 @require_POST
 def retry(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Try a failed deployment again."""
     done, reason = deployment_retry(deployment=_changeable(request, model_id, deployment_id))
     if not done:
         raise Conflict(reason or "There is nothing to retry.")
@@ -234,7 +230,6 @@ def promote(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResp
 @page
 @require_POST
 def set_backpressure(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Set what becomes of requests beyond what replicas carry."""
     deployment, policy = (
         _changeable(request, model_id, deployment_id),
         request.POST.get("policy", ""),
@@ -248,7 +243,6 @@ def set_backpressure(request: HttpRequest, model_id: str, deployment_id: str) ->
 
 
 def _code(request: HttpRequest, deployment: Deployment) -> dict[str, Any]:
-    """Return the code that calls it where the page's address says, first in its environment."""
     addresses = addresses_of(deployment)
     call = request.GET.get("call")
     called = next((each for each in addresses if each.place == call), addresses[0])

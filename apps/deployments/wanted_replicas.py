@@ -14,7 +14,6 @@ from controlplane.domain.lifecycle import REPLICA_TERMINAL
 
 
 def wanted_replicas_of(*, node: Node) -> Sequence[dict[str, Any]]:
-    """Return what the node's agent should run or end, in the wire's shape."""
     rows = list(
         Replica.objects.filter(node=node)
         .exclude(state__in=REPLICA_TERMINAL)

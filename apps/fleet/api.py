@@ -40,7 +40,6 @@ class NodeListView(TeamView):
 
 class NodeView(TeamView):
     def node(self) -> Node:
-        """Return the node that the path names. Raises NotFound."""
         node = node_list().filter(id=self.kwargs["node_id"]).first()
         if node is None:
             raise NotFound(f"There is no node `{self.kwargs['node_id']}`.")

@@ -21,7 +21,7 @@ def calling_node(request: HttpRequest) -> Node:
 
 
 def unknown_credential() -> InternalRefusal:
-    """Return what a caller is told whom nobody knows."""
+    """Return the refusal of a credential that is not known."""
     return InternalRefusal(401, "unknown_credential", _UNKNOWN)
 
 

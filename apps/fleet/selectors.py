@@ -108,7 +108,6 @@ def nodes_for(*, kind: str, pool: str) -> Sequence[Node]:
 
 
 def nodes_closed(*, kind: str, pool: str) -> dict[str, str]:
-    """Return which nodes with such GPUs take nothing new now, by name, and why."""
     devices = Device.objects.filter(devices_of_pool(pool), kind=kind, is_present=True)
     here = Node.objects.filter(removed_at=None, id__in=devices.values("node_id"))
     nodes = here.annotate(is_alive=_is_recent("last_heartbeat_at")).order_by("name")
@@ -121,7 +120,6 @@ def nodes_closed(*, kind: str, pool: str) -> dict[str, str]:
 
 
 def nodes_draining(*, node_ids: Collection[str]) -> frozenset[str]:
-    """Return which of these nodes replicas are moved off."""
     nodes = Node.objects.filter(id__in=node_ids, draining_since__isnull=False)
     return frozenset(nodes.values_list("id", flat=True))
 
@@ -144,7 +142,6 @@ def pools_closed_to(*, team_id: str) -> set[str]:
 
 
 def pool_names() -> list[str]:
-    """Return every pool that a GPU or a node is in, or that is assigned to teams."""
     devices = Device.objects.filter(node__removed_at=None)
     of_devices = devices.exclude(pool="").values_list("pool", flat=True)
     of_teams = PoolTeam.objects.values_list("pool", flat=True)
@@ -213,7 +210,6 @@ def version_applied_by_all() -> int | None:
 
 
 def devices_offered() -> QuerySet[Device]:
-    """Return the GPUs that live nodes have now, with their nodes, by kind and size."""
     return (
         Device.objects.filter(node__in=nodes_alive(), is_present=True)
         .select_related("node")
@@ -251,10 +247,8 @@ def devices_held(holders: Collection[str]) -> Mapping[str, Sequence[str]]:
 
 
 def prices_now() -> dict[str, DevicePrice]:
-    """Return the newest price of every kind."""
     return {price.kind: price for price in DevicePrice.objects.order_by("since", "id")}
 
 
 def price_history() -> QuerySet[DevicePrice]:
-    """Return every price that ever held, newest first."""
     return DevicePrice.objects.order_by("-since", "-id")

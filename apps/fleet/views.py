@@ -112,7 +112,6 @@ def nodes(request: HttpRequest) -> HttpResponse:
 
 
 def node_view(node: Node) -> NodeView:
-    """Return a node of `node_list` as pages show it."""
     return NodeView(
         node=node,
         is_alive=bool(node.is_alive),  # type: ignore[attr-defined]
@@ -123,7 +122,6 @@ def node_view(node: Node) -> NodeView:
 @allowed_page(Action.LABEL)
 @require_POST
 def label(request: HttpRequest, node_id: str) -> HttpResponse:
-    """Set or remove one label of a node."""
     node, name = _node(node_id), request.POST.get("name", "").strip()
     value = None if "remove" in request.POST else request.POST.get("value", "").strip()
     try:
@@ -136,7 +134,6 @@ def label(request: HttpRequest, node_id: str) -> HttpResponse:
 @allowed_page(Action.CORDON)
 @require_POST
 def cordon(request: HttpRequest, node_id: str) -> HttpResponse:
-    """Place nothing new on the node."""
     words = "takes nothing new; what runs there stays"
     return _changed(request, node_id, node_cordon, words, undo="uncordon")
 
@@ -144,21 +141,18 @@ def cordon(request: HttpRequest, node_id: str) -> HttpResponse:
 @allowed_page(Action.CORDON)
 @require_POST
 def uncordon(request: HttpRequest, node_id: str) -> HttpResponse:
-    """Place work on the node again."""
     return _changed(request, node_id, node_uncordon, "takes work again", undo="cordon")
 
 
 @allowed_page(Action.DRAIN)
 @require_POST
 def drain(request: HttpRequest, node_id: str) -> HttpResponse:
-    """Move the node's replicas elsewhere."""
     return _changed(request, node_id, node_drain, "is being drained")
 
 
 @allowed_page(Action.DRAIN)
 @require_POST
 def undrain(request: HttpRequest, node_id: str) -> HttpResponse:
-    """Leave on the node what is there."""
     return _changed(request, node_id, node_undrain, "keeps what it has, and stays cordoned")
 
 
@@ -180,7 +174,6 @@ def assign_devices(request: HttpRequest, node_id: str) -> HttpResponse:
 @allowed_page(Action.ASSIGN_DEVICES)
 @require_POST
 def assign_pool(request: HttpRequest) -> HttpResponse:
-    """Let a pool serve the chosen teams, or every team where none is chosen."""
     ids = {*request.POST.getlist("teams")}
     teams = [team for team in team_list(actor_on(request)) if team.id in ids]
     if len(teams) != len(ids):

@@ -9,7 +9,6 @@ from controlplane.domain.failures import Failure
 
 
 def always_on(queue: str) -> Callable[[Any], str]:
-    """Return what says of every row that it waits on this queue."""
     return lambda _row: queue
 
 

@@ -77,7 +77,6 @@ class LeaseKind:
 
     @property
     def id_argument(self) -> str:
-        """The argument of its task that names the row."""
         return f"{self.name}_id"
 
     @property

@@ -9,7 +9,6 @@ from apps.leases.services import live_lease
 
 
 def lease_redeem(*, name: str, id: str, token: int, secret: str) -> Mapping[str, str] | None:
-    """Return the values that the holder may have, or None where this is not the live lease."""
     kind = lease_kinds().get(name)
     if kind is None:
         return None

@@ -154,7 +154,6 @@ def leases_expire(*, owners: Collection[str]) -> int:
 
 
 def lease_owners() -> list[str]:
-    """Return the owners of all leases, live and expired."""
     owners: set[str] = set()
     for kind in lease_kinds().values():
         leased = kind.model._default_manager.exclude(lease_owner="")
@@ -177,13 +176,11 @@ def lease_is_dead(marker: str) -> bool:
 
 
 def lease_stands(*, kind: LeaseKind, id: str, token: int) -> bool:
-    """Return whether a worker holds this very lease."""
     rows = kind.model._default_manager.filter(live_lease(), pk=id, lease_token=token)
     return rows.exists()
 
 
 def live_lease() -> Q:
-    """Return the condition of a lease that has not run out."""
     is_held = Q(lease_expires_at__isnull=False)
     return is_held & (Q(lease_expires_at__gt=ClockTimestamp()) | ~_could_be_renewed())
 

@@ -20,7 +20,6 @@ def shown_as(value: Any) -> Callable[[Shape], Shape]:
 
 
 def file_shown_as(kind: OpenApiTypes, value: Any) -> OpenApiResponse:
-    """Return an answer that no serializer writes, with its example."""
     return OpenApiResponse(kind, examples=[OpenApiExample(NAME, value=value)])
 
 

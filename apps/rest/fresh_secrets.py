@@ -9,7 +9,6 @@ _made: ContextVar[list[str] | None] = ContextVar("fresh_secrets", default=None)
 
 @contextmanager
 def fresh_secrets() -> Iterator[list[str]]:
-    """Yield the list that fills with every secret made within."""
     made: list[str] = []
     before = _made.set(made)
     try:
@@ -19,7 +18,6 @@ def fresh_secrets() -> Iterator[list[str]]:
 
 
 def note_secret(secret: str) -> str:
-    """Return the secret that was made just now, known to the request that made it."""
     made = _made.get()
     if made is not None:
         made.append(secret)

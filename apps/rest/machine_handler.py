@@ -46,7 +46,7 @@ class MachineHandler(ASGIHandler):
         handler._middleware_chain = view
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request; one whose body does not come to its end is nobody's any more."""
+        """Answer the request; one whose body breaks off gets no answer."""
         body = await _whole_body(receive)
         if body is None:
             return

@@ -50,7 +50,6 @@ class CallerThrottle(BaseThrottle):
     _wait_seconds: int | None = None
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        """Count the request, and tell the view what is left."""
         view.allowance = allowance = self.spend(caller_of(request))
         self._wait_seconds = allowance.reset_seconds if allowance else None
         return allowance is None or not allowance.is_spent

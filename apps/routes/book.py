@@ -104,7 +104,6 @@ class RoutesBook:
         return self._everything
 
     def _follow(self) -> tuple[int, bool]:
-        """Return the version that the digest now is of, and whether its changes are known."""
         if self._version is None:
             version, is_named = routes_versions()
             self._begin(version)

@@ -28,7 +28,6 @@ class RoutesCheck:
         self._due_at = self._clock.monotonic() + CHECK_SECONDS
 
     def begin_anew(self) -> None:
-        """Give up this pass, of which a slice could not be read, and begin another one."""
         self._pass, self._due_at = None, self._clock.monotonic() + SLICE_SECONDS
 
     @property

@@ -65,7 +65,6 @@ def routes_changed(after: int) -> RoutesChanged:
 
 
 def with_gone(rows: Mapping[str, Any], named: Named) -> dict[str, Any]:
-    """Return the rows of what is named, with None for each that is not there."""
     with_absent: dict[str, Any] = {"route_tables": rows["route_tables"]}
     for kind in KINDS:
         with_absent[kind] = {**dict.fromkeys(named.get(kind, ())), **rows[kind]}
@@ -98,7 +97,6 @@ def routes_ids(kind: str) -> list[str]:
 
 
 def keys_that_expired(hashes: Collection[str]) -> set[str]:
-    """Return which of these keys ended by time alone."""
     keys = ApiKey.objects.filter(revoked_at=None, expires_at__lte=clock.now())
     rows = keys.filter(secret_sha256__in=hashes)
     return set(rows.values_list("secret_sha256", flat=True))

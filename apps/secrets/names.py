@@ -8,7 +8,6 @@ _NAME = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 def normal_name(name: str) -> str:
-    """Return the form under which a secret of that name is kept."""
     return name.replace("-", "_")
 
 

@@ -41,7 +41,6 @@ class SecretRow:
 
     @property
     def others(self) -> str:
-        """How many builds, pushes and deployments use it, in words."""
         counts = [(sum(use.kind == kind for use in self.uses), kind) for kind in _PLURALS]
         return ", ".join(
             f"{n} {kind.replace('_', ' ') if n == 1 else _PLURALS[kind]}" for n, kind in counts if n
@@ -54,7 +53,6 @@ class SecretRow:
 
 
 def expiry_state(secret: Secret) -> str:
-    """Return how near a secret's end is."""
     if secret.expires_at is None:
         return ""
     days = days_until(secret.expires_at)

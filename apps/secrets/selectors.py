@@ -38,7 +38,6 @@ def secret_named(*, team: Team, name: str) -> Secret:
 
 
 def secret_of_id(*, team: Team, secret_id: str) -> Secret:
-    """Return the team's secret of that id. Raises NotFound."""
     secret = secret_list(team=team).filter(id=secret_id).first()
     if secret is None:
         raise NotFound(f"There is no secret `{secret_id}`.")
@@ -46,7 +45,6 @@ def secret_of_id(*, team: Team, secret_id: str) -> Secret:
 
 
 def secret_expiries(*, team: Team, names: Iterable[str]) -> tuple[SecretExpiry, ...]:
-    """Return when those of the names end, as they are spelled, whose secrets end at all."""
     spellings: dict[str, list[str]] = {}
     for name in sorted(names):
         spellings.setdefault(normal_name(name), []).append(name)
@@ -62,7 +60,6 @@ def secret_expiries(*, team: Team, names: Iterable[str]) -> tuple[SecretExpiry, 
 
 
 def secrets_ending(*, team: Team | None = None) -> QuerySet[Secret]:
-    """Return the secrets of a team, or of all, that ended or will within the days of warning."""
     horizon = clock.now() + timedelta(days=WARNING_DAYS + 1)
     return secret_list(team=team).filter(expires_at__lt=horizon).order_by("expires_at")
 
@@ -73,13 +70,11 @@ def days_until(moment: datetime) -> int:
 
 
 def secret_test_list(*, secret: Secret) -> QuerySet[SecretTest]:
-    """Return the tests of a secret, newest first."""
     tests = SecretTest.objects.filter(secret=secret).select_related("created_by")
     return tests.order_by("-created_at")
 
 
 def secret_test_get(*, secret: Secret, test_id: str) -> SecretTest:
-    """Return that test of a secret. Raises NotFound."""
     test = secret_test_list(secret=secret).filter(id=test_id).first()
     if test is None:
         raise NotFound(f"There is no test `{test_id}` of `{secret.name}`.")

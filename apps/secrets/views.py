@@ -28,7 +28,6 @@ _SORTS = {
 @page
 @require_http_methods(["GET", "POST"])
 def secrets(request: HttpRequest) -> HttpResponse:
-    """Show the secrets, or store one, replacing what had its name."""
     team = person(request).team
     form = SecretForm(request.POST or None, initial={"name": request.GET.get("name", "")})
     if form.is_valid():
@@ -47,7 +46,6 @@ def secrets(request: HttpRequest) -> HttpResponse:
 @page
 @require_safe
 def secret(request: HttpRequest, secret_id: str) -> HttpResponse:
-    """Show one secret: what uses it, when it ends, and whether it works."""
     team = person(request).team
     secret = secret_of_id(team=team, secret_id=secret_id)
     return live_answer(
@@ -77,7 +75,6 @@ def expire(request: HttpRequest, secret_id: str) -> HttpResponse:
 @page
 @require_POST
 def test(request: HttpRequest, secret_id: str) -> HttpResponse:
-    """Have a worker try the secret; the page of the secret shows how it went."""
     secret = secret_of_id(team=person(request).team, secret_id=secret_id)
     target = request.POST.get("target", "")
     secret_test_request(secret=secret, target=target, user=person(request))

@@ -58,12 +58,10 @@ Look = Callable[[int | None], LogLook]
 
 
 def wants_events(request: HttpRequest) -> bool:
-    """Return whether a browser's EventSource is asking."""
     return request.headers.get("Accept", "").startswith(_MEDIA_TYPE)
 
 
 def cursor_in(request: HttpRequest) -> int | None:
-    """Return the last line that the caller has, None where it has none."""
     cursor = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
     return int(cursor) if cursor.isdecimal() and len(cursor) < 19 else None
 

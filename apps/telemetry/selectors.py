@@ -6,5 +6,4 @@ from apps.telemetry.models import UsageJournal
 
 
 def journals_with_usage_set_aside() -> QuerySet[UsageJournal]:
-    """Return the journals of which something could not be counted, the latest first."""
     return UsageJournal.objects.filter(set_aside__gt=0).order_by("-set_aside_at")

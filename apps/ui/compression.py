@@ -22,7 +22,6 @@ Handler = Callable[[HttpRequest], Any]
 
 @sync_and_async_middleware
 def CompressedPagesMiddleware(get_response: Handler) -> Handler:
-    """Return the handler that compresses pages, in the kind of the one it wraps."""
     if iscoroutinefunction(get_response):
 
         async def answer_later(request: HttpRequest) -> HttpResponseBase:

@@ -83,7 +83,6 @@ def exact_time(moment: datetime) -> str:
 
 
 def relative_time(moment: datetime, now: datetime) -> str:
-    """Return how long ago, or how far ahead, the moment is, in its largest unit."""
     seconds = (now - moment).total_seconds()
     amount = abs(seconds)
     if amount < 5:

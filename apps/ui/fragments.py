@@ -29,7 +29,6 @@ def live_answer(
 def part_answer(
     request: HttpRequest, part: str, context: Mapping[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    """Return a part by itself, for a page that has room for it."""
     return as_part(HttpResponse(render_to_string(part, {**context}, request), status=status))
 
 

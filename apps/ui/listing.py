@@ -40,7 +40,6 @@ class ListQuery:
 
     @property
     def query(self) -> str:
-        """The filters as in an address, for the links to other pages."""
         given = {"q": self.words, "state": self.state, **self.others, "sort": self.sort}
         return urlencode({name: value for name, value in given.items() if value})
 

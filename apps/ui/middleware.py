@@ -27,7 +27,6 @@ Handler = Callable[[HttpRequest], Any]
 
 @sync_and_async_middleware
 def ContentSecurityPolicyMiddleware(get_response: Handler) -> Handler:
-    """Return the handler that adds the policy, in the kind of the one it wraps."""
     if iscoroutinefunction(get_response):
 
         async def answer_later(request: HttpRequest) -> HttpResponseBase:

@@ -131,7 +131,6 @@ _BY_PAGE: Mapping[str, Place | None] = {
 
 
 def audiences_of(user: object) -> frozenset[Audience]:
-    """Return which places somebody is shown."""
     is_admin = getattr(user, "is_admin", False)
     is_team_admin = is_admin or getattr(user, "role_in_team", "") == _TEAM_ADMIN
     return frozenset(

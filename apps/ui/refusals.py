@@ -15,7 +15,6 @@ _MARK = "refused "
 
 
 def say_refused(request: HttpRequest, words: str, *, fields: Iterable[str]) -> None:
-    """Say on the next page why the form of this request was refused, and of which fields."""
     names = [each.rpartition(".")[2] for each in fields]
     content = json.dumps({"path": request.path, "fields": names})
     messages.error(request, words, extra_tags=f"{_MARK}{content}")

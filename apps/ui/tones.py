@@ -35,7 +35,6 @@ class Shown:
 
     @property
     def symbol(self) -> str:
-        """The sign that opens the tab's title."""
         return SYMBOLS[self.tone]
 
     @property

@@ -12,7 +12,6 @@ class Change:
 
 
 def changes_of(entry: AuditEntry) -> list[Change]:
-    """Return the values that the change touched, in order of their names."""
     before, after = entry.before or {}, entry.after or {}
     return [
         Change(name=name, before=_words(before.get(name)), after=_words(after.get(name)))

@@ -33,7 +33,7 @@ _origin: ContextVar[Origin | None] = ContextVar("audit_origin", default=None)
 
 @contextmanager
 def acting(origin: Origin) -> Iterator[None]:
-    """Let what is changed within come from there."""
+    """Attribute what is changed within to this origin."""
     before = _origin.set(origin)
     try:
         yield
@@ -82,7 +82,7 @@ def audit_foreign_read(user: User | None, team: Team) -> None:
 
 
 def nobody_tried(action: str, *, label: str, after: Values | None = None) -> None:
-    """Record a try of somebody who did not get in."""
+    """Record an attempt of someone who did not get in."""
     AuditEntry.objects.create(
         actor_kind="nobody",
         actor_label="nobody",

@@ -23,7 +23,6 @@ _FORMATS = {
 @never_cache
 @require_GET
 def audit_trail(request: HttpRequest) -> HttpResponse:
-    """Show what was changed, newest first, as the filters in the address say."""
     form = AuditForm(request.GET)
     entries = audit_list(actor_on(request), form.filters())
     shown = Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))
@@ -41,7 +40,6 @@ def audit_trail(request: HttpRequest) -> HttpResponse:
 @allowed_page(Action.AUDIT)
 @require_GET
 def audit_export(request: HttpRequest, kind: str) -> StreamingHttpResponse:
-    """Send all that the filters leave, as a file."""
     if kind not in _FORMATS:
         raise NotFound(f"There is no export as `{kind}`.")
     lines, content_type = _FORMATS[kind]

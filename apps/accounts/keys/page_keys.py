@@ -35,7 +35,6 @@ def page_key_text(*, user: User, team: Team, model_id: str) -> str:
 
 
 def page_keys_end(*, user: User) -> None:
-    """End the person's keys of this kind, as with the sign-out from a browser."""
     for key in _keys_of(user).filter(expires_at__gt=clock.now()):
         ApiKey.objects.filter(id=key.id).update(expires_at=clock.now())
         audit("key.end", key, team=key.team, label=key_label(key), actor=user)

@@ -108,12 +108,10 @@ def api_keys_revoke_of(rows: QuerySet[Any], *, traffic_mark: str) -> None:
 
 
 def key_label(key: ApiKey) -> str:
-    """Return the prefix with the name that somebody gave the key."""
     return f"{key.prefix} {key.name}".strip()
 
 
 def key_facts(key: ApiKey) -> dict[str, Any]:
-    """Return what the audit trail tells of a key."""
     return {
         "type": key.type,
         "owner": key.owner.email if key.owner else None,

@@ -31,7 +31,6 @@ class Authenticator(TOTPDevice):  # type: ignore[misc]
 
     @property
     def is_sealed(self) -> bool:
-        """Whether the seed is kept under a key of the ring."""
         return ":" in self.key
 
     @property
@@ -40,7 +39,6 @@ class Authenticator(TOTPDevice):  # type: ignore[misc]
         return self.key.partition(":")[0] if self.is_sealed else ""
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Store the device, sealed."""
         with ring_as_it_is():
             if not self.is_sealed:
                 self.key = self.sealed_by(key_ring_prepare())

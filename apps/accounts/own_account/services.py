@@ -35,7 +35,6 @@ def password_change(*, request: HttpRequest, user: User, old: str, new: str) -> 
 
 @transaction.atomic
 def first_steps_hide(*, user: User) -> None:
-    """Take the list of first steps off the person's overview."""
     user.first_steps_hidden_at = clock.now()
     user.save(update_fields=["first_steps_hidden_at"])
     audit("account.hide_first_steps", user, team=None)
@@ -65,7 +64,6 @@ def session_kept(request: HttpRequest) -> str:
 
 
 def sessions_end(browsers: QuerySet[BrowserSession]) -> int:
-    """Sign out those browsers; return how many there were."""
     Session.objects.filter(session_key__in=browsers.values("session_key")).delete()
     ended, _ = browsers.delete()
     return ended

@@ -34,7 +34,6 @@ def account(request: HttpRequest) -> HttpResponse:
 @page
 @require_POST
 def change_password(request: HttpRequest) -> HttpResponse:
-    """Set a new password and sign every other browser out."""
     password_change(
         request=request,
         user=_myself(request),
@@ -49,7 +48,6 @@ def change_password(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_POST
 def begin_two_steps(request: HttpRequest) -> HttpResponse:
-    """Show what an authenticator app scans."""
     return _account(request, enrolment=two_steps_begin(user=_myself(request)))
 
 
@@ -65,7 +63,6 @@ def confirm_two_steps(request: HttpRequest) -> HttpResponse:
 @page
 @require_POST
 def end_two_steps(request: HttpRequest) -> HttpResponse:
-    """Turn the second step off for who types the password."""
     user = _myself(request)
     if not user.check_password(request.POST.get("password", "")):
         raise Conflict("This password is not right.", fields=["password"])
@@ -101,7 +98,7 @@ def _account(request: HttpRequest, **shown: object) -> HttpResponse:
 
 
 def _myself(request: HttpRequest) -> User:
-    """Return the person read anew, without what the session's copy carries."""
+    """Return the person read anew: the session's copy may be old."""
     user = user_by_id(person(request).id)
     assert user is not None
     return user

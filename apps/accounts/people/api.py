@@ -60,7 +60,6 @@ class MemberDetailView(TeamView):
     actions: ClassVar = {"PATCH": Action.TEAM_MEMBERS, "DELETE": Action.TEAM_MEMBERS}
 
     def member(self) -> User:
-        """Return the member that the path names. Raises NotFound."""
         user_id = self.kwargs["user_id"]
         member = member_list(self.team).filter(user=user_id).first()
         if member is None:

@@ -17,7 +17,6 @@ from apps.rest.errors import ApiError
 @never_cache
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Let the invited person in: with the account of that address, or with a new one."""
     invitation = invitation_by_token(token)
     if invitation is None:
         return render(request, "accounts/join.html", {"invitation": None}, status=410)

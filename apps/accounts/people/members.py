@@ -29,7 +29,7 @@ def member_add(*, team: Team, user: User, role: TeamRole) -> Membership:
 
 @transaction.atomic
 def member_set_role(*, team: Team, user: User, role: TeamRole) -> None:
-    """Change what the person is to the team. Raises NotFound."""
+    """Change the member's role. Raises NotFound."""
     membership = Membership.objects.select_for_update().filter(team=team, user=user).first()
     if membership is None:
         raise _not_here(team, user)
@@ -104,7 +104,7 @@ def _leave(person: User, team: Team) -> None:
 
 
 def _come_home(user: User) -> None:
-    """An admin may stand in any team; whoever is no longer one must stand in an own one."""
+    """Only an admin may work in any team; whoever is no longer one goes back to an own one."""
     own = Membership.objects.filter(user=user).order_by("created_at")
     home = own.filter(team=user.team_id).first() or own.first()
     if home is None:

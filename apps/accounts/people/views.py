@@ -36,7 +36,6 @@ from apps.ui.undo import say_undoable
 @never_cache
 @require_GET
 def people(request: HttpRequest) -> HttpResponse:
-    """Show the team's members, its invitations and what it restricts."""
     return _people(request, InvitationForm())
 
 
@@ -91,7 +90,6 @@ def remove(request: HttpRequest, user_id: str) -> HttpResponse:
 @allowed_page(Action.PEOPLE)
 @require_POST
 def set_account_status(request: HttpRequest, user_id: str) -> HttpResponse:
-    """Deactivate somebody, make an admin of the organisation, or the reverse."""
     user = User.objects.filter(id=user_id).first()
     if user is None:
         raise NotFound(f"There is no user `{user_id}`.")

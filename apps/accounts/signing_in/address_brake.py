@@ -31,7 +31,7 @@ def address_words(address: str) -> str:
 
 
 def address_check(request: HttpRequest) -> None:
-    """Let nobody try who failed on too many accounts. Raises TooMany."""
+    """Refuse an address that failed on too many accounts. Raises TooMany."""
     most, address = settings.SIGN_IN_ACCOUNTS_PER_ADDRESS, address_of(request)
     if not most or not address:
         return

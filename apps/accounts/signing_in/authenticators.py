@@ -15,7 +15,6 @@ def authenticators_reseal(ring: KeyRing) -> None:
 
 
 def authenticator_key_ids() -> frozenset[str]:
-    """Return the keys of the ring that seal a seed."""
     return frozenset(each.key_id for each in Authenticator.objects.only("key") if each.is_sealed)
 
 

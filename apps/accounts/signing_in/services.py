@@ -95,7 +95,6 @@ def sign_in(*, request: HttpRequest, user: User, way: str) -> None:
 
 @transaction.atomic
 def sign_out(*, request: HttpRequest) -> None:
-    """End the session and forget all of it."""
     BrowserSession.objects.filter(session_key=session_kept(request)).delete()
     user = getattr(request, "user", None)
     if isinstance(user, User):

@@ -28,7 +28,6 @@ from apps.ui.fragments import as_part, asks_for_part, part_answer
 @never_cache
 @require_http_methods(["GET", "POST"])
 def sign_in_page(request: HttpRequest) -> HttpResponse:
-    """Show the form, or begin a session and go where the person wanted to go."""
     next_address = request.POST.get("next") or request.GET.get("next") or ""
     form = SignInForm(request.POST or None)
     status = 200
@@ -45,7 +44,6 @@ def sign_in_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def code_page(request: HttpRequest) -> HttpResponse:
-    """Ask for the second step, or begin a session and go where the person wanted to go."""
     next_address = request.POST.get("next") or request.GET.get("next") or ""
     if awaited_user(request) is None:
         return _begin_anew(request)

@@ -30,7 +30,6 @@ def environments_register(finder: FindEnvironments) -> None:
 
 
 def unknown_models(team: Team, ids: Collection[str]) -> list[str]:
-    """Return the ids that are of no model of the team, in the order given."""
     known = {id for finder in _finders for id in finder(team, ids)}
     return [id for id in ids if id not in known]
 
@@ -38,6 +37,5 @@ def unknown_models(team: Team, ids: Collection[str]) -> list[str]:
 def unknown_environments(
     team: Team, names: Collection[str], model_ids: Collection[str] | None
 ) -> list[str]:
-    """Return the names that no environment of these models, or of any of the team's, has."""
     existing = {name for find in _environment_finders for name in find(team, names, model_ids)}
     return [name for name in names if name not in existing | ALWAYS_THERE]

@@ -25,7 +25,6 @@ from apps.ui.undo import say_undoable
 @page
 @require_GET
 def teams(request: HttpRequest) -> HttpResponse:
-    """Show the teams that the person belongs to; to an admin of the organisation, all."""
     actor = actor_on(request)
     context = {
         "teams": team_list(actor),
@@ -78,7 +77,6 @@ def delete(request: HttpRequest, team_id: str) -> HttpResponse:
 @allowed_page(Action.RESTRICT)
 @require_POST
 def restrict(request: HttpRequest) -> HttpResponse:
-    """Restrict environments of a name, or say anew who may change them."""
     team, people = person(request).team, request.POST.getlist("people")
     name = request.POST.get("name", "").strip()
     restricted = team.restricted_environments.filter(name=name).first()
@@ -95,7 +93,6 @@ def restrict(request: HttpRequest) -> HttpResponse:
 @allowed_page(Action.RESTRICT)
 @require_POST
 def release(request: HttpRequest, name: str) -> HttpResponse:
-    """Let everybody of the team change the environment again."""
     environment_release(team=person(request).team, name=name)
     messages.success(request, f"`{name}` is open to the whole team again.")
     return redirect("accounts:people")

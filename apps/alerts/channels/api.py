@@ -27,7 +27,6 @@ _TAKEN = OpenApiResponse(Error, description="The name is taken, or there are too
 
 class AlertChannelView(TeamView):
     def channel(self) -> AlertChannel:
-        """Return the channel that the path names. Raises NotFound."""
         return channel_get(team=self.team, channel_id=self.kwargs["channel_id"])
 
 

@@ -43,7 +43,6 @@ def channels(request: HttpRequest) -> HttpResponse:
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def channel(request: HttpRequest, channel_id: str) -> HttpResponse:
-    """Show one channel and what it was sent, or change it as the form says."""
     team = person(request).team
     channel = channel_get(team=team, channel_id=channel_id)
     form = _form(team, request.POST or None, initial=_initial(channel))
@@ -63,7 +62,6 @@ def channel(request: HttpRequest, channel_id: str) -> HttpResponse:
 @page
 @require_POST
 def test(request: HttpRequest, channel_id: str) -> HttpResponse:
-    """Send a test message; the channel's page shows how it went."""
     channel = channel_get(team=person(request).team, channel_id=channel_id)
     channel_test(channel=channel)
     return redirect("alerts:channel", channel.id)

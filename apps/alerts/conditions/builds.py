@@ -19,7 +19,7 @@ _COLUMNS = ("id", "number", "team_id", "failure", "finished_at", "created_at")
 
 
 def build_conditions(clock: Clock) -> Iterator[Condition]:
-    """Give the last builds of configs that failed, and those that wait without a worker."""
+    """Give the configs whose last build failed, and the builds that wait without a worker."""
     now = clock.now()
     yield from _failed(now)
     yield from _waiting(now)

@@ -20,7 +20,6 @@ _log = logging.getLogger(__name__)
 
 
 def async_request_claim_next(*, owner: str = "") -> Lease | None:
-    """Return a lease on the request that is next, or None where none may be begun now."""
     for _ in range(_TRIES):
         chosen = next_request()
         if chosen is None:
@@ -31,7 +30,7 @@ def async_request_claim_next(*, owner: str = "") -> Lease | None:
 
 
 def queue_go_on() -> None:
-    """Have a worker look for what is next."""
+    """Ask a worker to look for the next request."""
     arguments = {ASYNC_REQUEST.id_argument: "", "format": PAYLOAD_FORMAT}
     try:
         hint_send(ASYNC_REQUEST.task, queue=ASYNC_QUEUE, arguments=arguments)
@@ -60,7 +59,7 @@ def _begun(ids: Collection[str]) -> Mapping[str, int]:
 
 
 def _most_at_once(ids: Collection[str]) -> Mapping[str, int]:
-    """Return how many each takes: what its replicas are meant for, and one that wakes it."""
+    """Return how many requests each takes at once: one that sleeps takes the one that wakes it."""
     rows = list(Deployment.objects.filter(Q(id__in=ids)).defer("spec", "checkpoint"))
     sizes = sizes_of(rows)
     return {

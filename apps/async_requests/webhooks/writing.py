@@ -9,7 +9,7 @@ from controlplane.domain.async_requests.states import WebhookStatus
 
 
 def webhooks_write(requests: QuerySet[AsyncRequest]) -> None:
-    """Have the outcome told of each of these requests that named a webhook."""
+    """Queue a webhook about the outcome for each of these requests that named one."""
     for request in requests.exclude(webhook_endpoint="").filter(webhook=None).only("id"):
         work_send(ASYNC_WEBHOOK, AsyncWebhook.objects.create(request=request))
 

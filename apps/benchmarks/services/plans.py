@@ -6,7 +6,6 @@ from controlplane.domain.benchmarks.planned import planned_against_measured
 
 
 def plans_compare(*, benchmark_id: str) -> int:
-    """Return how many figures of plans were stored beside what the run measured."""
     targets = BenchmarkTarget.objects.filter(benchmark_id=benchmark_id).exclude(deployment=None)
     rows = [
         row

@@ -34,7 +34,7 @@ def _spare(content_digest: str) -> None:
 
 
 def artifact_keep(*, artifact_id: str) -> None:
-    """Have nobody delete it until the transaction ends. Raises NotFound where somebody has."""
+    """Keep it from being deleted until the transaction ends. Raises NotFound."""
     _locked_artifact(artifact_id, Artifact.objects.select_for_update(no_key=True))
 
 

@@ -84,7 +84,6 @@ class ComparedPart:
 
 
 def compare_builds(left: Build, right: Build) -> Sequence[ComparedPart]:
-    """Return every part in which two builds can differ, from what was asked to what came out."""
     config, plan = compare_settings(left, right)
     return [
         config,
@@ -100,7 +99,6 @@ def compare_builds(left: Build, right: Build) -> Sequence[ComparedPart]:
 
 
 def compare_settings(left: Build, right: Build) -> tuple[ComparedPart, ComparedPart]:
-    """Return in which settings two builds differ, and in what was planned of them."""
     return (
         _part("config", "Config", left, right, lambda each: each.revision.spec, only=True),
         _part("plan", "Memory plan", left, right, _plan, only=True),

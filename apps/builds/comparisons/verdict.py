@@ -25,7 +25,6 @@ _STATES: Mapping[str, str] = {
 
 
 def verdict_of(left: Build, right: Build, parts: Sequence[ComparedPart]) -> str:
-    """Return in one sentence how the right build came out beside the left one."""
     sentences = [_outcome(left, right), _changed(parts), *_figures(parts)]
     return f"{'; '.join(filter(None, sentences))}."
 
@@ -42,7 +41,6 @@ def _is(build: Build) -> str:
 
 
 def _changed(parts: Sequence[ComparedPart]) -> str:
-    """Return which settings differ, by name while they are few."""
     config = [row for part in parts if part.name == "config" for row in part.rows if row.differs]
     if not config:
         return "of one config" if _is_same(parts) else "of one config with other inputs or tools"

@@ -64,7 +64,6 @@ class Proposal:
 
     @property
     def is_there_already(self) -> bool:
-        """Whether the newest revision says what the fix would."""
         return self.problem is None and self.text == self.base.text
 
 
@@ -80,7 +79,6 @@ class Origin:
 
 
 def fix_proposal(build: Build) -> Proposal | None:
-    """Return what the fix of the build's failure would change now, None where it has none."""
     patch = (build.failure or {}).get("fix")
     base = revision_last(config=build.revision.config) if patch else None
     if not patch or base is None:
@@ -95,7 +93,6 @@ def fix_proposal(build: Build) -> Proposal | None:
 
 
 def fix_origin(build: Build) -> Origin | None:
-    """Return the failed build that this one was made after, None for any other build."""
     fixed = build.fixed
     if build.after is None or not fixed:
         return None
@@ -112,12 +109,10 @@ def fix_origin(build: Build) -> Origin | None:
 
 
 def fix_made(build: Build) -> Build | None:
-    """Return the build that was made with the fix of this very failure, if one was."""
     return build.followers.filter(fixed__code=(build.failure or {}).get("code")).last()
 
 
 def fix_followers(build: Build) -> Sequence[Build]:
-    """Return the builds that were made with the fix of this one's failure, oldest first."""
     return list(build.followers.order_by("number"))
 
 

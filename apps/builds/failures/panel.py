@@ -34,12 +34,10 @@ class FailurePanel:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nobody has explained this one yet."""
         return bool(self.failure["code"] == CRASHED.code)
 
     @property
     def wants_grant(self) -> bool:
-        """Whether an admin's grant for the checkpoint's own code is what is missing."""
         return self.failure["code"] in NEED_A_GRANT
 
     @property

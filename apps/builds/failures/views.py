@@ -15,7 +15,6 @@ from apps.rest.errors import Conflict
 @page
 @require_POST
 def fix(request: HttpRequest, number: int) -> HttpResponse:
-    """Save the newest config with the fix of the build's failure, and build that."""
     failed = build_numbered(person(request).team, number)
     try:
         applied = build_apply_fix(build=failed, user=person(request))
@@ -31,5 +30,4 @@ def fix(request: HttpRequest, number: int) -> HttpResponse:
 @page
 @require_GET
 def support_bundle(request: HttpRequest, number: int) -> HttpResponseBase:
-    """Download what helps to find out why the build failed, without secrets."""
     return support_bundle_answer(request, build_numbered(person(request).team, number))

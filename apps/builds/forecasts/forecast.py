@@ -37,7 +37,6 @@ _DONE = (StepState.FINISHED, StepState.REUSED)
 
 
 def forecast_of_revision(revision: Revision) -> dict[str, Any]:
-    """Return what building the revision takes, as it would start now."""
     return forecast_of_spec(team=revision.config.team, spec=Spec.model_validate(revision.spec))
 
 

@@ -51,7 +51,6 @@ class ForecastRow:
 
     @property
     def basis(self) -> str:
-        """Where both numbers come from, or why one is not there."""
         compared, parts = self.compared, []
         if compared.planned is not None:
             parts.append(f"{_BASES[compared.planned['basis']]}: {compared.planned['source']}")
@@ -63,7 +62,6 @@ class ForecastRow:
 
     @property
     def planned_by(self) -> str:
-        """What the plan rests on, alone."""
         if (estimate := self.compared.planned) is None:
             return "is not known: no formula says"
         return f"{_BASES[estimate['basis']]}: {estimate['source']}"
@@ -96,7 +94,6 @@ class StepRow:
 
     @property
     def basis(self) -> str:
-        """What both plans rest on."""
         return f"Time {self.seconds.planned_by}. Memory {self.host.planned_by}."
 
 
@@ -122,7 +119,6 @@ class ForecastPanel:
 
     @property
     def is_compared(self) -> bool:
-        """Whether anything was measured yet."""
         return any(step.measured for step in self.steps) or self.has_ended
 
     @cached_property
@@ -144,7 +140,6 @@ class ForecastPanel:
 
     @property
     def step_rows(self) -> Sequence[StepRow]:
-        """Time and memory, step by step."""
         of_steps = [each for each in self.compared if each.step is not None]
         return [
             StepRow(
@@ -157,7 +152,6 @@ class ForecastPanel:
 
     @property
     def disk_words(self) -> str:
-        """What is downloaded and what is exported."""
         disk = self.forecast.get("disk") or {}
         parts = []
         if disk.get("download_bytes"):
@@ -170,7 +164,6 @@ class ForecastPanel:
 
     @property
     def queue_words(self) -> str:
-        """How many builds come first in the pool, and about how long they take."""
         queue = self.queue.to_json() if self.queue else self.forecast["queue"]
         ahead = queue["waiting"] + queue["running"]
         pool = f"pool `{queue['pool']}`"
@@ -187,18 +180,15 @@ class ForecastPanel:
 
     @property
     def checkpoint_words(self) -> str:
-        """Whether the checkpoint's files are there already."""
         return str((self.forecast.get("cached") or {}).get("checkpoint", {}).get("words") or "")
 
     @property
     def artifact(self) -> Mapping[str, Any] | None:
-        """The artifact of the same commit and config, where there is one."""
         artifact: Mapping[str, Any] | None = (self.forecast.get("cached") or {}).get("artifact")
         return artifact
 
     @property
     def artifact_conditions(self) -> str:
-        """What else must be as it was for that artifact to be taken."""
         if (artifact := self.artifact) is None:
             return ""
         tools = [

@@ -27,7 +27,6 @@ def draft(request: HttpRequest) -> HttpResponse:
 @page
 @require_GET
 def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
-    """Show what a build of the revision takes, as it would start now."""
     config = config_get(team=person(request).team, config_id=config_id)
     forecast = forecast_of_revision(revision_get(config=config, number=number))
     return part_answer(request, _PART, {"forecast": ForecastPanel(forecast=forecast)})

@@ -31,7 +31,6 @@ class CalibrationPanel:
 
     @property
     def samples_words(self) -> str:
-        """How many were used of those asked for, how long they are, and how many were held out."""
         used, size = self.calibration["used"], self.calibration["size_asked"]
         if not used:
             held_out = formats.number(self.calibration["held_out"])
@@ -44,7 +43,6 @@ class CalibrationPanel:
 
     @property
     def skipped_words(self) -> str:
-        """Of the rows that were read, those that were of no use."""
         read = formats.number(self.calibration["rows_read"])
         return f"{skipped_words(self.calibration) or 'none'} of {read} rows read"
 

@@ -51,12 +51,10 @@ class GatePanel:
 
     @property
     def pill_state(self) -> str:
-        """The step state of which it has the colour."""
         return _STATES[self.word]
 
     @property
     def measured_on(self) -> str:
-        """How many samples of which text it was measured on, and how."""
         if not (evaluation := self.result.get("evaluation")):
             return ""
         count = evaluation["samples"]
@@ -73,7 +71,6 @@ class GatePanel:
 
     @property
     def adapters_left_out(self) -> Sequence[str]:
-        """Adapters of the artifact, without which it was measured."""
         return self.result.get("adapters_left_out") or ()
 
     @property
@@ -92,7 +89,6 @@ class GatePanel:
 
     @property
     def worst(self) -> Sequence[WorstSample]:
-        """The samples that lost most, the worst first."""
         return [
             WorstSample(figure=_lost(each), tokens=each["tokens"], text=each["text"])
             for each in self.result.get("worst") or ()

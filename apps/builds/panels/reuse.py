@@ -65,7 +65,6 @@ class ReusePanel:
 
     @property
     def differences(self) -> Sequence[DifferenceRow]:
-        """The inputs that differ, by name."""
         return [
             DifferenceRow(
                 label=each["label"],

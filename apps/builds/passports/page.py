@@ -48,12 +48,10 @@ class PassportPage:
 
     @property
     def built(self) -> Mapping[str, Any]:
-        """Who built it, in which build and attempt, and when."""
         return self.passport.get("built") or {}
 
     @property
     def promoted(self) -> Mapping[str, Any] | None:
-        """Who accepted what the gate found, when and why."""
         return self.passport.get("promoted")
 
     @property
@@ -85,7 +83,6 @@ class PassportPage:
 
     @property
     def making(self) -> Sequence[PassportRow]:
-        """What was quantized, its adapters, and what it was calibrated on."""
         rows = [*adapter_rows(self.passport), *calibration_rows(self.passport)]
         if words := quantized_words(self.passport):
             rows.insert(0, PassportRow(label="Quantized", value=words))
@@ -104,7 +101,6 @@ class PassportPage:
 
     @property
     def not_run(self) -> str:
-        """That nothing here has run it, where that is so."""
         gate = self.passport.get("gate")
         if isinstance(gate, Mapping) and gate.get("runs_here") is False:
             return _NOT_RUN
@@ -131,7 +127,6 @@ class PassportPage:
 
     @property
     def is_comparable(self) -> bool:
-        """Whether a later build can say which input differs from this one's."""
         return self.artifact.inputs is not None
 
 

@@ -71,7 +71,6 @@ def weights_words(passport: Mapping[str, Any]) -> str:
 
 
 def remote_code_words(own: Mapping[str, Any]) -> str:
-    """Return whose Python the artifact runs, by whose grant and why."""
     files, grant = ", ".join(each["path"] for each in own["files"] or ()), own["grant"]
     return (
         f"runs {files} of the checkpoint, granted by {grant['by']} on {grant['at'][:10]}: "
@@ -137,7 +136,6 @@ def _kept_limits(kept: Mapping[str, Any]) -> str:
 
 
 def adapter_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:
-    """Return where each LoRA adapter is from, its commit to be copied."""
     return [
         PassportRow(
             label=f"Adapter {each['name']}",
@@ -165,13 +163,11 @@ def calibration_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:
 
 
 def short_digest(digest: str) -> str:
-    """Return the beginning of a digest, enough to tell it apart by eye."""
     algorithm, _, value = digest.rpartition(":")
     return f"{algorithm}:{value[:12]}" if algorithm else value[:12]
 
 
 def _samples_words(calibration: Mapping[str, Any]) -> str:
-    """Return how many were used of those asked for, what was skipped, and how they were drawn."""
     skipped = {
         "empty": calibration["skipped_empty"],
         "too short": calibration["skipped_short"],

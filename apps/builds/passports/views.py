@@ -23,7 +23,6 @@ _SORTS = {"size": "size_bytes", "published": "created_at"}
 @page
 @require_GET
 def artifacts(request: HttpRequest) -> HttpResponse:
-    """Show the team's artifacts, newest first."""
     list_query = list_query_in(request, sorts=_SORTS)
     artifacts = artifact_search(team=person(request).team, words=list_query.words)
     shown = page_in(
@@ -75,6 +74,5 @@ def passport(request: HttpRequest, artifact_id: str) -> HttpResponse:
 @page
 @require_GET
 def download(request: HttpRequest, artifact_id: str) -> HttpResponseBase:
-    """Return the artifact's files as a tar archive."""
     artifact = artifact_detail(team=person(request).team, artifact_id=artifact_id)
     return artifact_archive_answer(request, artifact)

@@ -17,11 +17,9 @@ _WRONG_STATE = OpenApiResponse(Error, description="The push is not in a state fo
 
 class ArtifactPushView(TeamView):
     def artifact(self) -> Artifact:
-        """Return the artifact that the path names. Raises NotFound."""
         return artifact_detail(team=self.team, artifact_id=self.kwargs["artifact_id"])
 
     def push(self) -> ArtifactPush:
-        """Return the push that the path names. Raises NotFound."""
         return push_get(artifact=self.artifact(), push_id=self.kwargs["push_id"])
 
 

@@ -26,12 +26,10 @@ def push_succeed(*, lease: Lease, result: dict[str, Any], done_bytes: int) -> bo
 
 
 def push_fail(*, lease: Lease, failure: Failure) -> bool:
-    """Return whether it ended so; what a worker says whose lease was taken is dropped."""
     return _end(lease, PushState.FAILED, failure=failure.to_json())
 
 
 def push_cancelled(*, lease: Lease) -> bool:
-    """Return whether it ended so; what a worker says whose lease was taken is dropped."""
     return _end(lease, PushState.CANCELLED)
 
 

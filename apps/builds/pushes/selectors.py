@@ -7,7 +7,6 @@ from apps.rest.errors import NotFound
 
 
 def push_list(*, artifact: Artifact) -> QuerySet[ArtifactPush]:
-    """Return the pushes of an artifact, newest first."""
     pushes = ArtifactPush.objects.filter(artifact=artifact)
     return (
         pushes.select_related("created_by", "artifact", "team")
@@ -17,7 +16,6 @@ def push_list(*, artifact: Artifact) -> QuerySet[ArtifactPush]:
 
 
 def push_get(*, artifact: Artifact, push_id: str) -> ArtifactPush:
-    """Return that push of an artifact. Raises NotFound."""
     push = push_list(artifact=artifact).filter(id=push_id).first()
     if push is None:
         raise NotFound(f"There is no push `{push_id}` of artifact `{artifact.id}`.")

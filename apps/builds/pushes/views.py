@@ -42,7 +42,6 @@ def cancel(request: HttpRequest, artifact_id: str, push_id: str) -> HttpResponse
 @page
 @require_POST
 def retry(request: HttpRequest, artifact_id: str, push_id: str) -> HttpResponse:
-    """Queue the push again."""
     push = push_retry(push=_push(request, artifact_id, push_id))
     return redirect("artifacts:pushes", push.artifact_id)
 

@@ -24,6 +24,5 @@ class Measured:
 
 
 def step_measure(*, lease: Lease, step: str, measured: Measured) -> None:
-    """Store what the step's run took, however it ended."""
     with held_build(lease) as build:
         BuildStep.objects.filter(build=build, name=step).update(measured=asdict(measured))

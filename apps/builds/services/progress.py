@@ -104,7 +104,6 @@ def step_refuse(*, lease: Lease, step: str) -> None:
 
 
 def step_log(*, lease: Lease, step: str, sequence: int, text: str) -> None:
-    """Store a piece of the step's log under the present attempt."""
     with held_build(lease) as build:
         log_append(
             owner=step_log_owner(build_id=build.id, step=step),
@@ -115,7 +114,6 @@ def step_log(*, lease: Lease, step: str, sequence: int, text: str) -> None:
 
 
 def build_fail(*, lease: Lease, failure: Failure) -> None:
-    """End the build, and the step that was running, with the cause."""
     with held_build(lease) as build:
         _end_steps(build, StepState.FAILED)
         devices_release(holder=device_holder(build.id))

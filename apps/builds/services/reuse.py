@@ -47,7 +47,6 @@ def build_explain_reuse(*, lease: Lease, inputs: Mapping[str, Any], is_lost: boo
 
 
 def reuse_of(build: Build, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state, the artifact compared with, and every input that differs from its own."""
     same = Artifact.objects.filter(team_id=build.team_id, input_digest=input_digest(inputs)).first()
     if same is not None:
         return _reuse_json(ReuseState.SAME, same)
@@ -63,7 +62,6 @@ def reuse_of(build: Build, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _related(build: Build, inputs: Mapping[str, Any]) -> QuerySet[Artifact]:
-    """Return the team's artifacts of the same config or checkpoint, the newest first."""
     repository = inputs["spec"]["trt_llm"]["build"]["checkpoint_repository"]
     of_config = Build.objects.filter(
         team_id=build.team_id, revision__config=build.revision.config_id

@@ -16,7 +16,6 @@ class SetRow:
 
     @property
     def rows_words(self) -> str:
-        """How many rows are of use and which are not."""
         return rows_words(self.last)
 
 

@@ -43,7 +43,6 @@ def set_names(*, team: Team) -> list[str]:
 
 
 def set_get(*, team: Team, set_id: str) -> CalibrationSet:
-    """Return the team's set of that id. Raises NotFound."""
     calibration_set = set_list(team=team).filter(id=set_id).first()
     if calibration_set is None:
         raise NotFound(f"There is no calibration set `{set_id}`.")
@@ -64,7 +63,6 @@ def version_get(
 
 
 def known_sets(*, team: Team) -> tuple[facts.CalibrationSet, ...]:
-    """Return what checks know of the team's sets."""
     stored = CalibrationVersion.objects.filter(set__team=team).order_by("set__name", "number")
     versions: dict[str, list[facts.SetVersion]] = {}
     for row in stored.values_list("set__name", "number", "column", "rows", "empty_rows"):
@@ -124,7 +122,6 @@ def revisions_naming(*, team: Team, names: Iterable[str]) -> Sequence[Revision]:
 
 
 def _data(data: Sequence[str | None]) -> Iterator[str | None]:
-    """Yield the data sets of what was read at the two kinds of places."""
     yield from data[: len(_PATHS)]
     for tasks in filter(None, data[len(_PATHS) :]):
         yield from (each.get("dataset") for each in json.loads(tasks).values())
@@ -140,7 +137,6 @@ def named_data(spec: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def preview_list(*, team: Team) -> QuerySet[CalibrationPreview]:
-    """Return the team's previews, the last one first."""
     return (
         CalibrationPreview.objects.filter(team=team)
         .select_related("revision__config", "created_by")
@@ -149,14 +145,12 @@ def preview_list(*, team: Team) -> QuerySet[CalibrationPreview]:
 
 
 def previews_of(calibration_set: CalibrationSet) -> QuerySet[CalibrationPreview]:
-    """Return the previews of a set in any of its versions, the last one first."""
     dataset = f"{facts.PREFIX}{calibration_set.name}"
     named = Q(dataset=dataset) | Q(dataset__startswith=f"{dataset}@")
     return preview_list(team=calibration_set.team).filter(named)
 
 
 def preview_get(*, team: Team, preview_id: str) -> CalibrationPreview:
-    """Return the team's preview of that id. Raises NotFound."""
     preview = preview_list(team=team).filter(id=preview_id).first()
     if preview is None:
         raise NotFound(f"There is no preview `{preview_id}`.")

@@ -54,7 +54,6 @@ def sets(request: HttpRequest) -> HttpResponse:
 @page
 @require_GET
 def calibration_set(request: HttpRequest, set_id: str) -> HttpResponse:
-    """Show one set: its versions, its first rows, who names it, and the way to a preview."""
     team = person(request).team
     calibration_set = set_get(team=team, set_id=set_id)
     dataset = f"{PREFIX}{calibration_set.name}"
@@ -86,7 +85,6 @@ def delete(request: HttpRequest, set_id: str) -> HttpResponse:
 @page
 @require_POST
 def start_preview(request: HttpRequest) -> HttpResponse:
-    """Ask for a preview of a config's model on the named data, and go where it will appear."""
     config = config_get(team=person(request).team, config_id=request.POST.get("config", ""))
     number = whole_number(request.POST.get("revision", ""))
     preview = preview_request(

@@ -34,7 +34,6 @@ _WAITING = Q(state=StepState.WAITING, gathers_from__isnull=False, cancel_request
 
 
 def is_traffic(dataset: str) -> bool:
-    """Return whether it names a model's samples, and no set."""
     return dataset.startswith(PREFIX)
 
 
@@ -92,7 +91,7 @@ def figures_tell(*, gateway_id: str, tuning_id: str, figures: Figures) -> None:
 
 
 def gatherings_tidy() -> None:
-    """End tunings that wait for gateways which are away, whose consent is gone, or for too long."""
+    """End tunings whose gateways are away, whose consent is gone, or that waited too long."""
     rows = LookaheadTuning.objects.filter(_WAITING).select_related("revision__config__team", "team")
     for tuning in rows.select_for_update(no_key=True, of=("self",), skip_locked=True):
         missing = _missing(tuning)

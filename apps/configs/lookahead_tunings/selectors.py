@@ -15,7 +15,6 @@ from controlplane.domain.spec import Spec
 
 
 def tuning_list(*, team: Team) -> QuerySet[LookaheadTuning]:
-    """Return the team's tunings, the last one first."""
     return (
         LookaheadTuning.objects.filter(team=team)
         .select_related("revision__config", "made_revision", "created_by")
@@ -24,7 +23,6 @@ def tuning_list(*, team: Team) -> QuerySet[LookaheadTuning]:
 
 
 def tuning_get(*, team: Team, tuning_id: str) -> LookaheadTuning:
-    """Return the team's tuning of that id. Raises NotFound."""
     tuning = tuning_list(team=team).filter(id=tuning_id).first()
     if tuning is None:
         raise NotFound(f"There is no lookahead tuning `{tuning_id}`.")
@@ -38,7 +36,6 @@ def tuning_to_make(*, tuning_id: str) -> LookaheadTuning:
 
 
 def tuning_behind(revision: Revision) -> LookaheadTuning | None:
-    """Return the last tuning whose recommendation this revision has."""
     return LookaheadTuning.objects.filter(made_revision=revision).order_by("-created_at").first()
 
 

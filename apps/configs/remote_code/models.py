@@ -41,7 +41,6 @@ class RemoteCodeGrant(models.Model):
 
     @property
     def short_commit(self) -> str:
-        """Enough of the commit to tell it by eye."""
         return short_commit(self.commit)
 
     def __str__(self) -> str:

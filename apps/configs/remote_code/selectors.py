@@ -17,7 +17,6 @@ def grant_list() -> QuerySet[RemoteCodeGrant]:
 
 
 def grant_get(*, grant_id: str) -> RemoteCodeGrant:
-    """Return a grant. Raises NotFound."""
     grant = RemoteCodeGrant.objects.filter(id=grant_id).first()
     if grant is None:
         raise NotFound(f"There is no grant `{grant_id}`.")
@@ -25,7 +24,6 @@ def grant_get(*, grant_id: str) -> RemoteCodeGrant:
 
 
 def grants_of(checkpoint: CheckpointRepository | None) -> QuerySet[RemoteCodeGrant]:
-    """Return the grants of a repository, revoked ones too, the newest first."""
     if checkpoint is None:
         return RemoteCodeGrant.objects.none()
     return RemoteCodeGrant.objects.filter(
@@ -34,7 +32,6 @@ def grants_of(checkpoint: CheckpointRepository | None) -> QuerySet[RemoteCodeGra
 
 
 def code_grants(checkpoint: CheckpointRepository | None) -> tuple[CodeGrant, ...]:
-    """Return the grants of a repository that hold now, as the checks read them."""
     return tuple(
         CodeGrant(commit=each.commit, by=each.granted_by, on=each.created_at.date())
         for each in grants_of(checkpoint).filter(revoked_at=None)[:_MOST_LISTED]
@@ -54,7 +51,6 @@ def grants_shown(checkpoint: CheckpointRepository | None) -> CodeGrants:
 
 
 def commit_is_granted(*, source: str, repo: str, commit: str) -> bool:
-    """Return whether the repository may run its own code at that commit now."""
     live = RemoteCodeGrant.objects.filter(revoked_at=None, commit=commit)
     return live.filter(source=source, repo=shown(repo)).exists()
 

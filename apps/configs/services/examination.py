@@ -60,12 +60,10 @@ def revision_examine(*, revision: Revision) -> Examination:
 
 
 def known_of(*, team: Team, spec: Spec | None) -> Known:
-    """Return the facts that the checks of a spec need, as far as they have arrived."""
     return _Facts(team=team, spec=spec).of(spec) if spec else Known()
 
 
 def known_for(*, team: Team, spec: Spec | None, might_get: bool) -> KnownFor:
-    """Return what says of each change of a spec what the checks know of it."""
     return _Facts(team=team, spec=spec, might_get=might_get).of
 
 

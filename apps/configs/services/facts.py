@@ -78,7 +78,7 @@ def facts_to_read(*, facts_id: str) -> FactsToRead:
 
 
 def facts_finish(*, lease: Lease, read: CheckpointFacts | Failure) -> bool:
-    """Return whether the result was stored; that of a worker whose lease was taken is dropped."""
+    """Return whether the result was stored; a worker that lost its lease stores nothing."""
     if isinstance(read, Failure):
         outcome = _outcome(state=FactsState.FAILED, failure=read.to_json())
     else:

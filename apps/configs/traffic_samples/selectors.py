@@ -78,7 +78,6 @@ def sampled_models(consent: TrafficConsent | None) -> list[SampledModel]:
 
 
 def gateways_holding(consent: TrafficConsent, model_id: str) -> list[str]:
-    """Return the ids of gateways that hold samples of the model, and were heard of lately."""
     return sorted(_reported(consent).filter(model_id=model_id).values_list("gateway_id", flat=True))
 
 

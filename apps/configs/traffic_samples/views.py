@@ -24,7 +24,6 @@ _USUAL = {"percent": 1, "kept_days": 7}
 @page
 @require_GET
 def samples(request: HttpRequest) -> HttpResponse:
-    """Show the team's consent and what gateways hold under it."""
     consent = consent_fields(person(request).team)
     context = {
         "told": consent,
@@ -40,7 +39,6 @@ def samples(request: HttpRequest) -> HttpResponse:
 @allowed_page(Action.SAMPLE_TRAFFIC)
 @require_POST
 def consent(request: HttpRequest) -> HttpResponse:
-    """Consent, or say anew how much is sampled and how long it is kept."""
     share = _percent(request.POST.get("percent", "")) / _PERCENT
     days = whole_number(request.POST.get("kept_days", ""))
     if days is None:
@@ -62,7 +60,6 @@ def revoke(request: HttpRequest) -> HttpResponse:
 @allowed_page(Action.SAMPLE_TRAFFIC)
 @require_POST
 def delete(request: HttpRequest) -> HttpResponse:
-    """Delete what lies there, and go on sampling."""
     samples_delete(team=person(request).team)
     messages.success(request, "Gateways delete the samples that they hold.")
     return redirect("traffic_samples:samples")

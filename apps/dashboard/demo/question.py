@@ -13,12 +13,10 @@ MAX_TOKENS = 64
 
 
 def endpoint(*, gateway_url: str, model_id: str) -> str:
-    """Return the OpenAI base URL of the model's production environment."""
     return f"{gateway_url}/m/{model_id}/environments/production/sync/v1"
 
 
 def ask(*, base_url: str, api_key: str, console: Console) -> str:
-    """Return the answer, printed piece by piece as it comes."""
     local = httpx2.Client(trust_env=False, timeout=120)
     try:
         with openai.OpenAI(
@@ -30,7 +28,6 @@ def ask(*, base_url: str, api_key: str, console: Console) -> str:
 
 
 def curl_line(*, base_url: str, api_key: str) -> str:
-    """Return a command that asks the same question when pasted into a shell."""
     body = {
         "messages": [{"role": "user", "content": QUESTION}],
         "max_tokens": MAX_TOKENS,

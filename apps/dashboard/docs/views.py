@@ -10,7 +10,6 @@ from apps.rest.errors import NotFound
 @page
 @require_safe
 def document(request: HttpRequest, path: str = INDEX) -> HttpResponse:
-    """Show one document. Raises NotFound."""
     page = documents().get(path)
     if page is None:
         raise NotFound(f"There is no document `{path}`.")

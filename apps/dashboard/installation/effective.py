@@ -42,12 +42,10 @@ class EffectiveSetting:
 
     @property
     def is_without(self) -> bool:
-        """Whether there is nothing where nothing is given."""
         return self.setting.default == "none"
 
     @property
     def says(self) -> str:
-        """What it does, without the links of the documentation."""
         return _LINK.sub(r"\1", self.setting.says)
 
     def to_json(self) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from apps.ui.fragments import live_answer
 @allowed_page(Action.SETTINGS)
 @require_safe
 def installation(request: HttpRequest) -> HttpResponse:
-    """Show every setting with its value and where it came from, and how the parts are."""
     state = installation_state()
     context = {
         "state": state,

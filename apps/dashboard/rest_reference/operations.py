@@ -34,7 +34,6 @@ class Body:
 
     @property
     def text(self) -> str:
-        """The example as it goes over the wire."""
         if self.example is None or isinstance(self.example, str):
             return self.example or ""
         return json.dumps(self.example, indent=2, ensure_ascii=False)
@@ -58,7 +57,6 @@ class Operation:
         return tuple(answer.media_type for answer in self.answers)
 
     def matches(self, words: list[str]) -> bool:
-        """Return whether every word is somewhere in it, names of fields included."""
         fields = [field.name for field in self.request.fields] if self.request else []
         parts = (self.method, self.path, self.sentence, *(each.name for each in self.parameters))
         text = " ".join((*parts, *fields)).lower()
@@ -67,7 +65,6 @@ class Operation:
 
 @cache
 def operations() -> Mapping[str, Operation]:
-    """Return every operation by its name, in the order of the document."""
     spec = document()
     components = spec["components"]["schemas"]
     listed = [
@@ -100,7 +97,6 @@ def _operation(path: str, method: str, node: Node, components: Node) -> Operatio
 
 
 def _together(bodies: list[Body]) -> tuple[Body, ...]:
-    """Return the answers, those of one shape as one."""
     by_shape: dict[tuple[Any, ...], Body] = {}
     for body in bodies:
         shape = (body.media_type, body.fields)

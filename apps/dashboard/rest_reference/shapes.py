@@ -63,7 +63,6 @@ def _is_elsewhere(schema: Schema) -> bool:
 
 
 def _ways(schema: Schema, components: Schema) -> Sequence[Schema]:
-    """Return the shapes that a body may have, where there are several."""
     plain = components[_name(schema)] if "$ref" in schema else schema
     ways: Sequence[Schema] = plain.get("oneOf", ())
     return ways if len(ways) > 1 and all("$ref" in way for way in ways) else ()

@@ -15,7 +15,6 @@ from apps.rest.errors import NotFound
 @page
 @require_GET
 def rest_index(request: HttpRequest) -> HttpResponse:
-    """Show the operations that match, by area."""
     words = request.GET.get("q", "").strip()[:200]
     known = operations().values()
     matching = [each for each in known if each.matches(words.lower().split())]
@@ -31,7 +30,6 @@ def rest_index(request: HttpRequest) -> HttpResponse:
 @page
 @require_GET
 def rest_operation(request: HttpRequest, operation_id: str) -> HttpResponse:
-    """Show one operation: what it takes, how it is asked and what it answers."""
     operation = operations().get(operation_id)
     if operation is None:
         raise NotFound(f"There is no operation `{operation_id}`.")

@@ -50,7 +50,6 @@ class RuntimeHosts:
         return version_of(runtime, [ran for host in self._offers.started for ran in host.versions])
 
     def usual(self) -> Runtime:
-        """Return the runtime to show where none is asked for."""
         if self.kinds and not self.has_gpus:
             return RUNTIMES[RUNTIME_ON_CPU]
         started = [name for name, runtime in RUNTIMES.items()

@@ -22,7 +22,6 @@ class RuntimeLine:
 @page
 @require_GET
 def runtimes(request: HttpRequest) -> HttpResponse:
-    """Show a runtime's table: of the version that hosts ran, on the GPUs that are here."""
     hosts = RuntimeHosts()
     runtime = RUNTIMES.get(request.GET.get("runtime", "")) or hosts.usual()
     is_wide = request.GET.get("gpus") == "every" or not hosts.kinds

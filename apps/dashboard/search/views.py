@@ -15,7 +15,6 @@ from apps.ui.listing import list_query_in
 @never_cache
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """Show where the words of the address lead."""
     words = list_query_in(request).words
     context = {"hits": hits(user=person(request), words=words), "words": words}
     if asks_for_part(request):

@@ -122,7 +122,6 @@ class ScheduleForm(forms.Form):
 
     @property
     def more_fields(self) -> list[forms.BoundField]:
-        """Return the fields of how it scales between these."""
         return [self[name] for name in LIMITS if name not in _REPLICAS]
 
     @property
@@ -158,7 +157,6 @@ class ScheduleForm(forms.Form):
 
 
 def shown_in_form(stored: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
-    """Return a stored schedule as its form shows it."""
     hours = {
         f"{end}_time": time(stored[f"{end}_hour"], stored[f"{end}_minute"])
         for end in ("start", "end")

@@ -12,7 +12,6 @@ DECISIONS_KEPT = timedelta(days=30)
 
 
 def decision_list(*, deployment: Deployment) -> QuerySet[ScalingDecision]:
-    """Return the deployment's decisions, newest first."""
     return ScalingDecision.objects.filter(deployment=deployment).order_by("-at", "-id")
 
 

@@ -20,7 +20,6 @@ class ScheduleRow:
 
     @property
     def when(self) -> str:
-        """When it holds, by its time zone."""
         stored = self.stored
         if stored["cadence"] == Cadence.ONE_TIME:
             return " to ".join(_moment(stored[name], self.zone) for name in ("start_at", "end_at"))
@@ -38,7 +37,6 @@ class ScheduleRow:
 
 
 def schedule_rows(shown: Mapping[str, Any]) -> Sequence[ScheduleRow]:
-    """Return the lines of what `schedules_shown` returned."""
     zone = ZoneInfo(shown.get("timezone", UTC_NAME))
     in_force = (shown.get("applied_state") or {}).get("schedule_id")
     return [

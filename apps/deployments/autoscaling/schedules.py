@@ -22,7 +22,6 @@ MOST_SCHEDULES = 50
 def settings_in_force(
     deployments: Iterable[Deployment], *, now: datetime
 ) -> dict[str, ScalingSettings]:
-    """Return by id the settings that hold now, with what their environments scheduled."""
     settings_by_id = {each.id: settings_of(each) for each in deployments}
     rows = Environment.objects.filter(current_id__in=settings_by_id).exclude(
         autoscaling_schedules={}

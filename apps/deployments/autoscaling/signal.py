@@ -43,7 +43,6 @@ def load_add(
 
 
 def loads_prune(*, clock: Clock = SYSTEM) -> int:
-    """Return how many reports were older than any window."""
     forgotten, _ = GatewayLoad.objects.filter(at__lt=clock.now() - LOADS_KEPT).delete()
     return forgotten
 
@@ -61,7 +60,6 @@ class Signals:
 
 
 def signals_at(now: datetime, *, windows: Collection[int]) -> Signals:
-    """Return what the gateways say, averaged over each of these windows."""
     return Signals(
         missing=_missing(now),
         held=_waiting(now),
@@ -70,7 +68,6 @@ def signals_at(now: datetime, *, windows: Collection[int]) -> Signals:
 
 
 def _missing(now: datetime) -> str:
-    """Return in words which gateways said nothing lately, empty where all did."""
     known = Gateway.objects.filter(last_seen_at__gt=now - GATEWAY_FORGOTTEN)
     reporting = GatewayLoad.objects.filter(at__gt=now - REPORT_AGE).values("gateway_id")
     silent = list(
@@ -118,7 +115,6 @@ _LOADS = """
 
 
 def loads_over(window_seconds: int, now: datetime) -> dict[str, Load]:
-    """Return what was in flight on average over the window, by deployment."""
     parameters: dict[str, Any] = {
         "now": now,
         "since": now - timedelta(seconds=window_seconds),

@@ -68,7 +68,6 @@ def _ready(ids: Sequence[str]) -> dict[str, tuple[int, float | None]]:
 
 
 def memory_of(deployment: Deployment) -> Memory:
-    """Return what the decision before left."""
     row: ScalingState | None = getattr(deployment, "scaling", None)
     if row is None:
         return Memory()

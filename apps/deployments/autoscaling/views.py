@@ -28,7 +28,6 @@ from controlplane import clock
 @page
 @require_POST
 def resize(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Change between how many replicas a deployment follows its load, and how."""
     deployment = deployment_get(
         team=person(request).team, model_id=model_id, deployment_id=deployment_id
     )
@@ -45,7 +44,6 @@ def resize(request: HttpRequest, model_id: str, deployment_id: str) -> HttpRespo
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def schedules(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
-    """Show when which settings hold; store the schedule that the form says, new or changed."""
     place = _environment(request, model_id, name)
     changed_id = request.GET.get("schedule")
     form = ScheduleForm(request.POST or None, initial=_initial(place, changed_id))
@@ -81,7 +79,6 @@ def schedule_delete(request: HttpRequest, model_id: str, name: str) -> HttpRespo
 @page
 @require_POST
 def schedules_timezone(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
-    """Have all schedules of the environment go by another time zone."""
     place, zone = _changeable(request, model_id, name), request.POST.get("timezone", "").strip()
     schedules_update(environment=place, changes={"timezone": zone})
     messages.success(request, f"Schedules of `{place.name}` go by {zone or UTC_NAME}.")

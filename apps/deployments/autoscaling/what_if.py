@@ -41,7 +41,6 @@ class Recorded:
 
 
 def recorded(*, deployment: Deployment, start: datetime, end: datetime, now: datetime) -> Recorded:
-    """Return what was asked of the deployment, how long it took, and how long replicas start."""
     starts = _start_seconds(deployment)
     return Recorded(
         start=start,
@@ -67,7 +66,6 @@ def replay(settings: ScalingSettings, traffic: Recorded) -> Outcome:
 
 
 def in_short(outcome: Outcome, *, devices_per_replica: int) -> dict[str, Any]:
-    """Return what a person asks for, by names with their units."""
     share = outcome.waited / outcome.requests if outcome.requests else 0.0
     waited = outcome.wait_seconds / outcome.waited if outcome.waited else 0.0
     return {

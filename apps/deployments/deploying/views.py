@@ -25,7 +25,6 @@ from apps.ui.fragments import part_answer
 @page
 @require_http_methods(["GET", "POST"])
 def deploy(request: HttpRequest, number: int) -> HttpResponse:
-    """Serve a build's artifact under a model's name."""
     team = person(request).team
     build = build_numbered(team, number)
     form = DeployForm(request.POST or None, initial=_suggested(team, build))

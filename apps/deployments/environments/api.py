@@ -61,7 +61,6 @@ class EnvironmentListView(TeamView):
 
 class EnvironmentView(TeamView):
     def environment(self) -> Environment:
-        """Return the environment that the path names. Raises NotFound."""
         return environment_get(
             team=self.team, model_id=self.kwargs["model_id"], name=self.kwargs["name"]
         )

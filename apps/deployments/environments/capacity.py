@@ -29,7 +29,6 @@ class Capacity:
 
     @property
     def words(self) -> str:
-        """What is waited for, in a sentence."""
         verb = "is" if self.ready == 1 else "are"
         return f"{self.ready} of {self.needed} needed replicas {verb} ready; needed: {self.rule}."
 

@@ -16,7 +16,6 @@ class EnvironmentDeletion:
 
     @property
     def words(self) -> str:
-        """Return what follows from deleting it."""
         place = self.environment
         stays = (
             f"{place.current.name} stays as it is, under its own address. " if place.current else ""

@@ -46,7 +46,6 @@ class ProductionRow:
 
 
 def production_environments(*, team: Team) -> QuerySet[Environment]:
-    """Return the production environments that serve something, those in trouble first."""
     serves, is_short = DeploymentState.ACTIVE, Q(current__degraded_since__isnull=False)
     weight = Case(
         When(current__state__in=_SLEEPS, then=Value(3)),
@@ -66,7 +65,6 @@ def production_environments(*, team: Team) -> QuerySet[Environment]:
 def production_rows(
     *, team: Team, most: int, now: datetime | None = None
 ) -> Sequence[ProductionRow]:
-    """Return the first `most` of them with what was asked of each."""
     places = list(production_environments(team=team)[:most])
     traffic = _traffic({each.current_id or "" for each in places}, team, now or clock.now())
     return [

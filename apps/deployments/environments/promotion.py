@@ -71,7 +71,7 @@ def environment_advance(*, environment_id: int) -> list[str]:
 
 
 def candidate_let_go(candidate: Deployment) -> None:
-    """Have a candidate run as many replicas again as it was told to, before a promotion asked."""
+    """Let a candidate run as many replicas as it was told to before a promotion asked for more."""
     own = max(1, candidate.min_replica)
     Deployment.objects.filter(id=candidate.id, wanted_replicas__gt=own).update(wanted_replicas=own)
 
@@ -98,7 +98,6 @@ class Switch(NamedTuple):
 
 
 def environment_switch(environment: Environment) -> Switch:
-    """Return what became of the environment, which is locked with its deployments."""
     candidate = environment.candidate
     if candidate is None or is_rolling(environment) or not _serves(candidate):
         return Switch(is_done=False)
@@ -252,7 +251,6 @@ def _routes_bump(environment: Environment, *deployment_ids: str | None) -> int:
 
 
 def _settled(promotion: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the promotion without what it waited for."""
     return {key: value for key, value in promotion.items() if key not in _WAITING}
 
 

@@ -23,5 +23,4 @@ the guards are ours."""
 
 
 def promotion_settings(environment: Environment) -> dict[str, Any]:
-    """Return the environment's own settings over the defaults."""
     return {**PROMOTION_DEFAULTS, **environment.promotion_settings}

@@ -29,12 +29,10 @@ def require_model(actor: Actor, model: ServedModel) -> ServedModel:
 
 
 def closed_environments(actor: Actor, environments: Iterable[Environment]) -> frozenset[str]:
-    """Return the names that the actor may view but not change."""
     return closed_names(actor, {environment.name for environment in environments})
 
 
 def closed_names(actor: Actor, names: Iterable[str]) -> frozenset[str]:
-    """Return those of the environments' names that the actor may view but not change."""
     restricted = actor.team.restricted_environments.filter(name__in=set(names))
     return frozenset(
         each.name for each in restricted if not allowed(actor, Action.WRITE, environment=each.name)

@@ -237,7 +237,6 @@ def environment_audit(
     before: Values | None = None,
     after: Values | None = None,
 ) -> AuditEntry:
-    """Return the record of what became of the environment."""
     model = environment.model
     return audit(
         f"environment.{what}",

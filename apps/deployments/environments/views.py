@@ -15,7 +15,6 @@ from apps.rest.errors import Conflict
 @page
 @require_POST
 def create(request: HttpRequest, model_id: str) -> HttpResponse:
-    """Make an empty environment under the name that was typed."""
     model = model_get(team=person(request).team, model_id=model_id)
     name = request.POST.get("name", "").strip()
     require_environment(actor_on(request), name)
@@ -27,7 +26,6 @@ def create(request: HttpRequest, model_id: str) -> HttpResponse:
 @page
 @require_POST
 def delete(request: HttpRequest, model_id: str, name: str) -> HttpResponse:
-    """Delete the environment whose name was typed; what serves there stays."""
     environment = environment_get(team=person(request).team, model_id=model_id, name=name)
     require_environment(actor_on(request), environment.name)
     if request.POST.get("name", "").strip() != environment.name:

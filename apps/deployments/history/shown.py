@@ -30,7 +30,6 @@ def history_of(deployment: Deployment, environments: Sequence[Environment]) -> d
 
 
 def history_of_model(model: ServedModel, environments: Sequence[Environment]) -> dict[str, Any]:
-    """Return its latest changes, and each environment with what it would go back to."""
     targets = rollback_targets(environments) if environments else {}
     return {
         "changes": changes_list(model=model, environments=environments, limit=CHANGES_SHOWN),

@@ -42,7 +42,6 @@ def rollback_targets(environments: Collection[Environment]) -> Mapping[int, Depl
 
 
 def _served(environments: Collection[Environment]) -> Mapping[int, Sequence[str]]:
-    """Return by environment the deployments it pointed at, one after the other."""
     served: dict[int, list[str]] = defaultdict(list)
     rows = EnvironmentSwitch.objects.filter(environment__in=environments).annotate(place=_PLACE)
     latest = rows.filter(place__lte=LOOKED_BACK).order_by("id")

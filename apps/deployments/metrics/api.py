@@ -23,7 +23,6 @@ class MayReadMetrics(BasePermission):
     """Whoever may read the team's things, and the keys made for this page alone."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        """Return True. Raises Unauthenticated or NotAllowed."""
         actor = actor_of(request)
         key = actor.api_key
         is_made_for_it = key is not None and key.type == ApiKeyType.WORKSPACE_EXPORT_METRICS

@@ -54,7 +54,6 @@ _Labelled = Sequence[tuple[str, Total, Mapping[int, str]]]
 
 
 def add_counted(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
-    """Add every metric that only grows."""
     totals = [
         each
         for each in totals_of(Source.GATEWAY, team_id=team.id, with_exemplars=page.shows_exemplars)
@@ -129,7 +128,6 @@ def _sum(totals: Iterable[Total], series: str) -> float:
 
 
 def _together(name: str, tally: Tally, labels: str, totals: Sequence[Total]) -> str:
-    """Return one histogram of all classes of status."""
     rows = [each.tallies for each in totals if tally.counts_in(each.tallies)]
     if not rows:
         return ""

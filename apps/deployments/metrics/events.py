@@ -36,7 +36,6 @@ def _made(deployment: Deployment, start: datetime, end: datetime) -> list[Event]
 
 
 def _moves(deployment: Deployment, start: datetime, end: datetime) -> list[Event]:
-    """Return when environments came to point here, and when they moved on."""
     here = deployment.switches.values("environment")
     rows = EnvironmentSwitch.objects.filter(
         Q(environment__in=here), Q(at__gte=start), Q(at__lt=end)

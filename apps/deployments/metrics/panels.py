@@ -108,7 +108,6 @@ class Measures:
 
 
 def chart_panels(of: Measures) -> Sequence[Chart]:
-    """Return the charts of a deployment, without those that would stay empty."""
     text, kv = (_OF_TEXT, _OF_KV) if of.makes_text else ((), ())
     cache = _OF_PROMPT_CACHE if of.makes_text and of.looks_prompts_up else ()
     drafts = _OF_DRAFTS if of.has_drafts else ()
@@ -117,7 +116,6 @@ def chart_panels(of: Measures) -> Sequence[Chart]:
 
 
 def missing_charts(of: Measures) -> Sequence[str]:
-    """Return which charts people may look for in vain, and why there is none."""
     missing = []
     if of.makes_text and not of.looks_prompts_up:
         missing.append(f"{_OF_PROMPT_CACHE[0].title}: no engine of it has looked a prompt up")

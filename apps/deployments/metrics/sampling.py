@@ -130,7 +130,6 @@ class _Lease:
 
 
 def _leases_by_device() -> dict[str, list[_Lease]]:
-    """Return who holds each device, by its id."""
     leases = DeviceLease.objects.filter(released_at=None, holder__startswith="replica:")
     rows = list(leases.select_related("device"))
     ids = {lease.holder.partition(":")[2] for lease in rows}

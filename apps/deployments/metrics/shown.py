@@ -31,7 +31,6 @@ class Shown:
 
 
 def shown_of(team: Team) -> Mapping[str, Shown]:
-    """Return them by id, the newest first."""
     current, promoting = _places(team)
     rows = Deployment.objects.filter(model__team=team).order_by("-created_at", "id")
     return {
@@ -41,7 +40,6 @@ def shown_of(team: Team) -> Mapping[str, Shown]:
 
 
 def _places(team: Team) -> tuple[Mapping[str, list[str]], set[str]]:
-    """Return which environments each deployment serves, and which ones are to serve one."""
     current: dict[str, list[str]] = defaultdict(list)
     promoting: set[str] = set()
     rows = Environment.objects.filter(model__team=team)

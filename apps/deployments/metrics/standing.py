@@ -19,7 +19,6 @@ _Row = tuple[str, str, str, str | None, Mapping[str, Any] | None]
 
 
 def add_standing(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
-    """Add every metric that goes up and down."""
     live = Replica.objects.filter(
         deployment__model__team=team, state__in=(ReplicaState.READY, *STARTING)
     ).order_by("id")

@@ -11,7 +11,6 @@ from apps.deployments.selectors import deployment_get
 @page
 @require_GET
 def series(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Return a range of the deployment's series, as JSON for the charts."""
     deployment = deployment_get(
         team=person(request).team, model_id=model_id, deployment_id=deployment_id
     )  # fmt: skip

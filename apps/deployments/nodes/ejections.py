@@ -27,7 +27,6 @@ class Ejection:
 
     @property
     def words(self) -> str:
-        """Return why, as the rest of a sentence."""
         return f"`{self.gateway}`, since {_REASONS.get(self.reason, f'of `{self.reason}`')}"
 
 
@@ -40,7 +39,6 @@ def with_ejections(replicas: Sequence[Replica]) -> Sequence[Replica]:
 
 
 def _newest_reports() -> Mapping[str, Mapping[str, str]]:
-    """Return by gateway whom it passes over, and why."""
     reporting = GatewayLoad.objects.filter(at__gt=clock.now() - REPORT_AGE)
     newest = reporting.order_by("gateway_id", "-sequence").distinct("gateway_id")
     return dict(newest.values_list("gateway__name", "ejected"))

@@ -37,7 +37,6 @@ def failed_starts_retry_now(*, deployment: Deployment) -> bool:
 
 @transaction.atomic
 def failed_starts_clear(*, node: Node) -> int:
-    """Return how many artifacts that failed on the node may be started there as if they had not."""
     cleared = FailedStarts.objects.filter(node=node).delete()[0]
     if cleared:
         audit("node.clear_failed_starts", node, team=None, before={"artifacts": cleared})
@@ -45,7 +44,6 @@ def failed_starts_clear(*, node: Node) -> int:
 
 
 def failed_starts_prune() -> int:
-    """Return how many were so long ago that they say nothing of the node any more."""
     return FailedStarts.objects.filter(last_at__lte=clock.now() - FORGOTTEN_AFTER).delete()[0]
 
 

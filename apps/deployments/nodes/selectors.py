@@ -57,7 +57,6 @@ class FailedOnNode:
 
 
 def failed_on(node: Node, actor: Actor) -> list[FailedOnNode]:
-    """Return what failed to start on the node lately, the last first."""
     rows = list(failed_starts_on(node=node))
     names = _names_of({row.artifact_id for row in rows}, actor)
     return [

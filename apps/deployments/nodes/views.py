@@ -39,7 +39,6 @@ def node(request: HttpRequest, node_id: str) -> HttpResponse:
 @allowed_page(Action.CORDON)
 @require_POST
 def clear_failed_starts(request: HttpRequest, node_id: str) -> HttpResponse:
-    """Forget which starts failed on the node, as after it was mended."""
     node = _node(node_id)
     if failed_starts_clear(node=node):
         messages.success(request, f"`{node.name}` is tried like any other node again.")

@@ -22,7 +22,6 @@ class GrantForm(forms.Form):
     reason = forms.CharField(max_length=1000, label="Reason")
 
     def values(self) -> dict[str, Any]:
-        """Return what was sent, for the service."""
         return {name: self.cleaned_data[name] for name in self.fields}
 
 

@@ -13,7 +13,6 @@ _Key = tuple[str, str, str]
 
 
 def running_by(grants: Sequence[RemoteCodeGrant]) -> dict[str, list[Deployment]]:
-    """Return grant id -> the deployments of its code that are not at rest, of every team."""
     deployments: dict[_Key, list[Deployment]] = {}
     for deployment in _running({grant.commit for grant in grants}):
         assert deployment.artifact is not None

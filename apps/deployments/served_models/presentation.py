@@ -6,7 +6,6 @@ from apps.deployments.models import Environment
 
 
 def model_deletion_words(environments: Iterable[Environment], *, deployments: int) -> str:
-    """Return what follows from deleting a model with these environments and so many deployments."""
     names = ", ".join(sorted(each.name for each in environments))
     places = f"environments ({names})" if names else "environments"
     return (

@@ -44,14 +44,12 @@ class ModelRow:
 
     @property
     def empty_places(self) -> Sequence[str]:
-        """The environments that point at nothing."""
         return list(self.model.empty_places)  # type: ignore[attr-defined]
 
 
 def model_search(
     *, team: Team, words: str = "", state: str = "", sort: str = ""
 ) -> QuerySet[ServedModel]:
-    """Return the models that are called so, or have a deployment that is, and one in that state."""
     models = ServedModel.objects.filter(team=team)
     if words:
         named = Exists(_of_model().filter(name__icontains=words))
@@ -70,7 +68,6 @@ def model_search(
 def model_rows(
     team: Team, models: Collection[ServedModel], *, words: str = "", state: str = ""
 ) -> Sequence[ModelRow]:
-    """Return the models with the deployments that are shown of each, those asked for first."""
     rows: dict[str, list[DeploymentRow]] = defaultdict(list)
     shown = list(_shown(team, models, _matches(words, state)))
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])

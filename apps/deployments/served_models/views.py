@@ -26,7 +26,6 @@ _SORTS = {"name": "name", "state": "state", "replicas": "wanted_replicas", "crea
 @page
 @require_GET
 def model(request: HttpRequest, model_id: str) -> HttpResponse:
-    """Show the model's environments and deployments, its traffic, and how it is called."""
     team = person(request).team
     model = model_get(team=team, model_id=model_id)
     deployments = deployment_list(team=team, model_id=model_id)
@@ -67,7 +66,6 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
 @page
 @require_POST
 def delete(request: HttpRequest, model_id: str) -> HttpResponse:
-    """Delete the model whose name was typed, with its deployments."""
     model = model_get(team=person(request).team, model_id=model_id)
     require_model(actor_on(request), model)
     if request.POST.get("name", "").strip() != model.name:

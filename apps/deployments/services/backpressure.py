@@ -14,7 +14,6 @@ POLICIES = ("QUEUE_ON_FULL", "REJECT_ON_FULL")
 
 
 def backpressure_settings(policy: str | None) -> dict[str, Any]:
-    """Return them in the hosted product's shape."""
     return {"policy": policy or None}
 
 

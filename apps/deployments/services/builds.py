@@ -19,7 +19,6 @@ def deployments_after_build(*, build_id: str) -> None:
 
 
 def checkpoint_of(build: Build) -> dict[str, object] | None:
-    """Return the checkpoint's facts as the build's inspection read them."""
     step = build.steps.filter(name="inspect").first()
     result = step.result if step else None
     return result.get("checkpoint") if result else None

@@ -135,7 +135,6 @@ def _same_generation(
 def _next_state(
     replica: Replica | LiveReplica, report: ReplicaReport | None
 ) -> ReplicaState | None:
-    """Return where the replica goes by this report, or None where it stays."""
     state = ReplicaState(replica.state)
     if report is None:
         return _without_report(replica, state)

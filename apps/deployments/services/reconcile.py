@@ -191,7 +191,6 @@ def _failure(
     replicas: Sequence[Replica],
     placed: Sequence[Placed],
 ) -> object:
-    """Return what to show as the reason that too few replicas are ready."""
     for each in placed:
         if each.failure is not None:
             return each.failure.to_json()

@@ -36,7 +36,6 @@ def replica_move(*, replica: Replica, to: ReplicaState, failure: Failure | None 
 
 
 def changes_routes(old: str, new: str) -> bool:
-    """Whether a replica that goes from one state to the other comes into the routes or leaves."""
     return bool(_IN_ROUTES & {old, new})
 
 
@@ -98,7 +97,6 @@ def replicas_drain(*, replicas: Iterable[Replica]) -> None:
 
 
 def replicas_prune() -> int:
-    """Return how many replicas ended so long ago that nobody asks for them."""
     ended = Replica.objects.filter(state__in=REPLICA_TERMINAL)
     return ended.filter(finished_at__lt=clock.now() - ENDED_KEPT).delete()[0]
 

@@ -67,7 +67,6 @@ class TriedPlace:
 
     @property
     def names(self) -> Sequence[str]:
-        """The names that the engine answers to, its own first."""
         return [served_model_name(self.deployment), *adapter_names(self.deployment)]
 
     @property
@@ -94,7 +93,6 @@ class Choices:
 
 
 def usable_list(team: Team) -> Sequence[Deployment]:
-    """Return what of the team's can be asked or woken, newest first."""
     return list(deployment_list(team=team).exclude(state__in=GONE))
 
 

@@ -33,7 +33,6 @@ from controlplane.domain.wire import error_type, openai_error
 @page
 @require_GET
 def try_it(request: HttpRequest) -> HttpResponse:
-    """Show a place to ask, and another one beside it; the address says which."""
     team = person(request).team
     usable = usable_list(team)
     place = request.GET.get("at") or (addresses_of(usable[0])[0].place if usable else "")
@@ -54,7 +53,6 @@ def try_it(request: HttpRequest) -> HttpResponse:
 @page
 @require_POST
 def wake(request: HttpRequest) -> HttpResponse:
-    """Have a sleeping deployment run again, and stay on the page."""
     here = {name: request.POST[name] for name in ("at", "beside") if request.POST.get(name)}
     team = person(request).team
     side = tried_place(team=team, usable=usable_list(team), place=request.POST.get("place", ""))
@@ -66,7 +64,6 @@ def wake(request: HttpRequest) -> HttpResponse:
 async def call(
     request: HttpRequest, model_id: str, kind: str, name: str, route: str
 ) -> HttpResponseBase:
-    """Pass what a page asks on to the gateway, and its answer back as it comes."""
     try:
         key = await sync_to_async(_key_of)(request, model_id, route)
     except ApiError as error:

@@ -55,7 +55,6 @@ class PriceForm(forms.Form):
 @page
 @require_GET
 def usage(request: HttpRequest) -> HttpResponse:
-    """Show requests, tokens and money by day; as CSV where the address asks for it."""
     actor, form = actor_on(request), UsageForm(request.GET)
     filters = form.filters()
     is_all = actor.role == Role.ORGANISATION_ADMIN
@@ -78,7 +77,6 @@ def usage(request: HttpRequest) -> HttpResponse:
 @allowed_page(Action.PRICE)
 @require_POST
 def set_price(request: HttpRequest) -> HttpResponse:
-    """Say what an hour of a kind of GPU costs from now on."""
     form = PriceForm(request.POST)
     if not form.is_valid():
         words = "A price has a kind of GPU and an amount of 0 or more."

@@ -51,7 +51,6 @@ class Claimant:
     """It runs nowhere yet, so a cordoned node is not for it."""
 
     def devices(self) -> QuerySet[Device]:
-        """Return the GPUs that it may use, free or not."""
         devices = Device.objects.filter(is_present=True)
         if self.team_id is not None:
             closed = pools_closed_to(team_id=self.team_id)
@@ -148,7 +147,6 @@ def devices_release(*, holder: str) -> None:
 
 
 def device_leases_prune() -> int:
-    """Return how many claims ended so long ago that nobody asks for them."""
     return DeviceLease.objects.filter(released_at__lt=clock.now() - ENDED_KEPT).delete()[0]
 
 

@@ -118,14 +118,12 @@ def node_observe(
 
 
 def node_versions_note(*, node: Node, versions: Mapping[str, str]) -> None:
-    """Keep which version of a runtime the node's engines told last."""
     known = {**node.runtime_versions, **versions}
     if known != node.runtime_versions:
         Node.objects.filter(id=node.id).update(runtime_versions=known)
 
 
 def node_wanted_version_bump(*, node_ids: Collection[str]) -> None:
-    """Note that what these nodes should run has changed."""
     nodes_lock(node_ids=node_ids)
     Node.objects.filter(id__in=node_ids).update(wanted_version=F("wanted_version") + 1)
 

@@ -18,10 +18,8 @@ def worker_arrived(*, name: str, version: str) -> None:
 
 
 def worker_seen(*, name: str) -> None:
-    """Record that the worker is still there."""
     Worker.objects.filter(name=name).update(last_seen_at=Now())
 
 
 def worker_left(*, name: str) -> None:
-    """Record that the worker has ended as it was asked to."""
     Worker.objects.filter(name=name).delete()

@@ -35,7 +35,6 @@ def secret_redactor(*, team: Team) -> Redactor:
 
 
 def unreadable_secrets(secrets: Iterable[Secret]) -> frozenset[str]:
-    """Return the ids of those that this host's ring does not open."""
     ids = [secret.id for secret in secrets]
     if not ids:
         return frozenset()

@@ -59,7 +59,6 @@ def secret_rotate(
 
 
 def _tell_beginning(ring: KeyRing) -> None:
-    """Write the entry that stands alone where the run is interrupted."""
     audited = {"key_id": ring.primary, "secrets": Secret.objects.count()}
     audit("key_ring.begin_rotation", ring.primary, team=None, before=audited)
 

@@ -102,7 +102,6 @@ def binding(team_id: str, name: str) -> str:
 
 
 def sealed_of(secret: Secret) -> Sealed:
-    """Return the stored form as the key ring reads it."""
     return Sealed(
         key_id=secret.key_id, nonce=bytes(secret.nonce), ciphertext=bytes(secret.ciphertext)
     )

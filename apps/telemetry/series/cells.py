@@ -82,7 +82,6 @@ class Cell:
         self._add(slots_of(self.source)[name].sums, float(amount))
 
     def look(self, name: str, value: float) -> None:
-        """Take in how high a gauge stands."""
         slot = slots_of(self.source)[name].sums
         self._merge_at(slot, (1.0, float(value), float(value)))
 
@@ -134,7 +133,6 @@ class Cells:
     by_place: dict[Place, Cell] = field(default_factory=dict)
 
     def at(self, source: Source, moment: float, labels: Mapping[str, str]) -> Cell:
-        """Return the cell of the finest bucket that `moment` falls into."""
         at = int(moment // FINEST_SECONDS) * FINEST_SECONDS
         values = tuple(labels.get(name, "") for name in LABELS)
         return self.of(Place(source, "", values, at))

@@ -184,7 +184,6 @@ def slots_of(source: Source) -> Mapping[str, Slots]:
 
 @cache
 def of_source(source: Source) -> tuple[Series, ...]:
-    """Return the series of the source, in the order of their places."""
     return tuple(each for each in CATALOGUE if each.source is source)
 
 

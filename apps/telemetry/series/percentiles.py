@@ -127,7 +127,6 @@ def _of_counts(
 
 
 def _at(ranks: "Counts", sofar: "Counts", zeros: "Counts", lowest: int) -> list[float]:
-    """Return the value of each group that stands at its rank."""
     places = (sofar <= ranks[:, None]).sum(axis=1)
     is_zero = ranks < zeros
     return [

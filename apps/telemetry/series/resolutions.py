@@ -30,7 +30,6 @@ class Resolution:
 
 
 def resolutions() -> Sequence[Resolution]:
-    """Return all of them, the finest first, with what the settings keep."""
     return [
         Resolution(
             seconds=seconds,

@@ -75,7 +75,6 @@ def _take_in(
 
 
 def label_ids(places: Iterable[Place]) -> Mapping[tuple[Source, str, tuple[str, ...]], int]:
-    """Return the row of each label set, which is made where it is new."""
     latest: dict[tuple[Source, str, tuple[str, ...]], int] = {}
     for place in places:
         key = place.source, place.cut, place.labels
@@ -125,7 +124,6 @@ def _day_of(at: int) -> datetime:
 def buckets_merge_into(
     cells: Mapping[int, Cell], *, resolution_seconds: int, at: int
 ) -> None:  # fmt: skip
-    """Add to each cell, by its label set, what its bucket holds already."""
     with connection.cursor() as cursor:
         cursor.execute(_BUCKETS, [resolution_seconds, moment(at), list(cells)])
         for labels_id, sums, sketches in cursor.fetchall():
@@ -158,7 +156,6 @@ def _tallies(cell: Cell) -> str:
 
 
 def exemplars_of(stored: str) -> dict[int, Exemplar]:
-    """Return what is stored as JSON, where there is any."""
     if stored == "{}":
         return {}
     return {int(place): Exemplar(*each) for place, each in json.loads(stored).items()}

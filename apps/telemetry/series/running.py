@@ -83,7 +83,6 @@ def _row(cell: Cell) -> tuple[Any, ...]:
 
 
 def totals_of(source: Source, *, team_id: str, with_exemplars: bool = False) -> Iterator[Total]:
-    """Give the running sums of a team, in the order of their deployments."""
     rows = SeriesTotal.objects.filter(
         labels__source=source, labels__cut=TOTAL_CUTS[source], labels__team_id=team_id
     )
@@ -98,6 +97,5 @@ def totals_of(source: Source, *, team_id: str, with_exemplars: bool = False) -> 
 
 
 def has_answered(*, model_ids: Collection[str]) -> bool:
-    """Return whether any of these models ever answered a request well."""
     rows = SeriesTotal.objects.filter(labels__model_id__in=model_ids, labels__status_class="2xx")
     return rows.exists()

@@ -43,7 +43,6 @@ class Batch:
 
 
 def counters_before(sources: Collection[str]) -> dict[str, Mapping[str, float]]:
-    """Return where the counters of each source stood with its last batch."""
     rows = SeriesSource.objects.filter(name__in=sources)
     return dict(rows.values_list("name", "counters"))
 
@@ -121,7 +120,6 @@ def _is_alone() -> bool:
 
 
 def _cut(deltas: Cells) -> Cells:
-    """Return what each breakdown has of the deltas."""
     cells = Cells()
     for place, cell in deltas:
         for cut in CUTS[place.source]:
@@ -130,7 +128,6 @@ def _cut(deltas: Cells) -> Cells:
 
 
 def _rolled_up(finest: Cells, now: float) -> dict[Resolution, Cells]:
-    """Return the cells of each resolution, without those that it keeps no longer."""
     rolled_up, finer = {}, finest
     for resolution in resolutions():
         cells = Cells()

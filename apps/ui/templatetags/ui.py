@@ -74,7 +74,6 @@ def when(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag
 def elapsed(start: datetime | None, end: datetime | None = None) -> SafeString | str:
-    """Return how long something took, or has taken so far."""
     if start is None:
         return formats.ABSENT
     words = formats.duration(max(0.0, ((end or clock.now()) - start).total_seconds()))
@@ -87,7 +86,6 @@ def elapsed(start: datetime | None, end: datetime | None = None) -> SafeString |
 
 @register.inclusion_tag("ui/_copied.html")
 def copied(value: str, what: str, shown: str = "") -> dict[str, str]:
-    """Show an identifier with the button that copies it."""
     return {"value": value, "what": what, "shown": shown or value}
 
 
@@ -100,7 +98,6 @@ def literals(text: str, autoescape: bool = True) -> SafeString:
 
 @register.inclusion_tag("ui/_memory.html")
 def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
-    """Show one GPU's memory as a bar with its legend."""
     device, at, parts = max(1, int(per_gpu["device_bytes"])), 0.0, []
     for name, label, key in _MEMORY_PARTS:
         amount = max(0, int(per_gpu.get(key) or 0))
@@ -114,7 +111,6 @@ def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
 
 @register.inclusion_tag("ui/_sorted_head.html")
 def sorted_head(list_query: ListQuery, column: str, words: str, kind: str = "") -> dict[str, Any]:
-    """Show the head of a column that sorts its list, and which way it does."""
     way = {column: "ascending", f"-{column}": "descending"}.get(list_query.sort, "")
     address = f"?{sorted_query(list_query, column)}{list_query.anchor and f'#{list_query.anchor}'}"
     # Who sorts from the keyboard goes on from that head; an anchor has a place to go on from.
@@ -130,7 +126,6 @@ def sorted_head(list_query: ListQuery, column: str, words: str, kind: str = "") 
 
 @register.inclusion_tag("ui/_sorted_by.html")
 def sorted_by(list_query: ListQuery, columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Show what a list without heads is sorted by, and what else it may be."""
     return {"choices": [sorted_head(list_query, column, words) for column, words in columns]}
 
 
@@ -168,7 +163,6 @@ def is_about_runtime(code: str) -> bool:
 
 @register.simple_tag
 def state_count(state: str, count: int) -> SafeString:
-    """Return how many things are in a state, painted like it."""
     return pill(state, f"{count} {tones.shown(state).word}")
 
 

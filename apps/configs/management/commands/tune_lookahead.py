@@ -99,7 +99,6 @@ class Command(AuditedCommand):
 
 
 def _kept(config: Config, file: Path, name: str) -> str:
-    """Return the set that now holds the file."""
     try:
         with file.open("rb") as opened:
             set_upload(team=config.team, name=name, file=opened, file_name=file.name)

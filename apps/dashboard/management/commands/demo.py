@@ -60,7 +60,6 @@ def demonstrate(console: Console, *, once: bool, clock: Clock = SYSTEM) -> None:
 def _deploy(
     console: Console, machine: Machine, services: RunningServices, access: Access, clock: Clock
 ) -> tuple[str, dict[str, Any]]:
-    """Return the endpoint and the build behind it."""
     with Job(
         public_url=services.public_url,
         api_key=access.api_key,

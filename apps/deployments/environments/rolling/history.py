@@ -14,7 +14,6 @@ ITSELF = "Enginehouse"
 
 
 def event_list(*, environment: Environment) -> QuerySet[PromotionEvent]:
-    """Return what happened to promotions of the environment, newest first."""
     return PromotionEvent.objects.filter(environment=environment).order_by("-at", "-id")
 
 

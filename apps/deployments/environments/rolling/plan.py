@@ -9,7 +9,6 @@ from controlplane.domain.rolling.settings import RollSettings
 
 
 def plan_begun(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a promotion keeps of the environment's settings, by which it goes on."""
     begun = RollSettings.of(settings)
     if not begun.is_gradual:
         # It moves in one step, before which both deployments are asked.

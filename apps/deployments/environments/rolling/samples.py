@@ -44,12 +44,11 @@ def samples_count(deployment_id: str, since: datetime) -> int:
 
 
 def samples_drop(deployment_ids: Collection[str | None]) -> None:
-    """Forget what was asked of them: another share begins, which is judged by itself."""
+    """Forget what was asked of these deployments: each share of traffic is judged by itself."""
     PromotionSample.objects.filter(deployment_id__in=deployment_ids).delete()
 
 
 def samples_prune(*, clock: Clock = SYSTEM) -> int:
-    """Return how many were forgotten of rolls that are over."""
     old = PromotionSample.objects.filter(at__lt=clock.now() - SAMPLES_KEPT)
     forgotten, _ = old.delete()
     return forgotten

@@ -48,7 +48,6 @@ class MoveForm:
 
     @property
     def answer_guard(self) -> dict[str, Any]:
-        """Return the answer guard as it is set, or as it would begin."""
         guard = promotion_settings(self.environment)["answer_guard"] or {}
         return {"min_equal_percent": 100, "action": GuardAction.PAUSE.value, **guard}
 

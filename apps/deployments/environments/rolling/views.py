@@ -65,7 +65,6 @@ def _flat(errors: Mapping[str, Any]) -> dict[str, Any]:
 @page
 @require_POST
 def promotion(request: HttpRequest, model_id: str, name: str, action: str) -> HttpResponse:
-    """Pause, resume, cancel or force the promotion to an environment."""
     act = _ACTIONS.get(action)
     if act is None:
         raise NotFound(f"There is no action `{action}` of a promotion.")

@@ -104,7 +104,6 @@ def answer_check_end(*, lease: Lease) -> bool:
 
 
 def answer_check_stopped(*, lease: Lease) -> bool:
-    """Return whether it ended as called off."""
     keys_revoke([lease.id])
     return _end(lease, AnswerCheckState.CANCELLED)
 

@@ -49,7 +49,6 @@ class AnswersRow:
 
 
 def answers_rows(environment: Environment) -> Sequence[AnswersRow]:
-    """Return what was answered so far of the promotion under way, those that differ first."""
     answers = (environment.promotion or {}).get("answers") or {}
     check = answer_check_last(environment=environment) if answers else None
     if check is None or check.id != answers.get("check_id"):

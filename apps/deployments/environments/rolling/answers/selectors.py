@@ -10,14 +10,12 @@ CHECKS_KEPT = timedelta(days=90)
 
 
 def answer_check_last(*, environment: Environment) -> AnswerCheck | None:
-    """Return the last check of a promotion to the environment, with its pairs in order."""
     pairs = Prefetch("pairs", AnswerPair.objects.order_by("number"))
     checks = AnswerCheck.objects.filter(environment=environment).prefetch_related(pairs)
     return checks.order_by("-created_at", "-id").first()
 
 
 def answer_checks_prune(*, clock: Clock = SYSTEM) -> int:
-    """Return how many rows were forgotten of checks that are long over."""
     old = AnswerCheck.objects.filter(
         created_at__lt=clock.now() - CHECKS_KEPT, state__in=ANSWER_CHECK_TERMINAL
     )
