@@ -74,18 +74,15 @@ class Answer:
 
     @property
     def is_about_region(self) -> bool:
-        """Whether the bucket lies in another region than was asked for."""
         moved = self.code in REGION_CODES or self.status in (301, 307, 308)
         return moved or "redirect without LOCATION" in self.text
 
     @property
     def first_line(self) -> str:
-        """What a person may want to see of it."""
         return self.text.partition("\n")[0][:_LONGEST_LINE]
 
 
 def is_passing(error: Exception) -> bool:
-    """Return whether another try may go better."""
     answer = Answer.of(error)
     if answer.status is not None:
         return answer.status in _WORTH_RETRYING or answer.code in BUSY_CODES

@@ -84,7 +84,6 @@ app.steps["consumer"].add(BrokerPause)
 
 
 def build_queue(pool: str) -> str:
-    """Return the queue that the build workers of `pool` read."""
     return f"build.{pool}"
 
 

@@ -67,7 +67,6 @@ class RemoteTime:
         self._ahead_of_monotonic = moment - self._clock.monotonic()
 
     def forget(self) -> None:
-        """Know no time, as before it was told first."""
         self._ahead_of_monotonic = None
 
     @property

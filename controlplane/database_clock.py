@@ -69,7 +69,6 @@ def _opened(connection: BaseDatabaseWrapper, **_details: Any) -> None:
 
 
 def follow_database_clock() -> None:
-    """Have this process go by the database's time from its first connection on."""
     connection_created.connect(_opened, dispatch_uid="database-clock")
 
 

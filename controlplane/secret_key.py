@@ -6,7 +6,6 @@ from pathlib import Path
 
 
 def kept_secret_key(data_dir: Path) -> str:
-    """Return the key kept in the data folder, made on the first start."""
     kept = data_dir / "keys" / "django.key"
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -67,7 +67,6 @@ def checked_path(name: str) -> str:
 
 
 def hash_file(path: Path, on_bytes: Callable[[int], None] = ignore_bytes) -> str:
-    """Return the sha256 of a file as hex digits."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         for chunk in read_chunks(file):
@@ -82,7 +81,6 @@ def read_chunks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def content_digest(files: Iterable[FileEntry]) -> str:
-    """Return the digest that names a folder with exactly these files."""
     lines = sorted((each.path, each.size_bytes, each.sha256) for each in files)
     return _sha256_of(lines)
 

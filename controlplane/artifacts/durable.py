@@ -17,7 +17,6 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def means_disk_full(error: OSError) -> bool:
-    """Return whether the operating system refused a write for want of room."""
     return error.errno in _DISK_FULL
 
 
@@ -112,7 +111,6 @@ def make_folder(folder: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Flush a file's bytes to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

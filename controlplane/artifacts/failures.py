@@ -14,12 +14,10 @@ class ArtifactFailure(RaisedFailure):
 
     @property
     def is_want_of_room(self) -> bool:
-        """Whether a disk, or a quota, was full."""
         return self.failure.code == artifacts.DISK_FULL.code
 
 
 def unreadable_file(variable: str, path: str, error: Exception) -> ArtifactFailure:
-    """Return the failure for a file that should hold a part of a login."""
     reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
     return ArtifactFailure.of(
         artifacts.UNREADABLE_FILE, variable=variable, path=path, reason=reason, field=variable

@@ -49,7 +49,6 @@ def read_manifest(content: bytes, digest: str) -> Manifest:
 
 
 def manifest_path(digest: str) -> str:
-    """Return where an artifact's list of files lies in its store."""
     return f"{MANIFESTS}/{hex_of(digest)}.json"
 
 

@@ -147,7 +147,6 @@ class ArtifactStore:
         return destination
 
     def digests(self) -> list[str]:
-        """Return the content digest of every artifact, in order."""
         digests = (digest_of(name) for name, _ in self._blobs.documents(MANIFESTS))
         return sorted(digest for digest in digests if digest is not None)
 

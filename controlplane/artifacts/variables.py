@@ -37,5 +37,4 @@ def store_variables(environment: Mapping[str, str] | None = None) -> dict[str, s
 
 
 def secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what of the variables no log may show."""
     return tuple(variables[name] for name in _SECRETS[1:] if name in variables)

@@ -49,7 +49,6 @@ def not_json(line: int, reason: str) -> BadFile:
 
 
 def long_line(line: int, limit: int) -> BadFile:
-    """Return the refusal of a row that is a book."""
     return _bad(
         "row",
         f"Line {line} has more than {limit // 1_000_000} MB.",
@@ -59,7 +58,6 @@ def long_line(line: int, limit: int) -> BadFile:
 
 
 def not_array(reason: str) -> BadFile:
-    """Return the refusal of a .json file that holds something else."""
     return _bad(
         "row",
         f"The file is no JSON array of objects: {reason}.",
@@ -68,37 +66,31 @@ def not_array(reason: str) -> BadFile:
 
 
 def no_column(place: str, columns: Sequence[str], line: int | None) -> BadFile:
-    """Return the refusal of rows without text."""
     shown = ", ".join(f"`{each}`" for each in columns[:8]) or "nothing"
     message = f"{place} has no column that builds read; it has {shown}."
     return _bad("column", message, f"Rename the column. {_COLUMNS}", line)
 
 
 def other_column(place: str, column: str, line: int | None) -> BadFile:
-    """Return the refusal of rows that change their form on the way."""
     message = f"{place} has no `{column}`, which the rows before it have."
     return _bad("column", message, "Give every row the same column.", line)
 
 
 def odd_pair(place: str, reason: str, line: int | None) -> BadFile:
-    """Return the refusal of a question without an answer, or one that is no text."""
     return _bad("value", f"{place} {reason}.", _COLUMNS, line)
 
 
 def bad_value(place: str, column: str, reason: str, line: int | None) -> BadFile:
-    """Return the refusal of a value that is no text and no conversation."""
     return _bad("value", f"{place}: `{column}` {reason}.", _COLUMNS, line)
 
 
 def broken_parquet(reason: str) -> BadFile:
-    """Return the refusal of bytes that only claim to be Parquet."""
     return _bad(
         "parquet", f"The file is no Parquet file that can be read: {reason}.", "Write it again."
     )
 
 
 def unpacks_too_large(size: int, limit: int) -> BadFile:
-    """Return the refusal of a small file that is a large one inside."""
     return _bad(
         "too_large",
         f"The file unpacks to {size // 1_000_000:,} MB; {limit // 1_000_000:,} MB are the most.",
@@ -122,7 +114,6 @@ def too_slow(seconds: float) -> BadFile:
 
 
 def crashed(status: int) -> BadFile:
-    """Return the refusal of a file over which its reader died."""
     return _bad(
         "unreadable",
         f"The process that read the file ended with status {status}: it is damaged, or too large "

@@ -58,7 +58,6 @@ class Pair:
 
     @property
     def is_empty(self) -> bool:
-        """Whether a half says nothing."""
         return any(not (each.strip() if isinstance(each, str) else each)
                    for each in (self.question, self.answered))  # fmt: skip
 
@@ -73,7 +72,6 @@ class Pair:
 
 
 def columns_of(column: str) -> tuple[str, ...]:
-    """Return the columns that a form reads, by the one that it is known by."""
     form = PAIRS.get(column)
     if form is None:
         return (column,)

@@ -27,7 +27,6 @@ class DeviceUser:
 
     @property
     def words(self) -> str:
-        """Who it is, what it holds, and how it comes to be there."""
         holds = f", {_gib(self.held_bytes)}" if self.held_bytes else ""
         if not self.name:
             return f"process {self.pid}{holds}, which this host does not show"

@@ -16,7 +16,6 @@ from pydantic import BaseModel
 
 @cache
 def docstrings_of(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return each field's docstring in one line, those of its bases included."""
     classes = (each for each in reversed(model.__mro__) if _is_ours(each))
     return MappingProxyType(
         {name: words for each in classes for name, words in own_docstrings(each)}
@@ -28,7 +27,6 @@ def _is_ours(each: type) -> TypeGuard[type[BaseModel]]:
 
 
 def own_docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
-    """Yield the docstrings of the fields that the model declares itself."""
     (tree,) = ast.parse(inspect.getsource(model)).body
     assert isinstance(tree, ast.ClassDef)
     for field, after in pairwise(tree.body):

@@ -14,7 +14,6 @@ def read_json(content: bytes | str) -> Any:
 
 
 def nests_deeper(content: Any, levels: int) -> bool:
-    """Return whether lists and objects stand in each other more than so many deep."""
     level = [content]
     for _ in range(levels):
         level = [part for each in level for part in _nesting_parts(each)]

@@ -28,7 +28,6 @@ class Difference:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[Difference, ...]:
-    """Return every value that differs between two documents, by its dotted path."""
     old, new = dict(leaves(before)), dict(leaves(now))
     return tuple(
         Difference(

@@ -75,7 +75,6 @@ def _span(left: Sequence[_Change], right: Sequence[_Change]) -> tuple[int, int]:
 
 
 def _taken(changes: list[_Change], end: int) -> list[_Change]:
-    """Take the changes that end by there out of the list."""
     here = [change for change in changes if change.end <= end]
     del changes[: len(here)]
     return here

@@ -14,7 +14,6 @@ _VERDICTS = {
 
 
 def lines_of(planned: MemoryPlan, advice: Sequence[FitRow]) -> Iterator[str]:
-    """Yield the plan, what would change it, the build, and other GPUs."""
     yield from _model(planned)
     yield from _device(planned)
     yield from _capacity(planned)

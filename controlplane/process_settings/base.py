@@ -68,7 +68,6 @@ class ProcessSettings(BaseSettings):
             raise WrongSetting("\n".join(words_of(error, shown))) from None
 
     def by_variable(self) -> dict[str, Any]:
-        """Return what is set to something, by the variables' names."""
         fields = type(self).model_fields
         values = {str(fields[name].validation_alias): value for name, value in self}
         return {name: value for name, value in values.items() if value}
@@ -92,7 +91,6 @@ def variables(settings: type[ProcessSettings]) -> dict[str, FieldInfo]:
 
 
 def is_secret(field: FieldInfo) -> bool:
-    """Return whether no error and no page shows its value."""
     return bool(extra_of(field)["is_secret"])
 
 

@@ -16,7 +16,6 @@ class _OfRuntimes(ProcessSettings):
 
 
 def _fields() -> dict[str, Any]:
-    """Return the settings by which a host says where it has each runtime."""
     pythons = [runtime.python_setting for runtime in RUNTIMES.values()]
     images = [runtime.image_setting for runtime in RUNTIMES.values()]
     return {each.name.lower(): _field(each) for each in (*pythons, *images) if each is not None}

@@ -30,8 +30,6 @@ def absolute(path: Path) -> Path:
 
 
 def split_by(separator: str) -> Callable[[Any], Any]:
-    """Return what makes a text into its parts, stripped, without the empty ones."""
-
     def split(value: Any) -> Any:
         if not isinstance(value, str):
             return value

@@ -34,7 +34,6 @@ _WORDS: Mapping[str, str] = {
 
 
 def words_of(error: ValidationError, shown: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each variable that is wrong, with its value where that may be shown."""
     for each in error.errors(include_url=False):
         name = str(each["loc"][0])
         # Of a default that follows from another variable, only the other is wrong.

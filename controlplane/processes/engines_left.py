@@ -27,13 +27,11 @@ class EngineLeft:
     held_bytes: int
 
     def ask_to_end(self) -> None:
-        """Let it finish what it answers, and end."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGTERM)
 
 
 def engines_left(data_dir: Path) -> Sequence[EngineLeft]:
-    """Return the engines that run by the folders of this machine's agent."""
     folders = (data_dir / "agent" / "replicas").glob("*.*")
     return [engine for folder in sorted(folders) if (engine := _engine_of(folder)) is not None]
 

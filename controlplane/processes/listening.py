@@ -26,7 +26,7 @@ class ListeningServer(uvicorn.Server):
 
 
 async def keep_saying(say: Callable[[], None] = lambda: _say(), *, clock: Clock = SYSTEM) -> None:
-    """Say it for as long as the loop turns that takes requests, and the database takes the word."""
+    """Say it while the loop that takes requests turns and the database takes the word."""
     # The apps are there only after Django's set-up.
     from apps.fleet.services.listening import BEAT_SECONDS
 

@@ -58,7 +58,6 @@ def command(data_dir: Path) -> ServerCommand:
 
 
 def url(data_dir: Path) -> str:
-    """Return the DATABASE_URL of the server on `data_dir`."""
     return f"postgresql://postgres@/postgres?host={quote(str(_socket_dir(data_dir)), safe='')}"
 
 

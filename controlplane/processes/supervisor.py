@@ -55,7 +55,6 @@ class Supervisor:
         supervised.task = asyncio.create_task(self._keep_alive(supervised))
 
     async def run_once(self, name: str, command: ServerCommand) -> int:
-        """Run one process to its end and return its exit status."""
         process = await _spawn(command, None)
         try:
             await self._pump(name, process)

@@ -39,7 +39,6 @@ def command(data_dir: Path) -> ServerCommand:
 
 
 def url(data_dir: Path, *, port: int) -> str:
-    """Return the BROKER_URL of the server on `data_dir`."""
     return f"redis://:{_password(data_dir)}@127.0.0.1:{port}/0"
 
 

@@ -94,7 +94,6 @@ class ArchiveDownload:
         self._on_progress = on_progress
 
     def kept(self, sha256: str) -> Archive | None:
-        """Return the archive of that digest when it lies here already."""
         about = _read(self._about_whole)
         if about.get("sha256") != sha256 or not self._whole.exists():
             return None
@@ -128,7 +127,6 @@ class ArchiveDownload:
         return self._options.backoff_seconds * float(min(2 ** max(fruitless - 1, 0), 16))
 
     def _receive(self, had: int) -> Archive | None:
-        """Return the whole archive after one request, or None when another must follow."""
         begun = _read_version(self._about_partial) if had else None
         before = begun.validator if begun else None
         headers = {"range": f"bytes={had}-", "if-range": before} if before else {}
@@ -182,7 +180,6 @@ class ArchiveDownload:
 
 
 def _has_no_more(response: httpx2.Response, had: int) -> bool:
-    """Return whether the server says that the part which is here is the whole."""
     # Had its state changed, it would have sent the new one instead of refusing the range.
     content_range = response.headers.get("content-range", "")
     return response.status_code == 416 and content_range == f"bytes */{had}"
@@ -202,7 +199,6 @@ def _read_version(path: Path) -> Version | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return a JSON object of ours, empty where there is none."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError):

@@ -108,7 +108,6 @@ def top_folder(names: Iterable[str]) -> str:
 
 
 def is_ballast(name: str) -> bool:
-    """Return whether a file was left by a desktop and is of no checkpoint."""
     return any(
         each.startswith("._") or each in ("__MACOSX", ".DS_Store") for each in name.split("/")
     )
@@ -123,7 +122,6 @@ def check_kind(start: bytes, url: str) -> None:
 
 @contextmanager
 def in_words(url: str) -> Iterator[None]:
-    """Turn what can be wrong with an archive into the failure to show."""
     try:
         yield
     except (BadArchive, EOFError, gzip.BadGzipFile, zlib.error) as error:

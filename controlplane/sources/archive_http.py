@@ -52,14 +52,12 @@ def answered(
 
 
 def is_passing(error: Exception) -> bool:
-    """Return whether another try may go better."""
     if isinstance(error, httpx2.HTTPStatusError):
         return error.response.status_code in _WORTH_RETRYING
     return isinstance(error, httpx2.TransportError)
 
 
 def explain(error: Exception, url: str) -> Exception:
-    """Return the failure that one of HTTP_ERRORS means."""
     if isinstance(error, httpx2.HTTPStatusError):
         return _explain_status(error.response.status_code, url)
     if isinstance(error, httpx2.TimeoutException):
@@ -83,7 +81,6 @@ def _explain_status(status: int, url: str) -> Exception:
 def _sent(
     stack: ExitStack, url: str, headers: Mapping[str, str], options: SourceOptions
 ) -> httpx2.Response:
-    """Return the answer of the first address that can be connected to."""
     ways = targets(url, allow_private=options.allow_private_addresses)
     for number, way in enumerate(ways, 1):
         try:

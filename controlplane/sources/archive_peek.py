@@ -106,7 +106,6 @@ class _Seen:
         self._kept_bytes = 0
 
     def take(self, member: Member) -> None:
-        """Note a file, and read what facts need of it."""
         self.sizes[member.name] = member.size_bytes
         if member.name.endswith(".safetensors"):
             start = member.read(8)
@@ -153,7 +152,6 @@ class _Arriving:
         self._has_ranges = False
 
     def open(self) -> None:
-        """Ask for the archive from the present position on."""
         self._stack.close()
         headers = {"range": f"bytes={self._position}-"}
         if self.version.validator:
@@ -190,7 +188,6 @@ class _Arriving:
         return content.getvalue()
 
     def skip(self, count: int) -> None:
-        """Go on behind that many bytes."""
         if count > len(self._buffer) + _WORTH_A_REQUEST_BYTES and self._has_ranges:
             self._position += count
             self.open()

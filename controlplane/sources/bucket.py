@@ -105,7 +105,6 @@ class Bucket:
         self._options = options
 
     def list(self) -> "dict[str, ObjectMeta]":
-        """Return the objects of the folder by their path in it, from one listing."""
         listed = self._retried(self._list, of_listing=True)
         if not listed:
             raise bucket_failure(buckets.NOT_FOUND, self.lookup)

@@ -37,7 +37,6 @@ def explain(error: Exception, lookup: Lookup, *, of_listing: bool = False) -> So
 
 
 def was_broken_off(error: Exception) -> bool:
-    """Return whether the connection ended in the middle of a file."""
     return Answer.of(error).kind == "Interrupted"
 
 

@@ -99,7 +99,6 @@ class _Fields:
         self._given = self._parse(secret)
 
     def text(self, name: str, form: re.Pattern[str] | None) -> str:
-        """Return a field that must be there."""
         value = self.optional(name, form)
         if value is None:
             raise wrong_secret(self._checkpoint, f"it has no `{name}`")

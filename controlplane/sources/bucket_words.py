@@ -66,7 +66,6 @@ class Lookup:
 
     @property
     def login(self) -> str:
-        """What the request was signed with."""
         if self.has_secret:
             return f"the login in secret `{self.checkpoint.runtime_secret_name}`"
         return "a request without a login"

@@ -79,7 +79,6 @@ def fetch(
 def read_facts(
     checkpoint: CheckpointRepository, *, token: str | None, options: SourceOptions
 ) -> CheckpointFacts:
-    """Return the facts of a checkpoint without fetching its weights."""
     return look(checkpoint, token=token, options=options).facts
 
 

@@ -140,7 +140,6 @@ class _Checkpoint:
         return next((self.json(path) for path in paths if path in self.sizes), None)
 
     def weights(self) -> list[Totals]:
-        """Return the totals of every weight file at the top level."""
         names = [each for each in self.sizes if each.endswith(".safetensors") and "/" not in each]
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
             totals = list(pool.map(self._totals, names))

@@ -69,7 +69,6 @@ def disk_full(
     needed_bytes: int | None = None,
     free_bytes: int = 0,
 ) -> SourceFailure:
-    """Return the failure for want of room, with figures where the need is known."""
     if needed_bytes is None:
         return source_failure(any_source.DISK_FULL, checkpoint, folder=folder)
     needed, free = _gigabytes(needed_bytes), _gigabytes(free_bytes)
@@ -79,7 +78,6 @@ def disk_full(
 
 
 def code_prefix(checkpoint: CheckpointRepository) -> str:
-    """Return how the codes of a source's failures begin."""
     return _PREFIXES[checkpoint.source]
 
 

@@ -42,7 +42,6 @@ class Hub:
             self._headers["authorization"] = self._bearer(token)
 
     def information(self, revision: str | None) -> Mapping[str, Any]:
-        """Return the hub's description of the repository at a revision, sizes of files included."""
         url = f"{self.lookup.endpoint}/api/models/{self.lookup.repo}"
         if revision is not None:
             url += f"/revision/{quote(revision, safe='')}"
@@ -94,7 +93,6 @@ class Hub:
         raise AssertionError("a try either returns or raises")
 
     def explained(self, error: Exception) -> Exception:
-        """Return the failure that one of HUB_ERRORS means."""
         return explain(error, self.lookup)
 
     def wait_seconds(self, attempt: int, error: Exception) -> float:
@@ -142,7 +140,6 @@ class Hub:
 
 
 def is_passing(error: Exception) -> bool:
-    """Return whether another try may go better."""
     if isinstance(error, HfHubHTTPError):
         return error.response.status_code in _WORTH_RETRYING
     return isinstance(error, http.TransportError)

@@ -40,7 +40,6 @@ class Lookup:
 
 
 def explain(error: Exception, lookup: Lookup) -> SourceFailure:
-    """Return the failure that an exception of the hub's client means."""
     if isinstance(error, OfflineModeIsEnabled):
         return hub_failure(hub.OFFLINE, lookup, detail="HF_HUB_OFFLINE is set")
     if isinstance(error, http.TimeoutException):

@@ -55,7 +55,6 @@ def _hub(
 def _read_hub(
     checkpoint: CheckpointRepository, token: str | None, options: SourceOptions
 ) -> tuple[str, int]:
-    """Return the commit and how many files it has, having been let at one of them."""
     hub = Hub(checkpoint, token=token, options=options)
     answer = hub.information(checkpoint.revision)
     commit = str(answer.get("sha") or "")

@@ -41,7 +41,6 @@ class Resolved:
     """The folder of the archive that holds the files; empty for its top."""
 
     def without_code(self) -> "Resolved":
-        """Return the same without the checkpoint's own Python."""
         return replace(self, files=tuple(each for each in self.files if not each.is_code))
 
     @property

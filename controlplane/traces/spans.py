@@ -51,7 +51,6 @@ def parent_in(traceparent: str) -> Parent | None:
 
 
 def traceparent_of(trace_id: str, span_id: str) -> str:
-    """Return the header of a sampled span."""
     return f"00-{trace_id}-{span_id}-01"
 
 

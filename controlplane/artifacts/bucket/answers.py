@@ -24,7 +24,6 @@ _CERTIFICATE = "InvalidCertificate"
 
 
 def is_worth_another_try(error: Exception) -> bool:
-    """Return whether the same request may go better a little later."""
     answer = Answer.of(error)
     if _CERTIFICATE in answer.text:
         return False

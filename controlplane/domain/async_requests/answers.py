@@ -34,7 +34,6 @@ class Attempt:
 
     @property
     def error(self) -> dict[str, str] | None:
-        """The failure as status and webhook tell it."""
         return None if self.code is None else {"code": self.code, "message": self.message}
 
 
@@ -53,17 +52,17 @@ def attempt_of(status: int, content: bytes, *, retry_after: str = "") -> Attempt
 def waiting(
     message: str, *, seconds: float = _WAIT_SECONDS, code: ErrorCode = ErrorCode.UNAVAILABLE
 ) -> Attempt:
-    """Return that the request goes back to the queue, for a reason that will pass."""
+    """Return the outcome of a request that goes back to the queue, for a reason that will pass."""
     return Attempt(next=Next.WAIT, code=code, message=message, wait_seconds=seconds)
 
 
 def broken_off(message: str) -> Attempt:
-    """Return that the answer ended before its end: the model may have run."""
+    """Return the outcome of an answer that broke off: the model may have run."""
     return Attempt(next=Next.RETRY, code=ErrorCode.INTERNAL, message=message)
 
 
 def too_long(message: str) -> Attempt:
-    """Return that no answer came in the time that a request may run."""
+    """Return the outcome of a request that was not answered in the time that it may run."""
     return Attempt(next=Next.RETRY, code=ErrorCode.PREDICT_TIMEOUT, message=message)
 
 
@@ -105,7 +104,6 @@ def _output(content: bytes) -> str:
 
 
 def _message_and_code(content: bytes) -> tuple[str, str]:
-    """Return the message and the code of an error body, whoever wrote it."""
     try:
         data: Any = read_json(content)
     except ValueError:

@@ -99,7 +99,6 @@ def _part(each: Timed, window: Window) -> float:
 
 
 def _in_flight_seconds(requests: Sequence[Timed], window: Window) -> float:
-    """Return the seconds that requests were in flight within the window, added up."""
     return sum(
         max(0.0, min(each.ended_at or window.until, window.until) - max(each.sent_at, window.begin))
         for each in requests

@@ -10,7 +10,6 @@ Stage = Mapping[str, Any]
 
 
 def broken_limits(limits: Limits, stage: Stage) -> list[str]:
-    """Return in words what the level did not keep."""
     share = stage["error_share"]
     broken = []
     if share is None:

@@ -77,12 +77,10 @@ def shell_text(words: Sequence[Word]) -> Word | None:
 
 
 def server_of_image(image: str) -> Server | None:
-    """Return the server that an image runs when it is given nothing but arguments."""
     return Server.VLLM if _VLLM_IMAGE.search(image) else None
 
 
 def server_of_flags(words: Sequence[Word]) -> Server | None:
-    """Return whose flags these are when they stand without their program, or None."""
     if not words or not words[0].text.startswith("--"):
         return None
     names = names_of(words)
@@ -92,7 +90,6 @@ def server_of_flags(words: Sequence[Word]) -> Server | None:
 
 
 def names_of(words: Sequence[Word]) -> set[str]:
-    """Return the flags among the words, as a config file would call them."""
     flags = (word.text.partition("=")[0] for word in words if word.text.startswith("--"))
     return {flag.lstrip("-").replace("-", "_") for flag in flags}
 

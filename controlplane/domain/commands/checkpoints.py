@@ -81,7 +81,6 @@ def adapter_place(text: str, context: CommandContext) -> dict[str, Any]:
 
 
 def model_argument(place: CheckpointRepository) -> str:
-    """Return the checkpoint as a server's command line names it."""
     schemes = {source: scheme for scheme, source in _SCHEMES.items() if scheme != "http://"}
     scheme = schemes.get(place.source, "")
     if place.source is CheckpointSource.REMOTE_URL or "://" in place.repo:
@@ -108,7 +107,6 @@ def _carry_folder(draft: Draft, shown: str, place: dict[str, Any], context: Comm
 
 
 def _on_host(path: str, context: CommandContext) -> str:
-    """Return the folder on the host that a path inside the container is."""
     inside = PurePosixPath(path)
     for folder, host in sorted(context.folders.items(), key=lambda pair: -len(pair[0])):
         if folder and inside.is_relative_to(folder):

@@ -64,7 +64,6 @@ def ask_accelerator(draft: Draft, context: CommandContext) -> None:
 
 
 def _proposed(owned: Sequence[tuple[str, int, int]], count: int) -> tuple[str, str]:
-    """Return the kind to begin with, and why it is that one."""
     enough = [(size, kind) for kind, number, size in owned if number >= count and kind != CPU]
     if enough:
         kind = max(enough)[1]

@@ -112,7 +112,6 @@ def command_text(environment: Sequence[str], program: Sequence[str], words: Sequ
 
 
 def _given(spec: Spec) -> dict[str, Any]:
-    """Return every field that the config gives, by dotted path."""
     given = spec.model_dump(mode="json", exclude_unset=True)
     return {
         field: value

@@ -129,7 +129,6 @@ class Draft:
         self._changed = [each for each in self._changed if each.field != field]
 
     def _drop_refused(self) -> None:
-        """Take out each value that the schema refuses, with the schema's own words."""
         for _ in range(len(self.fields) + 1):
             refused = {
                 field: error.message
@@ -174,7 +173,6 @@ def _question_about(question: Question, field: str, to: str) -> Question:
 
 
 def nested(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return dotted paths as the nested mapping that a config is."""
     content: dict[str, Any] = {"trt_llm": {"build": {}}}
     for path, value in fields.items():
         set_at(content, path, value)

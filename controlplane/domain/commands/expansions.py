@@ -37,7 +37,6 @@ def expansion_at(text: str, position: int, depth: int = 0) -> tuple[Part, int] |
 
 
 def placeholder_at(text: str, position: int) -> tuple[Opaque, int] | None:
-    """Return the placeholder of a template that begins here and where it ends, or None."""
     for pattern in _PLACEHOLDERS:
         if match := pattern.match(text, position):
             return Opaque(text=match[0]), match.end()

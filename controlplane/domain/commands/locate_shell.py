@@ -48,7 +48,6 @@ def find_in_shell(
 def find_in_words(
     words: Sequence[Word], *, context: CommandContext, image: str | None = None, depth: int = 0
 ) -> Invocation | None:
-    """Return the serving command in words that need no shell, or None."""
     if container := read_docker_run(words):
         return _in_container(container, context, depth)
     if located := find_server(words):
@@ -64,7 +63,6 @@ def find_in_words(
 
 
 def assignments(words: Iterable[Word]) -> dict[str, Word]:
-    """Return the `NAME=value` words among these."""
     matches = ((_ASSIGNMENT.match(word.text), word) for word in words)
     return {match[1]: word.after(match.end()) for match, word in matches if match}
 

@@ -68,7 +68,6 @@ def _find(data: Any) -> Invocation | None:
 
 
 def _settings_file(data: Any, text: str) -> Invocation | None:
-    """Return a server's own config file as the command that names it, or None."""
     server = _server_of_file(data) if isinstance(data, Mapping) else None
     if server is None:
         return None

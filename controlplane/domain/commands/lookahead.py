@@ -25,7 +25,6 @@ def lookahead_for(drafted: int) -> dict[str, Any]:
 
 
 def drafted_by(speculator: Speculator) -> int | None:
-    """Return how many tokens this speculator drafts a step, or None where it cannot draft."""
     drafted = speculator.num_draft_tokens or speculator.draft_length
     return drafted if drafted and drafted > 0 else None
 

@@ -14,7 +14,6 @@ from controlplane.domain.commands.report import (
 
 
 def import_notes(imported: CommandImport) -> Iterator[str]:
-    """Yield a heading and one line for everything that a reader should know of an import."""
     mapped = (f"{each.flag} -> {each.field}: {_value(each.value)}" for each in imported.mapped)
     yield from _section("Carried over", mapped)
     yield from _section("Carried over with another meaning", map(_changed, imported.changed))
@@ -27,7 +26,6 @@ def import_notes(imported: CommandImport) -> Iterator[str]:
 
 
 def export_notes(exported: ConfigExport) -> Iterator[str]:
-    """Yield a heading and one line for everything that the export cannot say as the config does."""
     yield from _section("Said with another meaning", map(_changed, exported.changed))
     yield from _section("Not said", map(_not_carried, exported.not_carried))
 

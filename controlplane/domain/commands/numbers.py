@@ -36,7 +36,6 @@ def whole_number(text: str) -> int | None:
 
 
 def fraction(text: str) -> float | None:
-    """Return a finite decimal number, or None."""
     try:
         value = float(text)
     except ValueError:

@@ -54,7 +54,6 @@ class Option:
 
     @property
     def text(self) -> str:
-        """The flag with its values, as a note shows it."""
         return " ".join([self.flag, *(word.text for word in self.values)])
 
 
@@ -68,7 +67,6 @@ class Arguments:
 
 
 def no_number(option: Option) -> str:
-    """Return why an option that takes a number is not carried over."""
     if not option.values:
         return "It has no value; it takes a number."
     return f"`{option.value.text}` is not a number."
@@ -95,7 +93,6 @@ def read_options(words: Sequence[Word], grammar: Grammar) -> Arguments:
 
 
 def options_of(settings: Mapping[Any, Any], grammar: Grammar) -> tuple[Option, ...]:
-    """Return a config file's settings as the options that say the same."""
     return tuple(_setting(str(key), value, grammar) for key, value in settings.items())
 
 

@@ -8,7 +8,6 @@ from controlplane.domain.spec.text import read_text
 
 
 def read_settings(text: str) -> Mapping[str, Any]:
-    """Return the mapping in the text, or an empty one."""
     document = read_text(text)
     if isinstance(document, Document) and isinstance(document.data, Mapping):
         return document.data

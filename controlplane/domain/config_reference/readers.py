@@ -22,7 +22,6 @@ def not_told(path: str, runtime: str) -> str:
 
 
 def read_by(path: str) -> str:
-    """Return in words which engines are told a setting, and what becomes of it elsewhere."""
     reasons = {runtime: not_told(path, runtime) for runtime in RUNTIMES}
     readers = [RUNTIMES[runtime].title for runtime, reason in reasons.items() if not reason]
     if len(readers) == len(reasons):

@@ -18,7 +18,6 @@ _MAPPINGS = (f"{_V2}.patch_kwargs", f"{_V1}.lora_adapters", "environment_variabl
 
 @cache
 def rules_by_field() -> Mapping[str, Sequence[str]]:
-    """Return dotted path -> codes of the rules that mark it, in the order of their codes."""
     codes_by_field: dict[str, list[str]] = {}
     for rule in ALL_RULES:
         for path in dict.fromkeys(_paths(rule)):

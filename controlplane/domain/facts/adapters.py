@@ -19,7 +19,6 @@ class AdapterFacts(BaseModel):
 
 
 def read_adapter(config: Config | None) -> AdapterFacts | None:
-    """Return the facts of an adapter, or None where this is no adapter's file."""
     if not config or "peft_type" not in config:
         return None
     targets = config.get("target_modules")

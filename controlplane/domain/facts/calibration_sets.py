@@ -46,7 +46,6 @@ class CalibrationSet:
     versions: tuple[SetVersion, ...]
 
     def version(self, number: int | None) -> SetVersion | None:
-        """Return that version, or the last one."""
         if number is None:
             return self.versions[-1]
         return next((each for each in self.versions if each.number == number), None)
@@ -89,7 +88,6 @@ def may_name_sets(spec: Spec) -> bool:
 
 
 def references_of(spec: Spec) -> dict[str, SetReference]:
-    """Return data set -> set, of every data set of a spec that is rightly named as a team's."""
     references = {each: reference_of(each) for each in data_sets(spec)}
     return {dataset: reference for dataset, reference in references.items() if reference}
 

@@ -182,12 +182,10 @@ def call_form(template: str) -> CallForm | None:
 
 
 def thought_form(template: str) -> ThoughtForm | None:
-    """Return how the answers that a chat template asks for begin with reasoning, if they do."""
     return _first_fitting(THOUGHTS_BY_MARKS, template)
 
 
 def renders_tools(template: str) -> bool:
-    """Return whether a chat template does anything with the tools of a request."""
     return _NAMES_TOOLS.search(template) is not None
 
 

@@ -106,7 +106,6 @@ class CheckpointFacts(BaseModel):
 
     @property
     def role(self) -> Role:
-        """What the checkpoint is made to do."""
         return role_of(
             self.architecture,
             self.model_type,
@@ -143,7 +142,6 @@ class CheckpointFacts(BaseModel):
 
     @property
     def unknown_kv_layers(self) -> int:
-        """How many layers keep something of a kind that is not known here."""
         return sum(group.count for group in self.groups if group.mixer is Mixer.UNKNOWN)
 
     @property

@@ -95,7 +95,6 @@ def meanings(name: str) -> tuple[str, ...]:
 
 
 def first_number(config: Config, *names: str) -> int | None:
-    """Return the first of these keys that holds a positive whole number, or None."""
     for part in _parts(config):
         for name in names:
             value = whole(_same_throughout(part.get(name)))
@@ -142,7 +141,6 @@ def numbers(config: Config, *names: str) -> tuple[int, ...]:
 
 
 def words(config: Config, *names: str) -> tuple[str, ...]:
-    """Return the first of these keys that holds a list of text."""
     for part in _parts(config):
         for name in names:
             value = part.get(name)
@@ -171,7 +169,6 @@ def flag(config: Config, name: str) -> bool | None:
 
 
 def mapping(config: Config, *names: str) -> Config:
-    """Return the first of these keys that holds a mapping, or an empty one."""
     for part in _parts(config):
         for name in names:
             value = part.get(name)

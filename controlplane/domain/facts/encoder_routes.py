@@ -29,7 +29,6 @@ def default_route(checkpoint: CheckpointFacts) -> str:
 
 
 def fitting_routes(checkpoint: CheckpointFacts) -> tuple[str, ...]:
-    """Return the routes that the checkpoint's head answers at, the usual one first."""
     if checkpoint.role is not Role.SEQUENCE_CLASSIFICATION:
         return _BY_ROLE.get(checkpoint.role, ())
     if checkpoint.labels == 1:

@@ -49,7 +49,6 @@ def engine_for(
     experts: int | None,
     parameters: int | None,
 ) -> EngineChoice:
-    """Return the engine that the selection table names for such a checkpoint."""
     name = architecture or "a checkpoint without `architectures`"
     match role:
         case Role.SPEECH | Role.IMAGE_GENERATION | Role.MULTI_VECTOR | Role.UNKNOWN:

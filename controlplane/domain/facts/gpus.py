@@ -50,7 +50,6 @@ class Gpu:
         return self.compute_capability is not None and self.compute_capability >= (major, minor)
 
     def flops_at(self, weight_bytes: float) -> float | None:
-        """Return the fastest arithmetic for weights of so many bytes a number."""
         if weight_bytes < 1 and self.fp4_flops:
             return self.fp4_flops
         return self.fp8_flops if weight_bytes <= 1 and self.fp8_flops else self.flops

@@ -54,7 +54,6 @@ KNOWN_SOURCE: Source = tensorrt_llm("Unknown architecture for AutoModelForCausal
 
 
 def is_known_generator(architecture: str) -> bool:
-    """Return whether a class that generates text is one that some runtime here loads."""
     for ending in _ENDINGS:
         if architecture.endswith(ending):
             return architecture.removesuffix(ending) in _STEMS

@@ -18,7 +18,6 @@ _SHARE_FACTOR = 2
 def kept_of_layer(
     shape: Shape, layer: int, count: int, groups: Sequence[LayerGroup]
 ) -> tuple[LayerGroup, ...]:
-    """Return what the layer of that number, of so many, keeps for itself."""
     last_own = count - shape.extra("num_kv_shared_layers")
     if layer >= last_own or _reads_another(shape, layer) or _reads_an_image(shape, layer):
         return tuple(group for group in groups if not group.mixer.attends)

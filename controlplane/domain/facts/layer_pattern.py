@@ -42,7 +42,6 @@ def mixers(shape: Shape) -> Pattern:
 
 
 def window_of(shape: Shape) -> int | None:
-    """Return the tokens that a sliding layer keeps, or None where none slides."""
     window = numbers.number(shape.config, "sliding_window")
     return window or (shape.extra("attention_chunk_size") or None)
 

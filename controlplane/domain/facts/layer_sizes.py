@@ -26,7 +26,6 @@ class _Heads:
 
 
 def mixer_layer(shape: Shape, mixer: Mixer) -> Sized | None:
-    """Return parameters and cache of one layer, or None where the shape does not say."""
     hidden = shape.hidden_size
     if not hidden:
         return None

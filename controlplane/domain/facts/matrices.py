@@ -60,12 +60,10 @@ class MatrixKind(BaseModel):
 
     @property
     def is_of_tower(self) -> bool:
-        """Whether it reads images, or leads from them to the language part."""
         return _TOWER.search(self.name) is not None
 
 
 def read_matrices(shapes: Mapping[str, Sequence[int]]) -> tuple[MatrixKind, ...]:
-    """Return the kinds of matrices by the shapes of a checkpoint's tensors."""
     sizes: dict[str, dict[int | None, int]] = defaultdict(lambda: defaultdict(int))
     for tensor, shape in shapes.items():
         if len(shape) > 1:
@@ -82,7 +80,6 @@ def read_matrices(shapes: Mapping[str, Sequence[int]]) -> tuple[MatrixKind, ...]
 
 
 def is_matched(module: str, patterns: Iterable[str]) -> bool:
-    """Return whether a pattern names a module, or what it is a part of."""
     return any(_matches(pattern, module) for pattern in patterns)
 
 
@@ -95,7 +92,6 @@ def unmatched(kinds: Sequence[MatrixKind], patterns: Iterable[str]) -> list[str]
 
 
 def of_all_experts(pattern: str) -> str:
-    """Return the pattern with all experts in the place of one that it names by its number."""
     return _ONE_EXPERT.sub("*", pattern)
 
 
@@ -104,7 +100,6 @@ def single_experts(patterns: Iterable[str]) -> list[str]:
 
 
 def tower_parameters(kinds: Iterable[MatrixKind]) -> int:
-    """Return the parameters of what reads images, all layers together."""
     return sum(kind.parameters * len([*kind.modules]) for kind in kinds if kind.is_of_tower)
 
 

@@ -205,6 +205,5 @@ def _draft(shape: Shape, layers: list[_Layer], hidden: int) -> int:
 
 
 def _grouped(kept: list[LayerGroup]) -> tuple[LayerGroup, ...]:
-    """Return the kinds of layers that keep something, each with its number."""
     counted = Counter(group for group in kept if group.mixer is not Mixer.NONE)
     return tuple(group.model_copy(update={"count": n}) for group, n in counted.items())

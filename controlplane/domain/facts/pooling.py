@@ -37,7 +37,6 @@ class Pooling(BaseModel):
 
     @property
     def ranks(self) -> bool:
-        """Whether a language model's answer makes a score."""
         return "LogitScore" in self._kinds
 
     @property
@@ -54,7 +53,6 @@ class Pooling(BaseModel):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The files that an embedding engine asks for and that are not there."""
         files = ((MODULES_FILE, self.has_modules), (POOLING_FILE, self.has_pooling))
         return tuple(name for name, present in files if not present)
 

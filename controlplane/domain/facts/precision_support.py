@@ -51,7 +51,6 @@ def precision_refusal(
 
 
 def stored_refusal(checkpoint: CheckpointFacts, gpu: Gpu, support: PrecisionSupport) -> str | None:
-    """Return why this GPU does not run a checkpoint that is quantized already, or None."""
     existing = checkpoint.existing_quantization
     if existing is None:
         return None

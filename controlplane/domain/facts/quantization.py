@@ -173,7 +173,6 @@ class Precision:
 
     @property
     def weight_bytes(self) -> float:
-        """Bytes of one quantized weight."""
         return self.weights.bytes
 
     @property
@@ -276,7 +275,6 @@ PROPOSED = tuple(name for name in TRIED if PRECISIONS[name].is_proposed)
 
 
 def quantizes(name: str | None) -> bool:
-    """Return whether a build with this type, as a config or a row names it, quantizes."""
     return bool(name) and name != NO_QUANT
 
 

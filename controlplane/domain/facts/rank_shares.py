@@ -63,7 +63,6 @@ def mlp_share(
 
 
 def has_experts(checkpoint: CheckpointFacts) -> bool:
-    """Return whether layers have experts, by their number or their width."""
     return bool(checkpoint.experts or checkpoint.moe_intermediate_size)
 
 

@@ -47,7 +47,6 @@ class Rope:
         return self.factor is not None and (self.kind == "yarn" or self.multiplies(model_type))
 
     def stretched(self, positions: int, model_type: str | None) -> int:
-        """Return the positions that engines make of those in the file."""
         if self.factor is None:
             return positions
         if self.kind == "yarn" and self.original:

@@ -124,7 +124,6 @@ class _Reader:
 
 
 def _listed_layers(config: Config) -> int | None:
-    """Return how many layers a file lists where it does not say their number."""
     listed = numbers.words(config, "layers_block_type", "layer_types")
     return len(listed) or len(numbers.text(config, "hybrid_override_pattern") or "") or None
 

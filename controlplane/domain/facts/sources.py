@@ -25,34 +25,28 @@ def engine_builder_overview(section: str) -> Source:
 
 
 def lookahead_guide(section: str) -> Source:
-    """Return a dated reference into the lookahead decoding page."""
     return _seed("docs.baseten.co/engines/engine-builder-llm/lookahead-decoding", section)
 
 
 def engines_overview(section: str) -> Source:
-    """Return a dated reference into the engine selection page."""
     return _seed("docs.baseten.co/engines/overview", section)
 
 
 def lora_guide(section: str) -> Source:
-    """Return a dated reference into the LoRA page."""
     return _seed("docs.baseten.co/engines/engine-builder-llm/lora-support", section)
 
 
 def storage_guide(section: str) -> Source:
-    """Return a dated reference into the cloud storage and training checkpoints page."""
     return _seed(
         "docs.baseten.co/engines/performance-concepts/deployment-from-training-and-s3", section
     )
 
 
 def bei_guide(section: str) -> Source:
-    """Return a dated reference into the pages of BEI and BEI-Bert."""
     return _seed("docs.baseten.co/engines/bei", section)
 
 
 def bis_guide(section: str) -> Source:
-    """Return a dated reference into the pages of BIS-LLM."""
     return _seed("docs.baseten.co/engines/bis-llm", section)
 
 
@@ -67,12 +61,10 @@ def truss(section: str) -> Source:
 
 
 def yaml_language() -> Source:
-    """Return a dated reference into the language that a config is written in."""
     return _seed("yaml.org/spec/1.1", "Syntax")
 
 
 def json_language() -> Source:
-    """Return a dated reference into the other language that a config may be written in."""
     return _seed("RFC 8259", "JSON grammar")
 
 
@@ -86,5 +78,4 @@ def vllm(section: str, *, checked: str = "2026-11-28") -> Source:
 
 
 def enginehouse(section: str) -> Source:
-    """Return a dated reference into what this program itself can do."""
     return _seed("Enginehouse 0.1", section)

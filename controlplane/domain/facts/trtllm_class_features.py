@@ -48,5 +48,4 @@ CLASSES_WITH_A_ROW = tuple(sorted(_ROWS))
 
 
 def features_of(architecture: str | None) -> ClassFeatures | None:
-    """Return the row of a class, or None where the matrix has none."""
     return _ROWS.get(architecture or "")

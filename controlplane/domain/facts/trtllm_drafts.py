@@ -40,5 +40,4 @@ INSIDE_THE_ENGINE = frozenset({"Eagle", "Eagle3", "MTP", "Draft_Target", "PARD"}
 
 
 def is_not_listed(kind: str | None, architecture: str | None) -> bool:
-    """Return whether TensorRT-LLM's own matrix says No to drafts of this kind for a class."""
     return architecture in _NOT_BY_ITS_MATRIX.get(kind or "", ())

@@ -32,7 +32,6 @@ _BLOCK_EXPERTS_ON = ((9, 0), (10, 0), (10, 3), (12, 0))
 
 
 def unread_format(existing: ExistingQuantization) -> str | None:
-    """Return what of a quantized checkpoint the engine has no loader for, in words, if so."""
     method, algorithm = existing.method.lower(), (existing.algorithm or "").upper()
     if method.startswith("modelopt"):
         is_unread = algorithm.startswith(_UNREAD_ALGORITHMS)
@@ -43,7 +42,6 @@ def unread_format(existing: ExistingQuantization) -> str | None:
 
 
 def lacks_format(checkpoint: CheckpointFacts, gpu: Gpu) -> bool:
-    """Return whether the engine does not read the stored weights, or compute them on the GPU."""
     existing = checkpoint.existing_quantization
     if existing is not None and unread_format(existing) is not None:
         return True
@@ -51,7 +49,6 @@ def lacks_format(checkpoint: CheckpointFacts, gpu: Gpu) -> bool:
 
 
 def lacks_fp8(checkpoint: CheckpointFacts, gpu: Gpu) -> bool:
-    """Return whether the weights are in FP8, which the GPU does not multiply."""
     existing = checkpoint.existing_quantization
     is_older = gpu.compute_capability is not None and not gpu.has_capability(*FP8_CAPABILITY)
     return is_older and existing is not None and existing.is_fp8

@@ -30,7 +30,6 @@ def vision_heads(config: Config) -> int | None:
 
 
 def audio_heads(config: Config) -> int | None:
-    """Return the attention heads of the part that hears, None where the file does not say."""
     return _first(_tower(config, _AUDIO_BLOCKS), ("encoder_attention_heads",))
 
 

@@ -25,7 +25,6 @@ class Inside:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key that passes by its name, in alphabetical order."""
         return tuple(sorted({*self.plain.split(), *self.words, *self.blocks}))
 
 

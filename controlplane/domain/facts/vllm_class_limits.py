@@ -133,7 +133,6 @@ HEARS_WHOLE_SINCE = "0.29"
 
 
 def divides_hearing(model_type: str, version: str) -> bool:
-    """Return whether this vLLM divides the heads of the part that hears over the ranks."""
     is_older = _number(version) < _number(HEARS_WHOLE_SINCE)
     return model_type.startswith(_HEARS_DIVIDED) and is_older
 

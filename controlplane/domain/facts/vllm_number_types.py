@@ -14,7 +14,6 @@ NOT_IN_FLOAT16 = ("gemma2", "gemma3", "gemma3_text", "glm4")
 
 
 def chosen_type(model_type: str | None, stored: str | None, gpu: Gpu) -> str:
-    """Return the type for a model on a GPU where nobody asks for one."""
     has_bfloat16 = gpu.has_capability(*BFLOAT16_CAPABILITY)
     if not has_bfloat16:
         return "float32" if model_type in NOT_IN_FLOAT16 else "float16"
@@ -22,7 +21,6 @@ def chosen_type(model_type: str | None, stored: str | None, gpu: Gpu) -> str:
 
 
 def refused_type(checkpoint: CheckpointFacts, gpu: Gpu, requested: str | None = None) -> str | None:
-    """Return the type that the method of a quantized checkpoint does not compute in, if so."""
     existing = checkpoint.existing_quantization
     if existing is None or gpu.compute_capability is None:
         return None

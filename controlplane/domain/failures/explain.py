@@ -62,7 +62,6 @@ def _unknown(evidence: CrashEvidence) -> Failure:
 
 
 def _raised(text: str) -> str:
-    """Return the last exception as part of a sentence, nothing where there is none."""
     error = last_exception(text)
     return f" after “{LOOKS_SECRET.text(error.sentence)[:_LONGEST_MESSAGE]}”" if error else ""
 

@@ -34,7 +34,6 @@ class Failure:
     """The line of output that this was read from; already redacted."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form that rows and events store."""
         return {
             "code": self.code,
             "blame": self.blame.value,

@@ -79,7 +79,6 @@ def log_pattern(
     fix: Any = None,
     **own: Any,
 ) -> Pattern:
-    """Return a pattern with the line it was made for, and where and when that was seen."""
     return Pattern(
         code=code, blame=blame, expression=re.compile(expression), sentence=sentence, hint=hint,
         fix_for=fix, example=Example(text=text, source=source, checked=checked), **own,

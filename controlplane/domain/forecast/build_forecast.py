@@ -119,7 +119,7 @@ def forecast(
 
 
 def _that_holds(past: Mapping[str, PastStepRecord], disk: DiskNeed) -> Mapping[str, PastStepRecord]:
-    """Return what says something of this build: files that lay there tell nothing of a download."""
+    """Return the steps that tell something: a download that found its files there tells nothing."""
     if disk.download_bytes == 0:
         return past
     return {name: record for name, record in past.items() if name != "fetch"}

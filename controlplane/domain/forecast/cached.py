@@ -19,7 +19,6 @@ class CachedCheckpoint:
 
     @property
     def is_fetched(self) -> bool:
-        """Whether nothing has to come over the network, on the worker that has it."""
         return self.is_local or self.build_number is not None
 
     @property

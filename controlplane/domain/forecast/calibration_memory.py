@@ -37,7 +37,6 @@ def comparison_bytes(
 
 
 def model_bytes(facts: CheckpointFacts, number_bytes: int) -> int:
-    """Return the bytes of the weights at so many bytes a number."""
     if facts.parameters is None:
         return facts.stored_weight_bytes or 0
     return facts.parameters * number_bytes

@@ -113,7 +113,6 @@ def _calibration_operations(spec: Spec, facts: CheckpointFacts) -> int:
 
 
 def _row_operations(spec: Spec, facts: CheckpointFacts) -> int:
-    """Return the arithmetic of one pass over one row."""
     active = facts.counts.active if facts.counts else facts.parameters or 0
     return 2 * active * spec.engine_build.quantization_config.calib_max_seq_length
 

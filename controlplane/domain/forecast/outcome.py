@@ -60,7 +60,6 @@ class Compared:
 
 
 def compare(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> tuple[Compared, ...]:
-    """Return every amount of the build and then of each step, whether or not it is known."""
     return (*_of_build(forecast, steps), *_of_steps(forecast, steps))
 
 

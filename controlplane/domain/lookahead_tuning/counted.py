@@ -49,7 +49,6 @@ class Counted:
         return whole, min(self.drafted_tokens_per_draft, longest)
 
     def acceptance_by_position(self) -> list[dict[str, Any]]:
-        """Return how often a draft's token at a position was accepted, at telling positions."""
         return [
             {"position": position, "share": round(self.accepted_at[position - 1] / drafts, 4)}
             for position in _SHOWN_POSITIONS

@@ -72,7 +72,6 @@ OFF = LookaheadSetting()
 def settings_to_try(
     manner: DraftManner, lengths: Sequence[int], spec: Spec
 ) -> tuple[LookaheadSetting, ...]:
-    """Return the grid of a runtime, and what the config says now where that is not part of it."""
     return tuple(dict.fromkeys([*_grid(manner, lengths), setting_of(manner, spec)]))
 
 

@@ -12,9 +12,7 @@ class StepTimes(Protocol):
     """The steps of one engine, device and model."""
 
     @property
-    def basis(self) -> str:
-        """What the times rest on, in a sentence."""
-        ...
+    def basis(self) -> str: ...
 
     @property
     def is_absolute(self) -> bool:
@@ -42,7 +40,6 @@ class MeasuredSteps:
     is_absolute: bool = True
 
     def fits(self, kind: str, checkpoint: CheckpointFacts | None, bytes_per_weight: float) -> bool:
-        """Return whether they are of such a device, shape and precision."""
         is_shape = self.layers is None or (
             checkpoint is not None and checkpoint.layers == self.layers
         )
@@ -130,7 +127,6 @@ def step_times(
     bytes_per_weight: float,
     speed: Speed | None,
 ) -> StepTimes | None:
-    """Return the best that is known of these steps, None where nothing is."""
     measurement = next(
         (each for each in measured if each.fits(kind, checkpoint, bytes_per_weight)), None
     )

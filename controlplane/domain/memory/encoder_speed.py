@@ -71,7 +71,6 @@ class EncoderSpeed:
 def encoder_speed(
     checkpoint: CheckpointFacts, *, kind: str, bytes_per_number: float
 ) -> EncoderSpeed | None:
-    """Return the speed on a kind of GPU, or None where its data sheet or the shape is unknown."""
     gpu, parameters = PLANNABLE_GPUS.get(kind), checkpoint.parameters
     hidden, layers = checkpoint.hidden_size, checkpoint.layers
     if gpu is None or not (gpu.bytes_per_second and gpu.flops and parameters and hidden and layers):

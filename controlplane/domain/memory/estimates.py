@@ -18,7 +18,6 @@ MEASURED_RANKS = frozenset({1, 2, 4})
 def estimates_of(
     inputs: PlanInputs, drafting: Drafting, *, adapters: int, element_bytes: float
 ) -> tuple[str, ...]:
-    """Return the parts of the plan that rest on a formula alone."""
     return tuple(_estimated(inputs, drafting, adapters=adapters, element_bytes=element_bytes))
 
 

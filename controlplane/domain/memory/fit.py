@@ -102,7 +102,6 @@ class FitRow:
         return price * self.devices / speed if speed else float("inf")
 
     def per_million(self, price_per_hour: float) -> float | None:
-        """Return what a million tokens, or texts, cost at that price of one GPU."""
         speed = self._middle
         return price_per_hour * self.devices / 3600 / speed * 1e6 or None if speed else None
 

@@ -45,7 +45,6 @@ class KvLayout:
         return low
 
     def tokens(self, budget: int, length: int) -> int:
-        """Return the tokens that so many bytes hold in requests of that length."""
         if not self.windowed and not self.state:
             return budget // self.unbounded if self.unbounded else 0
         whole = self.request_bytes(length)
@@ -111,7 +110,6 @@ def kv_bytes_per_token(
 def token_bytes(
     group: LayerGroup, element_bytes: float, tensor_parallel: int, *, with_index: bool = True
 ) -> int:
-    """Return what one layer of a group keeps of one token on one rank."""
     heads = ceil(group.kv_heads / tensor_parallel)
     kept = ceil((heads * group.numbers_per_head + group.latent_numbers) * element_bytes)
     return kept + (group.index_bytes if with_index else 0)

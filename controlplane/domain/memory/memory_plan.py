@@ -103,7 +103,6 @@ class MemoryPlan:
 
     @property
     def kv_fraction(self) -> float:
-        """Share of the free memory that the KV cache may take."""
         return self.inputs.spec.kv_cache_fraction
 
     @property
@@ -179,7 +178,6 @@ class MemoryPlan:
 
     @property
     def longest_sequence_tokens(self) -> int:
-        """The longest single request that fits, drafts allowed for."""
         if self.is_encoder:
             return self.sequence_tokens
         longest = self.layout.longest(self.kv_cache_bytes) - self.drafting.extra_tokens

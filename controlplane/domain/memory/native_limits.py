@@ -49,7 +49,6 @@ def effective_batch_size(spec: Spec) -> int:
 
 
 def effective_sequence_length(spec: Spec, checkpoint: CheckpointFacts) -> int:
-    """Return the tokens of prompt and answer, or of the text, that one request may have."""
     if spec.base_model.is_encoder and checkpoint.role is not Role.SEQUENCE_CLASSIFICATION:
         return min(checkpoint.max_positions or DEFAULT_SEQUENCE_TOKENS, spec.max_num_tokens)
     if spec.max_seq_len is not None:

@@ -29,7 +29,6 @@ class Parallelism:
 
 
 def parallelism_of(spec: Spec, *, tensor: int | None = None) -> Parallelism:
-    """Return what the config asks for, with another number of tensor ranks where one is given."""
     ranks = tensor or spec.tensor_parallel
     expert_ranks = _experts(spec)
     return Parallelism(

@@ -55,7 +55,6 @@ MARGIN_KINDS = frozenset({"H100", "H100_40GB"})
 
 
 def overhead_bytes(memory: RuntimeMemory, *, world_size: int, quantized_bytes: int) -> int:
-    """Return what runtime, communication and kernels of quantized weights take on each GPU."""
     two, many = memory.communication_bytes
     communication = 0 if world_size == 1 else two if world_size == 2 else many
     workspace = round(memory.quantized_workspace * quantized_bytes)

@@ -20,7 +20,6 @@ _BUILDER_SHARE = 0.9
 def devices_that_fit(
     spec: Spec, checkpoint: CheckpointFacts, device: Device, runtime: RuntimeMemory
 ) -> int | None:
-    """Return the fewest GPUs of one host on which one full-length request fits, or None."""
     if not runtime.divides:
         return None
     for count in DEVICE_COUNTS:
@@ -43,7 +42,6 @@ def divides(checkpoint: CheckpointFacts, ranks: int, runtime: RuntimeMemory, spe
 
 
 def longest_sequence(planned: MemoryPlan) -> int:
-    """Return the longest sequence that the KV cache of this plan holds, in round numbers."""
     tokens = planned.longest_sequence_tokens
     return tokens - tokens % _LENGTH_STEP if tokens >= _LENGTH_STEP else tokens
 

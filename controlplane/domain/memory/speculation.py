@@ -19,12 +19,10 @@ class Drafting:
 
     @property
     def extra_tokens(self) -> int:
-        """Return the tokens that a request keeps beyond its own length."""
         return self.tokens + 1 if self.tokens else 0
 
 
 def drafting_of(spec: Spec) -> Drafting:
-    """Return what the config asks for, in either stack."""
     speculator = spec.speculator
     if isinstance(spec.trt_llm, TrtLlmV2):
         return _from_engine_arguments(spec.trt_llm)

@@ -81,7 +81,6 @@ class Speed:
 
     @property
     def basis(self) -> str:
-        """What the range rests on, in one sentence."""
         bandwidth = f"{(self.gpu.bytes_per_second or 0.0) / 1e12:.3g} TB/s"
         seen = (
             "held against steps recorded on one"
@@ -105,7 +104,6 @@ class Speed:
     def tokens_per_second(
         self, batch: int, *, draft_tokens: int = 0, tokens_per_step: float = 1.0
     ) -> Range:
-        """Return the tokens per second of all requests of a batch together."""
         verified = batch * (draft_tokens + 1)
         floor = self._floor(batch, verified)
         exchanges = 2 * self.work.layers if self.work.tensor_ranks > 1 else 0
@@ -144,12 +142,10 @@ class Speed:
 
     @property
     def assumed_tokens_per_step(self) -> float:
-        """The acceptance that the speed under lookahead is stated for."""
         return tokens_per_step(self.lookahead_draft_tokens)
 
     @property
     def lookahead_tokens_per_second(self) -> Range:
-        """What one request gets at that acceptance."""
         return self.tokens_per_second(
             1,
             draft_tokens=self.lookahead_draft_tokens,

@@ -16,7 +16,6 @@ _NEARLY_EQUAL = 1.25
 
 
 def state_blocks(plan: MemoryPlan) -> int | None:
-    """Return how many states fit, or None where no layer keeps one."""
     size = _block_bytes(plan)
     return plan.kv_cache_bytes // size if size else None
 

@@ -60,7 +60,6 @@ class Verdict:
 
 
 def verdict(settings: AnswerGuardSettings, pairs: Sequence[Pair], *, prompts: int) -> Verdict:
-    """Return what the answers to so many prompts come to, and which of them decided."""
     silent = [each for each in pairs if not each.is_answered]
     if silent or len(pairs) < prompts:
         return Verdict(outcome=Outcome.UNANSWERED, sentence=_unanswered(silent, pairs, prompts))

@@ -69,7 +69,6 @@ def chat_body(prompt: Prompt, *, model: str) -> dict[str, Any]:
 
 
 def schema_of(prompt: Prompt) -> Mapping[str, Any] | None:
-    """Return the JSON schema that answers to the prompt are to hold to, where it names one."""
     response_format = prompt.get("response_format") if isinstance(prompt, dict) else None
     if not isinstance(response_format, dict) or response_format.get("type") != "json_schema":
         return None
@@ -79,7 +78,7 @@ def schema_of(prompt: Prompt) -> Mapping[str, Any] | None:
 
 
 def prompt_lines(prompts: Iterable[Prompt]) -> str:
-    """Return them one a line; a body, and a text of several lines, is a line of JSON."""
+    """Return the prompts one a line; a body, and a text of several lines, is a line of JSON."""
     return "\n".join(map(_line, prompts))
 
 
@@ -89,7 +88,6 @@ def prompts_of_lines(text: str) -> list[Any]:
 
 
 def shown(prompt: Prompt, *, characters: int = 200) -> str:
-    """Return the beginning of what it asks."""
     if isinstance(prompt, str):
         return prompt[:characters]
     content = prompt["messages"][-1].get("content")

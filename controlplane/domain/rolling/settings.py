@@ -65,7 +65,6 @@ class RollSettings:
 
     @property
     def is_gradual(self) -> bool:
-        """Whether both deployments carry traffic for a while."""
         return self.strategy is not Strategy.AT_ONCE or self.holds_at is not None
 
     @property

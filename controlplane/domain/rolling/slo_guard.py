@@ -46,7 +46,6 @@ class GuardSettings:
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> Self:
-        """Return the settings that were told, over the defaults."""
         names = {each.name for each in fields(cls)}
         return cls(**{name: value for name, value in stored.items() if name in names})
 

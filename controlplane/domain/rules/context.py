@@ -129,7 +129,6 @@ class Context:
         return self.engine.memory_in(self.version)
 
     def can(self, feature: Feature) -> Capability:
-        """Return what the runtime makes of a feature on the GPU asked for, in its version."""
         return self.engine.capabilities.capability(feature, self.gpu.kind, self.version)
 
     @cached_property
@@ -195,7 +194,6 @@ class Context:
 
 
 def context_of(spec: Spec, known: Known) -> Context:
-    """Return the config before the rules, its runtime chosen by what is known."""
     if known.checkpoint is not None and spec.config_overrides:
         known = replace(known, checkpoint=overridden(known.checkpoint, spec.config_overrides))
     chosen = choose_runtime(spec, known.runtimes, known.checkpoint)

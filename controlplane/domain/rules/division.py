@@ -17,12 +17,10 @@ _MOST_KINDS = 3
 
 
 def accelerator(kind: str, count: int) -> str:
-    """Return so many GPUs as a config writes them."""
     return kind if count == 1 else f"{kind}:{count}"
 
 
 def named(kind: str, count: int) -> str:
-    """Return so many GPUs as the label of a fix has them."""
     return f"`{kind}`" if count == 1 else f"{count} of `{kind}`"
 
 
@@ -39,7 +37,6 @@ def divided(c: Context, count: int, kind: str | None = None) -> Patch:
 
 
 def division(c: Context, count: int) -> Fix:
-    """Return the fix that divides the model over so many GPUs of its kind."""
     gpus = "1 GPU" if count == 1 else f"{count} GPUs"
     return Fix(
         label=f"Use {gpus} and tensor parallel {count}",

@@ -11,7 +11,6 @@ _BUILD = "trt_llm.build"
 
 
 def effective_values(context: Context) -> tuple[EffectiveValue, ...]:
-    """Return every setting whose value in use differs from the one in the config."""
     values = [*_runtime(context), *_v1(context), *_calibration(context)]
     checkpoint = context.checkpoint if context.has("checkpoint") else None
     values += context.engine.effective_values(context.spec, checkpoint, context.device)

@@ -88,7 +88,6 @@ class Example:
 
     @property
     def known(self) -> Known:
-        """The facts as a caller of the rules would hand them over."""
         return Known(
             checkpoint=self.checkpoint,
             checkpoint_failure=self.checkpoint_failure,

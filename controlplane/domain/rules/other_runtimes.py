@@ -10,7 +10,6 @@ from controlplane.domain.runtimes.choice import able_runtimes
 
 
 def others_started(c: Context) -> list[str]:
-    """Return the other runtimes that take this config and that hosts start, as far as is known."""
     if c.spec.accelerator is None:
         return []
     return [

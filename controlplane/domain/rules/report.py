@@ -114,7 +114,6 @@ def finding_of_rule(rule: Rule, context: Context, place: Mark | None) -> Finding
 
 
 def offered_fixes(rule: Rule, context: Context) -> Iterator[OfferedFix]:
-    """Yield what a rule would change in this config, the first choice first."""
     for fix in rule.fixes(context):
         if patch := fix.patch(context):
             yield OfferedFix(label=fix.label_for(context), patch=patch, safe=fix.safe)

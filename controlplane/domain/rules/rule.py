@@ -92,7 +92,6 @@ class Rule:
     """Every path that `fields` may name, where its own bad example shows only some."""
 
     def fixes(self, context: Context) -> Iterator[Fix]:
-        """Yield every fix that the rule knows for this config, the first choice first."""
         if self.fix:
             yield self.fix
         yield from self.otherwise(context)
@@ -107,7 +106,6 @@ def generates(c: Context) -> bool:
 
 
 def on_gpu(concerns: Callable[[Context], bool]) -> Callable[[Context], bool]:
-    """Return the condition for configs that ask for a GPU, whichever runtime serves them."""
     return lambda c: c.spec.accelerator is not None and concerns(c)
 
 

@@ -146,7 +146,6 @@ class _Attempt:
 
     @property
     def in_the_way(self) -> Finding | None:
-        """What would have to be mended along with it."""
         if self.brought:
             return self.brought[0]
         return self.finding if self.after.verdict.has(self.finding) else None
@@ -168,7 +167,6 @@ def _attempts(state: State, finding: Finding) -> Iterator[_Attempt]:
 
 
 def _combined(attempt: _Attempt) -> OfferedFix | None:
-    """Return the fix together with those of the errors that it brings, where that passes."""
     for _ in range(_MOST_COMBINED - 1):
         blocking = attempt.in_the_way
         further = attempt.after.fixes(blocking) if blocking else []

@@ -110,7 +110,6 @@ def native(how: str, source: Source | None = None) -> Capability:
 
 
 def emulated(how: str, source: Source | None = None) -> Capability:
-    """Return a capability that comes to the same by other means."""
     return Capability(support=Support.EMULATED, how=how, source=source)
 
 

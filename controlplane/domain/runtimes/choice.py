@@ -70,14 +70,12 @@ def kind_of(spec: Spec) -> str:
 
 
 def able_runtimes(spec: Spec, checkpoint: CheckpointFacts | None = None) -> Iterator[str]:
-    """Yield the runtimes that take this config's GPUs and task, the first to choose first."""
     for runtime in _order(spec, checkpoint):
         if _takes(runtime, spec, checkpoint):
             yield runtime
 
 
 def was_run(runtime: str) -> bool:
-    """Return whether we have run this runtime on a GPU."""
     return RUNTIMES[runtime].was_run_on_gpus
 
 

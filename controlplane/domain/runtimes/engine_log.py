@@ -22,14 +22,12 @@ _USUAL = {BATCH: 256, TOKENS: 8192}
 def explain_log(
     patterns: Sequence[Pattern], log_tail: str, spec: Mapping[str, Any] | None
 ) -> Failure | None:
-    """Return what the words that stand last mean, or None where none are known."""
     seen = _evidence(log_tail, spec)
     explanation = last_match(patterns, seen.log_tail)
     return explanation.failure(seen) if explanation else None
 
 
 def guess_log(log_tail: str, spec: Mapping[str, Any] | None) -> Failure | None:
-    """Return what the last exception of an engine's log probably means, said as a guess."""
     return guessed(_evidence(log_tail, spec))
 
 
@@ -77,6 +75,5 @@ def chunked_prefill(evidence: CrashEvidence) -> Fix | None:
 
 
 def limits_block(evidence: CrashEvidence) -> str:
-    """Return where lengths and batch size stand in this config's stack."""
     is_v2 = evidence.configured("trt_llm.inference_stack") == "v2"
     return "trt_llm.runtime" if is_v2 else "trt_llm.build"

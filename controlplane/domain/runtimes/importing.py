@@ -23,7 +23,6 @@ def import_command(text: str, owned: Sequence[GpuOffer] = ()) -> CommandImport:
 
 
 def import_invocation(invocation: Invocation, owned: Sequence[GpuOffer] = ()) -> CommandImport:
-    """Return the config that a found command means."""
     reader = RUNTIMES[invocation.server.value].command_reader
     if reader is None:
         raise RefusedCommandError(f"Commands of {invocation.server.command} are not read here.")

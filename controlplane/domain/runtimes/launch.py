@@ -25,7 +25,6 @@ class Start:
     """Of a collector that takes OTLP over HTTP: engines that can tell it of their work."""
 
     def shared(self) -> dict[str, Any]:
-        """Return what the command of every runtime is written from."""
         names = ("model_dir", "host", "port", "python", "threads", "memory_bytes",
                  "runs_remote_code", "traces_url")  # fmt: skip
         return {name: getattr(self, name) for name in names}
@@ -45,5 +44,4 @@ class Launch:
     """Settings that no word of the command says, by their dotted path, and why."""
 
     def argv_in(self, folder: str) -> tuple[str, ...]:
-        """Return the command for files that lie in this folder."""
         return tuple(f"{folder}/{word}" if word in self.files else word for word in self.argv)

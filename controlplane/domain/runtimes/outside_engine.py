@@ -60,5 +60,4 @@ OUTSIDE: Mapping[str, str] = MappingProxyType(
 
 
 def account(spec: Spec, of_runtime: Mapping[str, str]) -> CommandWriter:
-    """Return an empty command that keeps account of the config's settings."""
     return CommandWriter(spec, {**OUTSIDE, **of_runtime})

@@ -29,7 +29,6 @@ class Pair:
         return {one, other} == set(self.features)
 
     def holds_in(self, version: str, versions: Sequence[str]) -> bool:
-        """Return whether it is so in one of the runtime's versions, which stand oldest first."""
         place = versions.index(version)
         since = versions.index(self.since) if self.since else 0
         before = versions.index(self.before) if self.before else len(versions)

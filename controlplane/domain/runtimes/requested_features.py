@@ -70,7 +70,6 @@ def _quantizes_cache(spec: Spec) -> bool:
 
 
 def _without_cell(spec: Spec) -> Iterator[str]:
-    """Yield weights in a number that no table of capabilities has a cell for."""
     precision = spec.quantization_type.precision
     if precision.is_built and weights_feature(precision.weights) is None:
         yield f"{precision.weights.label} weights"

@@ -285,6 +285,5 @@ def capability_of(runtime: Runtime, feature: Feature, kind: str) -> Capability:
 
 
 def variables_of(runtimes: Iterable[Runtime]) -> Iterator[str]:
-    """Yield the variables of a host that processes of these runtimes see."""
     for runtime in runtimes:
         yield from (*runtime.start_variables, *runtime.passed_on)

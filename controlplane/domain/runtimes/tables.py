@@ -67,12 +67,10 @@ class Row:
 
     @property
     def is_of_all(self) -> bool:
-        """Whether the runtime makes the same of it on every kind."""
         return len(self.kinds) == 1
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """Each way once."""
         kinds: dict[str, list[str]] = {}
         for cell in self.cells:
             kinds.setdefault(cell.capability.how, []).extend(cell.column.kinds)

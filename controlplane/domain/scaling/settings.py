@@ -58,11 +58,9 @@ class ScalingSettings:
         return self.concurrency_target * self.target_utilization_percentage / 100
 
     def within(self, replicas: int) -> int:
-        """Return the number, moved between the least and the most."""
         return max(self.min_replica, min(replicas, self.max_replica))
 
     def to_json(self) -> dict[str, Any]:
-        """Return them under the hosted product's names."""
         return asdict(self)
 
 

@@ -33,7 +33,6 @@ class Document:
 
     @property
     def start(self) -> Mark | None:
-        """Where the file's first value stands, when there is a text."""
         return next(iter(self.marks.values()), None)
 
     def mark(self, path: Path) -> Mark | None:

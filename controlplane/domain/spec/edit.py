@@ -134,7 +134,6 @@ def _editor(text: str) -> YAML:
 
 
 def _safe(value: Any) -> Any:
-    """Return the value as scalars of plain text, quoted where text reads as something else."""
     if isinstance(value, Mapping):
         return CommentedMap((name, _safe(item)) for name, item in value.items())
     if isinstance(value, list | tuple):

@@ -50,17 +50,14 @@ class ParseResult:
         return data if isinstance(data, Mapping) else None
 
     def place_of(self, path: str) -> Mark | None:
-        """Return the place of a dotted path, or of its nearest parent that is in the text."""
         return self.document.mark(tuple(path.split(".")))
 
 
 def parse_text(text: str) -> ParseResult:
-    """Return the spec in YAML or JSON text, or every error with its line."""
     return _parse(read_text(text))
 
 
 def parse_mapping(data: Mapping[str, Any]) -> ParseResult:
-    """Return the spec in data from a form or a request body, or every error."""
     return _parse(read_data(data))
 
 

@@ -48,7 +48,6 @@ _BOUNDS = {
 
 
 def describe(failure: ValidationError, document: Document, *, stack: str) -> Iterator[SpecError]:
-    """Yield one error for each thing that the schema refused."""
     seen: set[Path] = set()
     for detail in failure.errors(include_url=False):
         path = _path(detail["loc"], document.data)
@@ -71,7 +70,6 @@ def at(document: Document, path: Path, message: str, problem: Problem, **more: A
 
 
 def dotted(path: Path) -> str:
-    """Return a path as rules, fixes and pages write it."""
     return ".".join(map(str, path))
 
 

@@ -113,7 +113,6 @@ class Resources(Section):
 
     @property
     def memory_bytes(self) -> int:
-        """Return host memory in bytes."""
         number = self.memory.strip().rstrip("kKMGTPEi ")
         unit = self.memory.strip()[len(number) :].strip()
         return int(float(number) * _UNITS[unit])

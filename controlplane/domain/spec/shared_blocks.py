@@ -43,7 +43,6 @@ def _take_in_merges(block: CommentedMap) -> None:
 
 
 def _own_copy(value: Any) -> Any:
-    """Return the value as it reads, without anchors and merges."""
     copy: CommentedMap | CommentedSeq
     if isinstance(value, CommentedMap):
         copy = CommentedMap((key, _own_copy(value[key])) for key in value)

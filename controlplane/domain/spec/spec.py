@@ -41,18 +41,15 @@ class Spec(SpecFields):
 
     @property
     def limits_path(self) -> str:
-        """Dotted path of the block that holds lengths and batch size in this stack."""
         return "trt_llm.runtime" if self.is_v2 else "trt_llm.build"
 
     @property
     def tensor_parallel_path(self) -> str:
-        """Dotted path of the tensor parallel setting in this stack."""
         name = "tensor_parallel_size" if self.is_v2 else "tensor_parallel_count"
         return f"{self.limits_path}.{name}"
 
     @property
     def chunked_prefill_path(self) -> str:
-        """Dotted path of the switch that lets prompts enter in pieces."""
         name = "enable_chunked_prefill" if self.is_v2 else "enable_chunked_context"
         return f"trt_llm.runtime.{name}"
 
@@ -104,7 +101,6 @@ class Spec(SpecFields):
 
     @property
     def calibration_samples_path(self) -> str:
-        """Dotted path of the setting that says how many rows are calibrated on."""
         if self.settings.calibration.samples is None:
             return "trt_llm.build.quantization_config.calib_size"
         return f"{self.settings_path}.calibration.samples"
@@ -139,7 +135,6 @@ class Spec(SpecFields):
 
     @property
     def secret_names(self) -> frozenset[str]:
-        """Every secret that this config lists."""
         return frozenset(self.secrets)
 
     @property
@@ -163,7 +158,6 @@ class Spec(SpecFields):
 
     @property
     def max_num_tokens(self) -> int:
-        """Tokens that one engine step may process."""
         if isinstance(self.trt_llm, TrtLlmV2):
             return self.trt_llm.runtime.max_num_tokens
         return self.trt_llm.build.effective_max_num_tokens
@@ -187,7 +181,6 @@ class Spec(SpecFields):
 
     @property
     def default_max_tokens(self) -> int | None:
-        """Answer length of a request that names none."""
         if isinstance(self.trt_llm, TrtLlmV2):
             return None
         return self.trt_llm.runtime.request_default_max_tokens
@@ -217,7 +210,6 @@ class Spec(SpecFields):
 
     @property
     def kv_cache_fraction(self) -> float:
-        """Share of free memory that the KV cache may take."""
         if not isinstance(self.trt_llm, TrtLlmV2):
             return self.trt_llm.runtime.kv_cache_free_gpu_mem_fraction
         cache = self.trt_llm.runtime.patch_kwargs.get("kv_cache_config")

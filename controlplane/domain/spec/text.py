@@ -19,7 +19,6 @@ from controlplane.domain.spec.yaml_reader import read_yaml
 
 
 def read_text(text: str) -> Document | Unreadable:
-    """Return the data of YAML or JSON text, or every slip that makes it unreadable."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:

@@ -39,7 +39,6 @@ def line_above(lines: list[str], number: int) -> int | None:
 
 
 def inline_value(line: str, column: int) -> str:
-    """Return the rest of the line from a column on, without a comment."""
     return re.split(r"\s+#", line[column:], maxsplit=1)[0].rstrip()
 
 
@@ -51,5 +50,4 @@ def quoted(value: str) -> str:
 
 
 def with_line(lines: list[str], number: int, line: str) -> str:
-    """Return the text with one line in place of another."""
     return "\n".join([*lines[:number], line, *lines[number + 1 :]])

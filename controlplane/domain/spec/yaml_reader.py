@@ -71,7 +71,6 @@ def _read(text: str) -> Document | Slip:
 
 
 def reads_back_as_text(value: str) -> bool:
-    """Return whether a plain scalar with this text is read as text and not as a number."""
     return _RESOLVER.resolve(yaml.ScalarNode, value, (True, False)) in _AS_TEXT
 
 

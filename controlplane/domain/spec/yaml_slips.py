@@ -223,7 +223,6 @@ def _open_bracket(stop: Stop) -> Slip:
 
 
 def _is_over(lines: list[str], number: int) -> bool:
-    """Return whether the next line goes on with the block that the line stands in."""
     below = next((line for line in lines[number + 1 :] if line.strip()), "")
     is_key = not below or re.match(r"\s*[\w.-]+:", below)
     return bool(is_key) and indentation_of(below) <= indentation_of(lines[number])

@@ -29,5 +29,4 @@ HOSTED: Routes = MappingProxyType(
 
 
 def table(*, reads: tuple[str, ...] = (), posts: tuple[str, ...] = ()) -> Routes:
-    """Return the hosted product's routes and these."""
     return MappingProxyType({**HOSTED, **dict.fromkeys(reads, READ), **dict.fromkeys(posts, POST)})

@@ -65,7 +65,6 @@ class Page:
 
 
 def labels_text(names: Sequence[str], values: Iterable[str]) -> str:
-    """Return the labels as they stand in a line, without the braces."""
     return ",".join(
         f'{name}="{value.translate(_ESCAPES)}"' for name, value in zip(names, values, strict=True)
     )
@@ -101,7 +100,6 @@ def histogram(
 
 
 def exemplar(request_id: str, value: float, at: float | None = None) -> str:
-    """Return what stands behind a bucket's count in OpenMetrics."""
     when = "" if at is None else f" {at:.3f}"
     # Nearly all are letters and digits, which take longer to translate than to look at.
     name = request_id if request_id.isalnum() else request_id.translate(_ESCAPES)

@@ -14,6 +14,5 @@ def removal_signature(*, credential_sha256: str, node_id: str) -> str:
 
 
 def is_removal(*, credential_sha256: str, node_id: str, signature: str) -> bool:
-    """Return whether the control plane signed it."""
     expected = removal_signature(credential_sha256=credential_sha256, node_id=node_id)
     return hmac.compare_digest(expected.encode(), signature.encode())

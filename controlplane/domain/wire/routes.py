@@ -35,7 +35,6 @@ class RoutesDigest:
             self._total += value
 
     def put_all(self, table: Mapping[str, Any]) -> None:
-        """Count every row that a message names."""
         for kind, id, row in rows_of(table):
             self.put(kind, id, row)
 

@@ -67,7 +67,6 @@ def _known(facts: str | None) -> Known:
 
 
 def _all_there(spec: Spec, known: Known) -> Known:
-    """Return the facts with everything that the config names counted as stored."""
     return replace(known, secret_names=spec.secret_names, calibration_sets=named_sets(spec))
 
 
@@ -98,7 +97,6 @@ def _verdict(examination: Examination) -> str:
 
 
 def _waiting(examination: Examination, file: str) -> Iterator[str]:
-    """Yield one line for all rules that wait for the same."""
     codes: dict[str, list[str]] = {}
     for waiting in examination.report.waiting:
         codes.setdefault(waiting.message, []).append(waiting.code)

@@ -120,7 +120,6 @@ def _of_list(value: Any, sign: str, word: str) -> int | None:
 
 
 def _otherwise(setting: str, shape: Shape) -> int | None:
-    """Return a size under another of its names, or as it follows from others."""
     for meaning in numbers.meanings(setting):
         if (number := numbers.number(shape.config, meaning)) is not None:
             return number

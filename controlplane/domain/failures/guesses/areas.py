@@ -79,7 +79,6 @@ AREAS = (
 
 
 def area_of(paths: Iterable[str]) -> Area | None:
-    """Return the area of the innermost file that belongs to one."""
     for path in paths:
         for area in AREAS:
             if area.files.search(path):

@@ -43,7 +43,6 @@ class LastException:
 
     @property
     def sentence(self) -> str:
-        """Return class and message as Python prints them, on one line."""
         message = " ".join(self.message.split())
         return f"{self.kind}: {message}" if message else self.kind
 

@@ -57,7 +57,6 @@ class NamedSettings:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Return all of them, the surest first."""
         return tuple(dict.fromkeys((*self.arguments, *self.values)))
 
 
@@ -70,7 +69,6 @@ def settings_named(message: str, spec: Mapping[str, Any]) -> NamedSettings:
 
 
 def in_stack(field: str, spec: Mapping[str, Any]) -> str:
-    """Return where a setting of the first stack stands in this config's own."""
     name = field.removeprefix("trt_llm.build.").removeprefix("trt_llm.runtime.")
     return _path_of(name, is_v2=True) if _is_v2(spec) and name in _MOVED else field
 
@@ -135,7 +133,6 @@ def _says(message: str, value: str) -> bool:
 
 
 def _written(spec: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield path and value of every setting that could be to blame."""
     for name in _LOOKED_AT:
         yield from _leaves(name, spec.get(name))
 

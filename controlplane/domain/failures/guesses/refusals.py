@@ -130,7 +130,6 @@ def words_of(family: FailureKind) -> re.Pattern[str] | None:
 
 
 def family_of(error: LastException) -> FailureKind | None:
-    """Return the family of a refusal, None for what was not raised for a user to read."""
     if error.paths and not any(_LIBRARIES.search(path) for path in error.paths):
         return None
     if _MODEL_LACKS.search(error.message):

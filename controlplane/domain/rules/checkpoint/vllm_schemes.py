@@ -50,7 +50,6 @@ UNREAD_SCHEME = Rule(
 
 
 def _asked(c: Context) -> str | None:
-    """Return the type of numbers that the config names, if any."""
     given = named_arguments(c).get(_DTYPE) or argument(c, _DTYPE)
     return _WORDS.get(str(given))
 

@@ -36,7 +36,6 @@ def _is_v1_decoder(c: Context) -> bool:
 
 
 def _divide_over_all(c: Context) -> Patch | None:
-    """Set tensor parallelism to the GPUs asked for, or the GPUs to what is divided."""
     build, count = c.spec.engine_build, c.spec.accelerator_count
     others = build.pipeline_parallel_count * build.sequence_parallel_count
     ranks = count // others

@@ -58,7 +58,6 @@ def _message(c: Context, then: str) -> str:
 
 
 def _stages(c: Context) -> Patch | None:
-    """Return the same number of GPUs as pipeline stages, which divide no weight."""
     if c.spec.is_v2 or c.spec.pipeline_parallel > 1:
         return None
     return {_TENSOR: None, _PIPELINE: c.spec.tensor_parallel}

@@ -58,7 +58,6 @@ def share_of(c: Context) -> MlpShare:
 
 
 def keep_experts_whole(c: Context) -> Patch | None:
-    """Return the patch that gives each rank whole experts, where there are any."""
     if not has_experts(c.checkpoint):
         return None
     return {_EXPERTS_V2 if c.spec.is_v2 else _EXPERTS: c.spec.tensor_parallel}

@@ -16,7 +16,6 @@ _TWO_STAGES: Config = {
 
 
 def _ranks_instead(c: Context) -> Patch | None:
-    """Return the same number of GPUs as ranks of tensor parallelism."""
     if c.spec.is_v2:
         return None
     return {_PIPELINE: None, _TENSOR: c.spec.tensor_parallel * c.spec.pipeline_parallel}

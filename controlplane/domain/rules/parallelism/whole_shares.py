@@ -39,7 +39,6 @@ def _is_divided(c: Context) -> bool:
 
 
 def _fewer_ranks(c: Context) -> Iterator[Fix]:
-    """Yield the largest smaller number of GPUs that everything divides by."""
     if not is_served_on(c):
         return
     counts = (n for n in range(c.spec.tensor_parallel - 1, 0, -1) if _divides(c, n))

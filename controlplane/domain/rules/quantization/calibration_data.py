@@ -46,7 +46,6 @@ def _is_few(c: Context) -> bool:
 
 
 def samples_words(c: Context) -> str:
-    """Return which setting says how many rows are used, and what it says."""
     path = c.spec.calibration_samples_path
     return f"`{path.removeprefix(f'{_BLOCK}.')}` is {c.spec.calibration_samples}"
 

@@ -24,7 +24,6 @@ _SOURCE = sources.enginehouse("calibration sets")
 
 
 def _named(c: Context) -> dict[str, str]:
-    """Return field -> data set, of every field that names one."""
     given = {_DATASET: c.spec.engine_build.quantization_config.calib_dataset}
     gate, path = c.spec.settings.gate, f"{c.spec.settings_path}.gate"
     measured_on = {f"{path}.evaluation_dataset": gate.evaluation_dataset} | {

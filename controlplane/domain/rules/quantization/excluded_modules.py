@@ -74,7 +74,6 @@ def _unknown_words(c: Context) -> str:
 
 
 def _as_meant(c: Context) -> Patch:
-    """Return the patch that puts the nearest names in the place of unknown ones."""
     unknown = set(_unknown(c))
     named = [
         nearest(each, c.checkpoint.matrices) if each in unknown else each for each in _patterns(c)

@@ -55,7 +55,6 @@ def _mlp(c: Context) -> int:
 
 
 def _odd_inputs(c: Context) -> Iterator[tuple[str, int]]:
-    """Yield the inputs of layers that are no multiple of a block."""
     checkpoint = c.checkpoint
     heads = (checkpoint.attention_heads or 0) * (checkpoint.head_dim or 0)
     is_plain = not (checkpoint.kv_lora_rank or _stays(c, "o_proj"))

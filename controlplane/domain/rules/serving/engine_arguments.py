@@ -49,7 +49,6 @@ def argument(c: Context, *path: str) -> Any:
 
 
 def kv_cache_type(c: Context) -> str | None:
-    """Return the KV cache's precision where the arguments name one."""
     given = argument(c, "kv_cache_config", "dtype")
     return given.lower() if isinstance(given, str) else None
 

@@ -34,7 +34,6 @@ def _is_v1_decoder(c: Context) -> bool:
 
 
 def _most_tokens(c: Context) -> int | None:
-    """Return what a sequence of a generator, or an input of an encoder, may have."""
     return c.checkpoint.max_positions if generates(c) else c.checkpoint.max_input_tokens
 
 
@@ -55,7 +54,6 @@ def _chunks(c: Context) -> Iterator[Fix]:
 
 
 def _as_encoder(c: Context) -> Patch:
-    """Return the encoder that suits the checkpoint, in the stack that has encoders."""
     is_bert = c.checkpoint.is_bidirectional or c.checkpoint.role is Role.TOKEN_CLASSIFICATION
     patch: dict[str, object] = {_BASE: "encoder_bert" if is_bert else "encoder"}
     if c.spec.is_v2:

@@ -32,7 +32,6 @@ def _refused(c: Context, feature: Feature) -> bool:
 
 
 def _refused_features(c: Context) -> Iterator[tuple[str, Feature]]:
-    """Yield the path of each setting that asks for what this engine refuses, and the feature."""
     spec = c.spec
     build = spec.engine_build
     if build.speculator is not None and _refused(c, Feature.LOOKAHEAD):
@@ -154,7 +153,6 @@ _TARGET_MODULES = f"{_BUILD}.lora_configuration.lora_target_modules"
 
 
 def _idle_settings(c: Context) -> list[str]:
-    """Return the paths of settings that this engine does not read and that were changed."""
     build, runtime = c.spec.engine_build, c.spec.trt_llm.runtime
     blocks: tuple[tuple[str, Any, Mapping[str, Any]], ...] = (
         (_RUNTIME, runtime, _IDLE_RUNTIME), (_BUILD, build, _IDLE_BUILD),

@@ -45,7 +45,6 @@ def _is_called_reranker(c: Context) -> bool:
 
 
 def _cannot_rank(c: Context) -> bool:
-    """Return whether nothing of this config scores a pair."""
     if not c.spec.base_model.is_encoder:
         return True
     role = c.checkpoint.role

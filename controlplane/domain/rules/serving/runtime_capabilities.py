@@ -46,7 +46,6 @@ def _how_emulated(c: Context, feature: Feature | None) -> str:
 
 
 def _unread(c: Context) -> list[str]:
-    """Return the given settings that vLLM has no counterpart for, by their path."""
     return [path for path in c.engine.ignored_in(c.spec) if _gives(c, path)]
 
 

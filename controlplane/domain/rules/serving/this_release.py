@@ -45,7 +45,6 @@ def _use_what_was_run(c: Context) -> Patch | None:
 
 
 def _started(c: Context) -> str:
-    """Return what hosts start, as far as the GPU asked for goes."""
     hosts = f"with `{c.gpu.kind}`" if c.spec.accelerator else "here"
     if not c.known.runtimes:
         return f"There is no host {hosts}"

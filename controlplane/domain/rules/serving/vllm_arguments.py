@@ -135,7 +135,6 @@ UNLISTED = _rule(
 
 
 def _dtype_paths(c: Context, *words: str) -> tuple[str, ...]:
-    """Return where one of these types is asked for."""
     own = [_path(c, name) for name, value in _given(c).items()
            if name.strip().lstrip("-") == "dtype" and value in words]  # fmt: skip
     return (*own, *((_PATCHED_DTYPE,) if argument(c, "dtype") in words else ()))

@@ -42,7 +42,6 @@ POOLED_HEADS = (
 
 
 def pools(architecture: str) -> bool:
-    """Return whether the engine makes vectors or scores with a checkpoint of this class."""
     head = next((head for head in POOLED_HEADS if architecture.endswith(head)), None)
     return head is not None and architecture.removesuffix(head) in POOLED_FAMILIES
 

@@ -15,7 +15,6 @@ _INSTEAD = "Serve it with vLLM where that has a parser for it, or another model.
 
 
 def tool_refusal(spec: Spec, checkpoint: CheckpointFacts) -> str | None:
-    """Return why requests with tools are refused though the template shows tools, if they are."""
     if not checkpoint.renders_tools or checkpoint.call_form in READ_FORMS:
         return None
     if checkpoint.call_form is None:

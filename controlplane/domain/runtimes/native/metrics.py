@@ -39,7 +39,6 @@ SINCE: Mapping[str, str] = MappingProxyType({})
 
 
 def read(exposition_text: str) -> dict[str, float]:
-    """Return each known metric by our name; histograms as count, sum, and estimated quantiles."""
     return read_exposition(
         exposition_text,
         plain=PLAIN,

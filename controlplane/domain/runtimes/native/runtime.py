@@ -67,7 +67,6 @@ class Native(Runtime):
         return architecture in capabilities.GENERATED
 
     def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
-        """Return whether one GPU is asked for, and a model whose vectors it makes."""
         if spec.accelerator_count != 1:
             return False
         if not spec.base_model.is_encoder or checkpoint is None:

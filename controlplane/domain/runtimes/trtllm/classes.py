@@ -54,7 +54,6 @@ _EXPERTS = {"num_experts": 128, "moe_intermediate_size": 768, "hidden_size": 204
 
 
 def tables_by_class(devices: Sequence[str]) -> Iterator[str]:
-    """Yield both tables, the second over these kinds of GPU."""
     yield _HEAD
     yield from (
         _class_row(each, devices) for each in sorted({*CLASSES_WITH_A_ROW, *WITHOUT_DRAFTER})

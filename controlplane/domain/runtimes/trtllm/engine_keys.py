@@ -105,7 +105,6 @@ def _lift_lengths(keys: EngineKeys) -> None:
 
 
 def _lift_memory_share(keys: EngineKeys) -> None:
-    """Bring flag and file key of the memory share under one name."""
     cache = keys.values.get("kv_cache_config")
     if isinstance(cache, Mapping) and "free_gpu_memory_fraction" in cache:
         rest = {name: each for name, each in cache.items() if name != "free_gpu_memory_fraction"}

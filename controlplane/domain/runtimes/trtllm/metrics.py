@@ -45,5 +45,4 @@ HISTOGRAMS: Mapping[str, str] = MappingProxyType(
 
 
 def read(exposition_text: str) -> dict[str, float]:
-    """Return each known metric by our name; histograms as count, sum, and estimated quantiles."""
     return read_exposition(exposition_text, plain=PLAIN, histograms=HISTOGRAMS)

@@ -28,7 +28,6 @@ _NO_FILE = "The file is not here; paste its content together with the line."
 
 
 def read(invocation: Invocation) -> tuple[Arguments, CommandSecrets]:
-    """Return the options of the line and the secrets among them."""
     arguments = read_options(invocation.arguments, GRAMMAR)
     secrets = CommandSecrets()
     kept = tuple(option for option in arguments.options if not _take_secret(option, secrets))
@@ -61,7 +60,6 @@ def _take_secret(option: Option, secrets: CommandSecrets) -> bool:
 
 
 def _sort(draft: Draft, option: Option, keys: EngineKeys, context: CommandContext) -> None:
-    """Put an engine's option among the keys, and say of others why they stay behind."""
     if option.name in ENGINE_KEYS:
         _add_key(draft, option, keys)
     elif option.name == "config":

@@ -69,7 +69,6 @@ class TensorRtLlm(Runtime):
     command_exporter = export
 
     def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
-        """Return whether it has a class of the model, and kernels of its format on the GPU."""
         if checkpoint is None:
             return True
         if not spec.base_model.is_encoder and lacks_class(checkpoint.architecture):
@@ -81,7 +80,6 @@ class TensorRtLlm(Runtime):
         return not no_attention and not lacks_format(checkpoint, gpu)
 
     def tables_by_class(self, device_kinds: Sequence[str]) -> Iterator[str]:
-        """Yield what its classes and stored formats go with."""
         return tables_by_class(device_kinds)
 
     def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:

@@ -44,7 +44,6 @@ _HOST_REASON = "vLLM counts GiB over all GPUs together; here it is bytes for eac
 
 
 def say_host_cache(line: CommandWriter, *, devices: int = 1) -> None:
-    """Add the room for keys and values in host memory, of all GPUs together."""
     if line.gives(KV_HOST_BYTES):
         gib = int(str(value_of(line.spec, KV_HOST_BYTES))) * devices / GIB
         line.change(KV_HOST_BYTES, ("--kv-offloading-size", _number(gib)), _HOST_REASON)
@@ -147,7 +146,6 @@ def say_pooling(line: CommandWriter) -> None:
 
 
 def step_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:
-    """Return the tokens of a step, raised to what vLLM insists on."""
     return max(
         spec.max_num_tokens, spec.max_batch_size,
         whole_prompt_tokens(spec, checkpoint), adapted_draft_tokens(spec),

@@ -101,7 +101,6 @@ class ChatParser:
 
 
 def say_chat_parsers(line: CommandWriter, checkpoint: CheckpointFacts, version: str) -> None:
-    """Add the flags of the parsers that the checkpoint's template tells."""
     for parser in chosen_parsers(line.spec, checkpoint, version):
         line.words += [*FLAGS[parser.kind], parser.name]
 
@@ -119,7 +118,6 @@ def chosen_parsers(
 
 
 def parser_of(kind: Kind, checkpoint: CheckpointFacts, version: str = VERSION) -> ChatParser | None:
-    """Return this version's parser for what the checkpoint writes, or None where it has none."""
     form = checkpoint.call_form if kind is Kind.TOOLS else checkpoint.thought_form
     if form is None:
         return None
@@ -128,7 +126,6 @@ def parser_of(kind: Kind, checkpoint: CheckpointFacts, version: str = VERSION) -
 
 
 def tool_refusal(spec: Spec, checkpoint: CheckpointFacts) -> str | None:
-    """Return why requests with tools are refused though the template shows tools, if they are."""
     is_read = names_parser(spec, Kind.TOOLS) or parser_of(Kind.TOOLS, checkpoint) is not None
     if is_read or not checkpoint.renders_tools:
         return None
@@ -136,7 +133,6 @@ def tool_refusal(spec: Spec, checkpoint: CheckpointFacts) -> str | None:
 
 
 def unread_reasoning(spec: Spec, checkpoint: CheckpointFacts) -> str | None:
-    """Return how answers set reasoning apart, in words, where no parser takes it out of them."""
     form = checkpoint.thought_form
     is_read = names_parser(spec, Kind.REASONING) or parser_of(Kind.REASONING, checkpoint)
     return None if form is None or is_read else THOUGHT_WORDS[form]

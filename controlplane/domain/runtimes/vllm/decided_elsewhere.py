@@ -86,7 +86,6 @@ def decided_by(spec: Spec, name: str) -> str | None:
 
 
 def not_passed(name: str) -> str | None:
-    """Return why an argument that vLLM has is not a config's to pass, where that is so."""
     return _OURS.get(name) or REASONS.get(name)
 
 

@@ -32,7 +32,6 @@ _REASON = (
 
 
 def speculative_config(drafted: int) -> dict[str, Any]:
-    """Return what vLLM is told to draft with our class, so many tokens where it takes as many."""
     most = min(drafted, MOST_DRAFTED)
     return {"method": "custom_class", "model": CLASS, "num_speculative_tokens": most}
 
@@ -53,7 +52,6 @@ def cut_short(drafted: int) -> str:
 
 
 def lookahead_capability(version: str) -> Capability:
-    """Return how this version looks ahead."""
     if has_drafter_hook(version):
         return native(f"by our drafter (`custom_class`), {ON_OLDER_RUNNER}", HOOK_SOURCE)
     return emulated(

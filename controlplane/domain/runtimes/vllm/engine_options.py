@@ -74,7 +74,6 @@ def _without_contradictions(results: list[Held | Left]) -> Iterator[Held | Left]
 
 
 def carry_held(draft: Draft, setting: Held) -> None:
-    """Set an argument of the engine, and say what it was."""
     path = f"{PATCH}.{setting.path}"
     if setting.reason:
         draft.change(setting.flag, path, setting.value, setting.reason)

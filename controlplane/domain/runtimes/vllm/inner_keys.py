@@ -11,7 +11,6 @@ _PARSER = "reasoning_parser"
 
 
 def unlisted(name: str, value: Any, version: str) -> str | None:
-    """Return what in a mapping is not on the list of what passes, or None where all of it is."""
     inside = INSIDE.get(name)
     if inside is None or not isinstance(value, Mapping):
         return None

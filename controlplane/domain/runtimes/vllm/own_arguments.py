@@ -46,12 +46,10 @@ def own_arguments(spec: Spec) -> Mapping[str, Any]:
 
 
 def flag_name(written: str) -> str:
-    """Return the name as the command line has it, without the dashes before it."""
     return written.strip().lstrip("-").replace("_", "-")
 
 
 def say_own_arguments(line: CommandWriter, version: str = VERSION) -> None:
-    """Add the arguments that this version has, exactly as written."""
     for written, value in line.spec.settings.vllm_args.items():
         path = f"{line.spec.settings_path}.vllm_args.{written}"
         if reason := fault(flag_name(written), value, version):
@@ -75,7 +73,6 @@ def words(name: str, value: Any) -> tuple[object, ...]:
 
 
 def fault(name: str, value: Any, version: str = VERSION) -> str | None:
-    """Return why vLLM is not told an argument, as a sentence, or None where nothing is wrong."""
     if name not in KINDS:
         return "It is not among the arguments that a config passes on."
     return (
@@ -87,7 +84,6 @@ def fault(name: str, value: Any, version: str = VERSION) -> str | None:
 
 
 def missing_in(name: str, version: str) -> str | None:
-    """Return that this version lacks an argument, and which has it."""
     first, last = VERSIONS.get(name, (version, version))
     if first <= version <= last:
         return None

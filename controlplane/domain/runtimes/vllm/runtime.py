@@ -105,7 +105,6 @@ class Vllm(Runtime):
         return lacks_sparse_latent(name, gpu) or lacks_wide_heads(name, gpu)
 
     def _lacks_numbers(self, checkpoint: CheckpointFacts, gpu: Gpu) -> bool:
-        """Return whether it does not load or compute the stored weights on the GPU."""
         precisions = self.memory_in(capabilities.VERSION).precisions
         existing = checkpoint.existing_quantization
         is_unread = existing is not None and unread_scheme(existing) is not None
@@ -133,7 +132,6 @@ class Vllm(Runtime):
         return {path: why for path, why in REASONS.items() if path != reads}
 
     def memory_in(self, version: str) -> RuntimeMemory:
-        """Return its memory, with FP8 weights expanded where this version does."""
         return MEMORY_OF_NEWER if capabilities.expands_fp8(version) else MEMORY
 
     def lacks_prediction_layers(self, checkpoint: CheckpointFacts) -> bool:
