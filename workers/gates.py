@@ -12,7 +12,6 @@ VARIABLE = "ENGINEHOUSE_GATES"
 
 
 def has_gates() -> bool:
-    """Return whether anybody keeps the gates of this process."""
     return VARIABLE in os.environ
 
 

@@ -21,7 +21,6 @@ def kept_answer(place: Path | None) -> dict[str, Any] | None:
 
 
 def keep_answer(place: Path | None, answer: Mapping[str, Any]) -> None:
-    """Keep an answer there, whole or not at all."""
     if place is not None:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(place, json.dumps(answer).encode())

@@ -37,7 +37,6 @@ class Watchdog:
         self._start(lambda: None)
 
     def start_on(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Watch an event loop from now on, by asking it for a turn at each tick."""
         self._start(lambda: loop.call_soon_threadsafe(self.turned))
 
     def tick(self) -> None:

@@ -22,7 +22,6 @@ class DevicesTaken(RaisedFailure):
 
 
 def visible_devices(uuids: Sequence[str]) -> Mapping[str, str]:
-    """Return the environment that shows an engine its leased GPUs and hides all others."""
     return {"CUDA_VISIBLE_DEVICES": ",".join(_gpus(uuids))}
 
 
@@ -44,7 +43,6 @@ def wait_until_clean(uuids: Sequence[str], *, clock: Clock = SYSTEM) -> None:
 
 
 def what_holds(uuids: Sequence[str]) -> Failure | None:
-    """Return who or what is on one of these GPUs now, None where all of them are free."""
     holders = (_what_holds(uuid) for uuid in _gpus(uuids))
     return next((each for each in holders if each is not None), None)
 

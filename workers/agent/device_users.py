@@ -11,7 +11,6 @@ _ENDED = "ZX"
 
 
 def device_user(pid: int, held_bytes: int | None) -> DeviceUser:
-    """Return the process of this number with what the driver says that it holds."""
     status = _status(pid)
     return DeviceUser(
         pid=pid,

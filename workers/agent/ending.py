@@ -24,7 +24,7 @@ class Ending:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
 
     def call(self, act: Callable[[], object]) -> None:
-        """Have each signal call this, and call it now where one came already."""
+        """Call this at each signal, and now where one came already."""
         self._act = act
         if self.came:
             act()

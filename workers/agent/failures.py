@@ -63,7 +63,6 @@ def not_rendered(sentence: str) -> Failure:
 
 
 def of_exit(record: Mapping[str, Any], last_line: str) -> Failure:
-    """Return the failure that an exit record tells of, for an end that nobody asked for."""
     return _kind_of_exit(record).failure(
         what="engine" if record["phase"] == "engine" else "preparation of the engine",
         reason=record["detail"],

@@ -54,7 +54,6 @@ class ReplicaFolder:
         return self.path / "runner.lock"
 
     def read(self, name: str) -> dict[str, Any] | None:
-        """Return the JSON file of that name, or None without a readable one."""
         if name in self._unwritten:
             return dict(self._unwritten[name])
         try:
@@ -64,7 +63,6 @@ class ReplicaFolder:
         return content
 
     def write(self, name: str, content: Mapping[str, Any]) -> None:
-        """Store the JSON file of that name, whole or not at all."""
         write_json(self.path / f"{name}.json", content)
 
     def keep(self, name: str, content: Mapping[str, Any]) -> None:

@@ -31,7 +31,6 @@ class ProcessIdentity:
 
 
 def boot_id() -> str:
-    """Return the identity of this run of the machine."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
@@ -59,7 +58,6 @@ def is_stopped(pid: int) -> bool:
 
 
 def is_alive(identity: ProcessIdentity) -> bool:
-    """Return whether that very process runs."""
     return identity_of(identity.pid) == identity
 
 

@@ -31,12 +31,10 @@ class HostMemory:
 
 
 def devices(node_name: str) -> list[dict[str, Any]]:
-    """Return every GPU with what is used of it now, GPUs first."""
     return [*nvidia.devices(), _cpu(node_name)]
 
 
 def host_memory() -> HostMemory:
-    """Return the memory that this process can reach."""
     rows = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
     total = _kilobytes(rows["MemTotal"])
     used = total - _kilobytes(rows["MemAvailable"])

@@ -23,12 +23,10 @@ _PLACE_DIGITS = 15  # what an offset in a file can hold
 
 
 def model_folder(models: Path, content_digest: str) -> Path:
-    """Return where the copy of an artifact lies on this host."""
     return models / content_digest.rpartition(":")[2]
 
 
 def mark_used(folder: Path) -> None:
-    """Note that a replica is about to use this copy."""
     os.utime(folder)
 
 
@@ -99,13 +97,11 @@ def _unused(models: Path, in_use: Collection[str]) -> list[Path]:
 
 
 def _abandoned(models: Path) -> list[Path]:
-    """Return the copies that were begun by processes which are gone."""
     begun = (each for each in _copies(models) if each.name.startswith("."))
     return [each for each in begun if not is_held(each)]
 
 
 def _over(models: Path, unused: Sequence[Path], most_bytes: int) -> list[Path]:
-    """Return which unused copies have to go, the least recently used first."""
     left = sum(map(_bytes_in, _copies(models)))
     chosen: list[Path] = []
     for folder in sorted(unused, key=_used_at):

@@ -41,13 +41,11 @@ class DeviceUse:
 
 
 def is_there() -> bool:
-    """Return whether this host has the library and a driver that answers it."""
     with _library() as library:
         return library
 
 
 def devices() -> list[dict[str, Any]]:
-    """Return every GPU that answers, with what is used of it now."""
     with _library() as is_there:
         if not is_there:
             return []

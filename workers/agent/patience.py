@@ -55,7 +55,6 @@ class Progress:
 
     @property
     def still_seconds(self) -> float:
-        """How long it has done nothing that can be seen."""
         return self._time.seconds - self._got_on_at
 
     def look(self) -> None:

@@ -49,11 +49,9 @@ class Probe:
         return self._time.seconds - self._answered_at
 
     def excuse(self) -> None:
-        """Begin anew to wait for an answer."""
         self._answered_at = self._time.seconds
 
     def look(self, pool: Executor) -> None:
-        """Ask in the background, if it is time and no question is open."""
         self._time.look()
         now = self._clock.monotonic()
         if now < self._next_at or (self._running is not None and not self._running.done()):

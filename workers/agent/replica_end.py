@@ -43,7 +43,6 @@ def _explained(
 
 
 def loss(folder: ReplicaFolder, runner: ProcessIdentity | None, settings: Settings) -> Failure:
-    """Return why a replica is over whose runner wrote no exit record."""
     if is_full(settings.replicas):
         return failures.disk_full(str(settings.home))
     if runner is None:

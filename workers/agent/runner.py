@@ -108,7 +108,6 @@ def _prepared(
     log: CappedLog,
     clock: Clock,
 ) -> int:
-    """Return the exit code of what copies the artifact and renders the command."""
     pipe = filled_pipe(login)
     try:
         child = Child(

@@ -77,7 +77,6 @@ class Agent:
         self._hints.stop()
 
     def stop_engines(self) -> None:
-        """Drain and end every engine, and say so if anybody listens."""
         deadline = self._clock.monotonic() + self._settings.engine_drain_seconds + 5
         for replica in self._replicas.values():
             replica.stop()
@@ -267,5 +266,4 @@ def _use(device: Mapping[str, Any]) -> list[Any]:
 
 
 def _without_measurements(observed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a replica is worth a report of its own."""
     return {key: value for key, value in observed.items() if key != "metrics"}

@@ -37,7 +37,6 @@ class Answer:
             self.timed.first_at = now
 
     def end(self, now: float) -> None:
-        """Take the end of it, and say what was wrong with it, if anything was."""
         timed, tail = self.timed, self._tail
         if self.status != _OK:
             timed.error = self._refusal()

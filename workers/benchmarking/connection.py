@@ -107,7 +107,6 @@ class Client:
             self._give_back(connection, answer)
 
     def close(self) -> None:
-        """Close what is idle."""
         for each in self._idle:
             each.transport.abort()
         self._idle.clear()

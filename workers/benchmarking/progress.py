@@ -14,7 +14,6 @@ def progress_write(
     folder: Path, *, stages: list[list[Mapping[str, Any]]], done_seconds: float,
     total_seconds: float, words: str,
 ) -> None:  # fmt: skip
-    """Write the figures of each target's levels so far, and how far the run is."""
     content = {
         "stages": stages,
         "progress": {
@@ -27,7 +26,6 @@ def progress_write(
 
 
 def progress_read(folder: Path) -> Mapping[str, Any] | None:
-    """Return what was written last, or None where nothing was."""
     try:
         progress: Mapping[str, Any] = json.loads((folder / FILE_NAME).read_bytes())
     except (OSError, ValueError):

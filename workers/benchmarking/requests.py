@@ -52,7 +52,6 @@ def requests_of(
 
 
 def probe(target: Target, words: int) -> Prepared:
-    """Return a request of so many words that asks for as little as can be."""
     text = _text(random.Random(words), words)  # nosec B311 (as above)
     lengths = Lengths(prompt_tokens=words, completion_tokens=1)
     return _prepared(target, _form(target, text, text, lengths))

@@ -89,7 +89,6 @@ class TargetRun:
         self.stages.append(self._judged(stage))
 
     def stages_so_far(self, *, with_current: bool) -> list[Mapping[str, Any]]:
-        """Return the figures of the levels, with the one under way as it was looked at last."""
         if self.current is None:
             return [*self.stages]
         if with_current or self._seen is None:

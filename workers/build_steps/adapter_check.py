@@ -90,7 +90,6 @@ def _check_layer(module: str, last: Mapping[str, float]) -> None:
 
 
 def _last_layers(model: Path) -> dict[str, float]:
-    """Return the highest number below each list of layers that the model's weights have."""
     last: dict[str, float] = {}
     for path in sorted(model.glob("*.safetensors")):
         for name in _names(path):
@@ -113,7 +112,6 @@ def _check_rank(what: str, rank: int, limit: int) -> None:
 
 
 def _shapes_of_model(model: Path, modules: Mapping[str, Any]) -> dict[str, Shape]:
-    """Return the shapes of the adapted weights, of those that are stored under PEFT's names."""
     module_of_weight = {f"{module}.weight": module for module in modules}
     return {
         module_of_weight[name]: shape

@@ -16,7 +16,6 @@ log = logging.getLogger(__name__)
 def ask_adapters(
     spec: Spec, model: Path, url: str, *, has_chat_template: bool
 ) -> list[dict[str, Any]]:
-    """Return what each adapter answers to the question that the model was asked."""
     answers = []
     for number, name in enumerate(spec.engine_build.lora_adapters or {}, start=1):
         chosen_by = _chosen_by(spec, model, url, name, number)

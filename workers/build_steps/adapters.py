@@ -107,7 +107,6 @@ def _refuse_not_finite(name: str, seen: NotFinite) -> None:
 
 
 def _of_adapter(name: str, failure: Failure) -> Failure:
-    """Return the failure of a source with the adapter's own name and field."""
     return replace(
         failure,
         sentence=f"Adapter `{name}`: {failure.sentence}",

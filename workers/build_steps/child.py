@@ -167,7 +167,6 @@ class _Child:
 
     @property
     def peaks(self) -> Peaks:
-        """The most memory that its processes held so far."""
         return self._meter.peaks()
 
     def listen(self, seconds: float) -> bool:
@@ -236,7 +235,6 @@ class _Child:
         )
 
     def _wait(self) -> None:
-        """Collect the process, which is dead, and what the kernel counted of it."""
         _pid, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
         self._meter.take_usage(usage)

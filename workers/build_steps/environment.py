@@ -40,7 +40,6 @@ _FIXED = {
 
 
 def child_environment(lease: str, instance: str, extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a step's process, marked with its lease and installation."""
     allowed = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
     marks = {LEASE_VARIABLE: lease, INSTANCE_VARIABLE: instance}
     return {**allowed, **_FIXED, **extra, **marks}

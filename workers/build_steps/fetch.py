@@ -82,7 +82,6 @@ def run(job: Job, events: Events) -> StepResult:
 
 
 def _data_sets(job: Job) -> dict[str, Any]:
-    """Return which data the build will calibrate on and measure on, None where it needs none."""
     spec = Spec.model_validate(job.spec)
     names: dict[str, str | None] = {"calibration": None, "evaluation": None}
     if not spec.quantization_type.is_none:

@@ -77,7 +77,6 @@ def _weights(job: Job, spec: Spec, facts: CheckpointFacts) -> Weights:
 
 
 def _grants(job: Job) -> tuple[CodeGrant, ...]:
-    """Return the live grants of the repository, as the checks read them."""
     return tuple(
         CodeGrant(commit=each.commit, by=each.by, on=date.fromisoformat(each.at[:10]))
         for each in job.options.remote_code.live

@@ -52,14 +52,12 @@ class Job(BaseModel):
         return Path(self.inputs[step])
 
     def with_secrets(self, secrets: Mapping[str, str]) -> "Job":
-        """Return the job with the values that its spec names."""
         return self.model_copy(update={"secrets": secrets})
 
     def store(self) -> ArtifactStore:
         return ArtifactStore.open(self.options.artifact_url, variables=self.store_variables)
 
     def with_store_variables(self, variables: Mapping[str, str]) -> "Job":
-        """Return the job with what opens its artifact store."""
         return self.model_copy(update={"store_variables": variables})
 
     def write(self, path: Path) -> None:

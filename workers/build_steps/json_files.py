@@ -72,7 +72,6 @@ def _fault(path: Path, kind: type) -> str | None:
 
 
 def _unknown_word(file: str, content: Any) -> str | None:
-    """Return the setting of ModelOpt's declaration that is none of its words, if there is one."""
     name = unknown_word(content) if file == "hf_quant_config.json" else None
     if name is None:
         return None
@@ -83,7 +82,6 @@ def _unknown_word(file: str, content: Any) -> str | None:
 
 
 def _odd_number(file: str, content: Any) -> str | None:
-    """Return the setting of a config.json that is no number or infinite, where there is one."""
     if file != "config.json":
         return None
     odd = (name for name, value in _numbers(content) if _is_odd(name, value))

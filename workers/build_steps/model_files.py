@@ -16,7 +16,6 @@ _MEASURED_FILE = "measured.json"
 
 
 def published_files(step_folder: Path) -> tuple[FileEntry, ...]:
-    """Return the files of the model in a published output, by their paths in it."""
     prefix = f"{MODEL_FOLDER}/"
     return tuple(
         FileEntry(**asdict(each) | {"path": each.path.removeprefix(prefix)})
@@ -61,7 +60,6 @@ def refuse_unmeasured(files: Sequence[FileEntry], gate_folder: Path) -> None:
 
 
 def was_measured(step_folder: Path, gate_folder: Path) -> bool:
-    """Return whether a published gate looked at the model that a step has published."""
     return not _differing(_measured(gate_folder), published_files(step_folder))
 
 

@@ -58,7 +58,6 @@ class PeakMeter:
             self._host = max(self._host, own)
 
     def take_own(self, held_bytes: int | None) -> None:
-        """Take what the first process told of itself before it ended."""
         self._host = max(self._host, held_bytes or 0)
 
     def peaks(self) -> Peaks:

@@ -46,7 +46,6 @@ def runs(job: Job) -> bool:
 
 
 def brings_code(folder: Path) -> bool:
-    """Return whether the checkpoint says that classes of its own load it."""
     return isinstance(_configs(folder)[0].get("auto_map"), Mapping)
 
 

@@ -141,7 +141,6 @@ def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
 
 
 def _seen_at(job: Job, spec: Spec, model: Path, installed: Installed) -> str:
-    """Return how the engine knows the model's folder."""
     if installed.image is not None:
         return model_in_container(_digest(job))
     return standing_name(spec.runtime_name, model.parent, model, _digest(job))

@@ -7,7 +7,6 @@ _TOOLS = ("torch", "transformers", "nvidia-modelopt", "safetensors", "tokenizers
 
 
 def tool_versions() -> dict[str, str | None]:
-    """Return tool -> version, None for one that is not installed."""
     return {"python": platform.python_version(), **{name: _version(name) for name in _TOOLS}}
 
 

@@ -28,7 +28,6 @@ _SECONDS = 120
 
 
 def class_shape(config: Mapping[str, Any], *, cache_dir: Path | None) -> ClassShape | None:
-    """Return what the class that config.json names comes to, or None where it cannot be made."""
     config_json = json.dumps(config, sort_keys=True)
     place = cache_dir and cache_dir / CLASSES / _digest(config_json) / "shape.json"
     answer = kept_answer(place)

@@ -44,7 +44,6 @@ def refusing_config(folder: Path, model_class: Any, file: str = "config.json") -
 
 
 def unfit(file: Path, model_class: Any, error: Exception) -> CheckpointRefused:
-    """Return the refusal of a file that a class breaks at."""
     return CheckpointRefused(
         f"`{model_class.__name__}` cannot be made of `{file}`: {type(error).__name__}: {error}"
     )

@@ -74,7 +74,6 @@ class Progress:
 
     @property
     def is_last(self) -> bool:
-        """Whether nothing follows."""
         return self.finish_reason is not None or self.failure is not None
 
 

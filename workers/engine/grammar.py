@@ -79,7 +79,6 @@ class Grammars:
         return self._start(json.dumps({"grammars": parts}), "grammar", field, may_warn=True)
 
     def token_bytes(self, token: int) -> bytes:
-        """Give back what one token stands for, often less than a character."""
         return self._tokenizer.decode_bytes([token]) if token < self._listed else b""
 
     def _compile(
@@ -125,7 +124,6 @@ class Grammar:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the answer is whole and nothing may follow."""
         return self.matcher.is_stopped()
 
     def copy(self, *, starts_after: int | None = None) -> "Grammar":
@@ -156,7 +154,6 @@ class Grammar:
         return () if self.matcher.is_error() else tokens
 
     def allowed(self, tokens: Sequence[int]) -> Sequence[int]:
-        """Give back as many of these tokens as may follow."""
         if self.starts_after is not None:
             return tokens
         if self.matcher.is_error():
@@ -164,7 +161,6 @@ class Grammar:
         return tokens[: self.matcher.validate_tokens(list(tokens))]
 
     def advance(self, token: int) -> None:
-        """Move past a token that the mask allowed."""
         if self.starts_after is not None:
             self.starts_after = None if token == self.starts_after else self.starts_after
         elif token not in self.unlisted_ends:

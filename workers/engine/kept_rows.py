@@ -66,7 +66,6 @@ class KeptRows:
         return bool(self._make_room(lambda: self._cache.resize(row, capacity), more))
 
     def give_back(self, content: Content) -> None:
-        """Take a row back and keep what it holds."""
         row = content.row
         if row.length < LEAST_SHARED_TOKENS:
             self._cache.release(row)
@@ -77,7 +76,6 @@ class KeptRows:
             self._forget(self._kept[0])
 
     def forget_all(self) -> None:
-        """Keep nothing any more."""
         while self._kept:
             self._forget(self._kept[0])
 

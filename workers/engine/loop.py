@@ -59,7 +59,6 @@ class EngineLoop:
             self._scheduler.changed.notify()
 
     def step(self) -> None:
-        """Advance every row that the step has room for."""
         if self._has_gates:
             pass_gate("engine.step")
         self._scheduler.admit()
@@ -156,7 +155,6 @@ class EngineLoop:
         self._tell(sequence, failure)
 
     def _tell(self, sequence: Sequence, last: Progress) -> None:
-        """Report the end of an answer whose row is free already."""
         try:
             sequence.generation.report(last)
         except Exception as unreachable:

@@ -68,7 +68,6 @@ class EngineMetrics:
         (self._drafted_seconds if is_drafted else self._undrafted_seconds).inc(seconds)
 
     def drafts_verified(self, segment: Segment, accepted: int) -> None:
-        """Count what stood behind a row's newest token."""
         if segment.is_forced:
             self._forced.inc(accepted)
         else:
@@ -79,9 +78,7 @@ class EngineMetrics:
                 self._right_to[position].inc()
 
     def answer_ended(self, sequence: Sequence) -> None:
-        """Count an answer that reached its end."""
         self._whole.observe(sequence.last_token_at - sequence.arrived_at)
 
     def expose(self) -> bytes:
-        """Give back the page that Prometheus reads."""
         return generate_latest(self._registry)

@@ -25,7 +25,6 @@ class ModelThread:
         self._thread.start()
 
     def call(self, function: Callable[[], Result]) -> "Future[Result]":
-        """Queue a call and give back its future."""
         future: Future[Result] = Future()
         self._calls.put((function, future))
         return future
@@ -39,12 +38,10 @@ class ModelThread:
             raise
 
     def run(self, loop: Callable[[], None]) -> None:
-        """Carry out a call that ends when its owner says so."""
         self._loop = self.call(loop)
 
     @property
     def is_running(self) -> bool:
-        """Whether the loop goes on."""
         return self._loop is not None and not self._loop.done()
 
     def stop(self) -> None:

@@ -20,17 +20,14 @@ class PromptScores:
 
     @property
     def are_complete(self) -> bool:
-        """Whether no further piece is waited for."""
         return self._most is None or len(self._scores) == len(self._prompt)
 
     @property
     def asked(self) -> tuple[TokenScore, ...]:
-        """Those that were asked for by themselves."""
         return self._cut(self._likeliest)
 
     @property
     def echoed(self) -> tuple[TokenScore, ...]:
-        """Those that are told with the answer's own."""
         return self._cut(self._echoed_likeliest)
 
     def take(self, first: int, logits: Tensor) -> None:

@@ -26,7 +26,6 @@ class FixedRounding:
     is_fp4: bool
 
     def __call__(self, values: Tensor) -> Tensor:
-        """Return the values as the kernel's input would hold them."""
         return (round_to_nvfp4 if self.is_fp4 else round_to_fp8)(values, self.scale)
 
 

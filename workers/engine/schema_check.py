@@ -28,7 +28,6 @@ class SchemaCheck:
             ) from None
 
     def fault(self, text: str) -> str | None:
-        """Give back where and how a text breaks the schema, or nothing."""
         try:
             self._validator.validate(json.loads(text))
         except ValidationError as error:

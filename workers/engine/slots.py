@@ -14,7 +14,6 @@ class Row:
 
     @property
     def end_slot(self) -> int:
-        """The first slot behind the row."""
         return self.first_slot + self.capacity
 
 

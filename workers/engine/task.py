@@ -25,7 +25,6 @@ class Task(StrEnum):
 
 
 def read_task(folder: Path, config: Mapping[str, Any]) -> Task:
-    """Give back what the architecture's head says, or a list of sentence modules beside it."""
     architecture = str((config.get("architectures") or [""])[0])
     if architecture.endswith("ForSequenceClassification"):
         return Task.CLASSIFY

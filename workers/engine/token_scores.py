@@ -24,7 +24,6 @@ def shape_scores(
 
 
 def forbid(logits: Tensor, tokens: Collection[int]) -> Tensor:
-    """Give back the logits with these tokens at minus infinity."""
     known = [token for token in tokens if token < len(logits)]
     return logits.index_fill(0, torch.tensor(known, device=logits.device).long(), -torch.inf)
 

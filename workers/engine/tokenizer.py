@@ -60,7 +60,6 @@ class TextCodec:
 
     @property
     def renders_tools(self) -> bool:
-        """Whether the chat template does anything with tools."""
         return renders_tools(self.chat_template)
 
     @cached_property
@@ -70,7 +69,6 @@ class TextCodec:
         return {token.content: number for number, token in added if token.special}
 
     def token_of(self, text: str) -> int | None:
-        """Give back the token that is exactly this text, where there is one."""
         token: int | None = self.backend.token_to_id(text)
         return token
 
@@ -106,11 +104,9 @@ class TextCodec:
             ) from error
 
     def encode_rendered(self, text: str) -> list[int]:
-        """Give back the tokens of a rendered conversation."""
         return self._encode(text, field="messages", add_special_tokens=False)
 
     def decode(self, tokens: Sequence[int], *, shows_special: bool = False) -> str:
-        """Give back the text of tokens, special tokens by their names or left out."""
         return self.backend.decode(tokens, skip_special_tokens=not shows_special)
 
     def _encode(self, text: str, *, field: str, add_special_tokens: bool) -> list[int]:

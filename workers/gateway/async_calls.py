@@ -204,7 +204,6 @@ def _question(ask: AsyncAsk, id: str, content: bytes) -> tuple[str, str, dict[st
 
 
 def _queue_answer(ask: AsyncAsk, answer: Answer) -> Answer:
-    """Return the counts of a queue with what they are of, as clients read them."""
     if ask.target.action is not Action.ASYNC_QUEUE_STATUS or ask.deployment is None:
         return answer
     parameters = {"model_id": ask.target.model_id, "deployment_id": ask.deployment.id}
@@ -220,7 +219,6 @@ def _written(request: Request, answer: Answer, id: bytes) -> bytes:
 
 
 def _refused(answer: Answer) -> Refusal:
-    """Return the control plane's no in the words that this route's clients read."""
     try:
         words = str(read_json(answer.content)["message"])
     except (ValueError, KeyError, TypeError):

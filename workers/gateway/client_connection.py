@@ -226,7 +226,6 @@ class ClientConnection(asyncio.Protocol):
         self._read(data)
 
     def _internal_error(self, request: Request, error: Exception) -> None:
-        """Say that a mistake of ours ended a request before it was one."""
         id = self._handler.new_request_id()
         self._handler.internal_error(id, error)
         self._refuse_and_close(request, refusals.GATEWAY_FAILED, id)

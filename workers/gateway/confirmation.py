@@ -43,7 +43,6 @@ class Confirmation:
         return self._clock.monotonic() - self._confirmed_at > self._honour_seconds
 
     def confirm(self) -> None:
-        """Note that the control plane has just said what is current."""
         self._confirmed_at = self._clock.monotonic()
 
     def keep(self) -> None:

@@ -15,7 +15,6 @@ class Consent:
 
 
 def read_consent(row: Mapping[str, Any]) -> Consent | None:
-    """Return the consent in a model's row, if its team gave one."""
     sampling = row.get("sampling")
     if sampling is None:
         return None

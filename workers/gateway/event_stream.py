@@ -81,7 +81,6 @@ def _says_done(events: bytes) -> bool:
 
 
 def _without_usage(event: bytes) -> bytes:
-    """Return an event that carries text and usage with the usage taken out."""
     prefix, _, text = event.partition(b"data:")
     try:
         data = json.loads(text)

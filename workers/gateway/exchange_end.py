@@ -79,7 +79,6 @@ class EndingExchange(ABC):
 
     @property
     def prompt(self) -> Prompt | None:
-        """How its prompt begins, where there is a choice."""
         return self._prepared.prompt
 
     @property
@@ -92,7 +91,6 @@ class EndingExchange(ABC):
         return self._meter.sizes
 
     def line(self, state: RecordState, now: float) -> bytes:
-        """Return this request's usage record."""
         upstream, reply = self._upstream, self._reply
         return usage_line(
             state, self._meter, self.admission,

@@ -16,7 +16,6 @@ _VERSIONS = frozenset({"1.0", "1.1"})
 
 
 def ambiguity(request: Request, version: str) -> Refusal | None:
-    """Return why this head is refused, or None."""
     if version not in _VERSIONS:
         return malformed(f"HTTP/{version} is not spoken here. Send HTTP/1.1.", status=505)
     if request.http_10 and request.chunked:

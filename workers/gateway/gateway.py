@@ -106,7 +106,6 @@ class Gateway:
         self.try_again()
 
     def try_again(self) -> None:
-        """Look anew for a replica for every request that waits for one."""
         for exchange in (*self.placing.turns.take_all(), *self._waiting.take_all()):
             exchange.routes_changed()
 
@@ -137,7 +136,6 @@ class Gateway:
             client.abort()
 
     def running_lines(self) -> list[bytes]:
-        """Return a record of every request that has an open one."""
         now = self._clock.monotonic()
         return [exchange.line(RecordState.RUNNING, now) for exchange in self.exchanges]
 

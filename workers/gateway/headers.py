@@ -29,7 +29,6 @@ _LONGEST_TRACESTATE_BYTES = 512
 
 
 def lines_to_engines(headers: Sequence[Header], named_by_connection: bytes) -> bytes:
-    """Return the lines of a client's head that an engine receives as they are."""
     lines = _crossing(headers, _TO_ENGINES, named_by_connection)
     return b"".join([line + b"\r\n" for line in lines])
 

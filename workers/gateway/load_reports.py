@@ -31,7 +31,6 @@ class LoadReports:
         self._sequence = 0
 
     async def send(self) -> None:
-        """Send the next one when it is time, or somebody waits for a deployment that sleeps."""
         with suppress(TimeoutError):
             async with self._clock.timeout(REPORT_SECONDS):
                 await self._gateway.load.is_urgent.wait()

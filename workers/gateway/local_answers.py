@@ -34,7 +34,6 @@ def health(request: Request, *, state: str, version: int | None, request_id: byt
 
 
 def accepted(request: Request, *, request_id: bytes) -> bytes:
-    """Return that what was asked for is under way, without a body."""
     closes = not request.keep_alive
     return answer(request, 202, b"", request_id=request_id, closes=closes, ours=[], kind=JSON)
 

@@ -82,7 +82,6 @@ class Meter:
         )  # fmt: skip
 
     def used(self, prompt_tokens: int, completion_tokens: int) -> None:
-        """Learn how many tokens its bytes were."""
         self._counts.tokens.learn(
             prompt_tokens, completion_tokens, self.request_bytes, self.response_bytes
         )

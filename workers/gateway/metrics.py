@@ -43,7 +43,6 @@ class Histogram:
         self.total += seconds
 
     def exemplars(self) -> Mapping[int, str]:
-        """Return what OpenMetrics says behind each bucket."""
         return {
             bucket: exemplar(latest[0].decode(), latest[1])
             for bucket, latest in enumerate(self.latest)

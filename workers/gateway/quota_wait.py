@@ -24,7 +24,6 @@ class QuotaWait:
         """Whether its client closed while it waited."""
 
     def decided(self, refusal: Refusal | None) -> None:
-        """Go on as the request that it stands for, or refuse it."""
         self._decide(self, refusal)
 
     def start(self) -> None:

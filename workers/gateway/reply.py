@@ -77,12 +77,10 @@ class Reply:
 
     @property
     def closes(self) -> bool:
-        """Whether the client's connection ends with this answer."""
         return self._closes
 
     @property
     def streams(self) -> bool:
-        """Whether it is a stream of events, which can end in an error."""
         return self._events is not None
 
     @property
@@ -125,7 +123,6 @@ class Reply:
             self._pending = self.feed(data)
 
     def end(self) -> bytes:
-        """Return the answer's last bytes."""
         if self._error is not None:
             last = self._answer_anew(_openai_error(bytes(self._error), self.status))
         elif self._response is not None:
@@ -205,7 +202,6 @@ class Reply:
         return self._framed(bytes(error))
 
     def _events_for_client(self, events: bytes) -> bytes:
-        """Return events as the client reads them."""
         return events if self._response_events is None else self._response_events.feed(events)
 
     def _answer_anew(self, content: bytes) -> bytes:

@@ -139,7 +139,6 @@ def _prepared(
 
 @lru_cache(maxsize=4096)
 def _field(name: str, value: object) -> bytes:
-    """Return a field of ours as it is written in front of others."""
     return f'"{name}":{_compact(value)},'.encode()
 
 

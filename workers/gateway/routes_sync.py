@@ -129,7 +129,6 @@ class RoutesSync:
             await self._report(credential)
 
     async def _report(self, credential: Credential) -> None:
-        """Say what is applied to a control plane that does not hear it with a poll."""
         if self._kept is not None and self._reported != self._kept:
             await self._control_plane.report_applied(self._kept, credential)
             self._reported = self._kept

@@ -157,7 +157,6 @@ def _of_model(place: str, name: str) -> Target | Refusal:
 
 
 def _of_request(model_id: str, named: list[str]) -> Target | Refusal:
-    """Return what is asked of one asynchronous request."""
     if not named or not _REQUEST_ID.fullmatch(named[0]) or named[1:] not in ([], ["output"]):
         return not_found(_NO_REQUEST.format("/".join(named)[:80]))
     action = Action.ASYNC_OUTPUT if named[1:] else Action.ASYNC_REQUEST

@@ -36,7 +36,6 @@ class Shipper:
         self._committed: dict[str, int] = {}
 
     def add(self, segment: Segment) -> None:
-        """Take over a segment that nobody writes to any more."""
         self._ended.append(segment)
 
     async def ship(self, live: Segment | None, credential: Credential) -> None:

@@ -147,7 +147,6 @@ def read_replica(id: str, row: Mapping[str, Any]) -> Replica:
 
 
 def read_suspect(id: str, deployment_id: str, row: Mapping[str, Any]) -> Suspect:
-    """Return the replica in a row that tells how it says who it is."""
     return Suspect(
         replica=read_replica(id, row),
         probe_port=int(row["probe_port"]),

@@ -66,7 +66,6 @@ class Storage:
         return [whole, *(self._read(_CHANGES) or b"").splitlines()]
 
     def keep_routes(self, whole: bytes | None, changes: Sequence[bytes]) -> None:
-        """Keep a new whole, where there is one, and changes after it."""
         if whole is not None:
             self._save_whole(whole)
         if changes:

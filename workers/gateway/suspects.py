@@ -44,7 +44,6 @@ class Suspects:
             self._news.set()
 
     def answering(self, deployment: Deployment) -> Iterator[Replica]:
-        """Yield the deployment's suspects that may be chosen."""
         fresh = self._clock.monotonic() - TRUSTED_SECONDS
         for each in deployment.suspects:
             if each in self._known and self._known[each].answered_at >= fresh:

@@ -16,7 +16,6 @@ def usage_fields(
     is_extra_route: bool,
     traffic_mark: str,
 ) -> bytes:
-    """Return the fields as they stand in a record, without the braces around them."""
     fields = {
         "model_id": model_id,
         "deployment_id": deployment_id,

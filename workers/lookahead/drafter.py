@@ -37,7 +37,6 @@ class Drafter:
         self._requests: dict[Hashable, RequestState] = {}
 
     def __len__(self) -> int:
-        """Return how many requests are known."""
         return len(self._requests)
 
     def propose(self, request: Hashable, tokens: Tokens, most: int) -> list[int]:
@@ -56,7 +55,6 @@ class Drafter:
         numbers[COUNT] = min(numbers[COUNT], kept)
 
     def propose_batch(self, turns: Sequence[Turn]) -> list[list[int]]:
-        """Return a draft for each turn, in order."""
         return [self.propose(*turn) for turn in turns]
 
     def alternatives(self, request: Hashable, most: int, count: int) -> list[list[int]]:
@@ -77,7 +75,6 @@ class Drafter:
         return drafts
 
     def text_of(self, request: Hashable) -> Block:
-        """Return the tokens of a request."""
         return self._requests[request].index.tokens()
 
     def finish(self, request: Hashable) -> None:

@@ -15,7 +15,6 @@ class Histories:
         self._kept: OrderedDict[Hashable, SharedHistory] = OrderedDict()
 
     def __len__(self) -> int:
-        """Return how many are kept."""
         return len(self._kept)
 
     def of(self, deployment: str, tenant: str) -> SharedHistory:

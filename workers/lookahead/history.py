@@ -35,7 +35,6 @@ class SharedHistory:
 
     @classmethod
     def empty(cls, capacity_tokens: int = DEFAULT_CAPACITY_TOKENS) -> Self:
-        """Return a history of nothing."""
         return cls(TokenIndex.empty(capacity_tokens, SHARED_LENGTHS))
 
     def add(self, document: Tokens) -> None:

@@ -70,7 +70,6 @@ def bucket(tables: Header, order: int, ring: Header, block: Block, slot: int) ->
 
 @compiled
 def slot_of(header: Header, position: int) -> int:
-    """Return where a position stands in the ring."""
     return position % header[CAPACITY]
 
 

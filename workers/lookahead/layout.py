@@ -50,6 +50,5 @@ def make_header(capacity: int, lengths: tuple[int, int, int, int], bits: tuple[i
 
 
 def block_length(header: Header) -> int:
-    """Return how many integers the block of such an index has."""
     tables = header[ORDERS:].reshape(ORDER_COUNT, ORDER_FIELDS)
     return int(2 * header[CAPACITY] + sum(2 ** int(bits) for length, bits, _ in tables if length))

@@ -63,7 +63,6 @@ class EarnedCap:
         self._steps_to_rest = self._rest = FIRST_REST_STEPS
 
     def observe(self, drafted: int, accepted: int) -> None:
-        """Take in one step."""
         if not self.cap:
             self._wake()
         elif drafted and accepted == drafted:
@@ -99,7 +98,6 @@ class BreakEven:
         return not self._steps_to_rest
 
     def observe(self, accepted: int) -> None:
-        """Take in one drafted step."""
         self._saved = min(MOST_TRIES * self._tokens, self._saved + accepted - self._tokens)
         if accepted > self._tokens:
             self._rest = FIRST_REST_STEPS

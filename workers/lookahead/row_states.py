@@ -38,7 +38,6 @@ class RowStates:
         self._turn = 0
 
     def __len__(self) -> int:
-        """Return how many requests are known."""
         return len(self._away) + sum(row is not None for row in self._rows)
 
     def of(self, texts: Sequence[Block | None]) -> list[RowState | None]:

@@ -73,7 +73,6 @@ class DraftRule:
 
     @property
     def longest_draft(self) -> int:
-        """The most tokens that one draft may have."""
         return max(self.cap, self.copy_cap)
 
     def numbers(self) -> Header:

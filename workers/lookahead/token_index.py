@@ -34,12 +34,10 @@ class TokenIndex:
         return cls(header, np.full(block_length(header), -1, dtype=np.int32))
 
     def __len__(self) -> int:
-        """Return how many tokens are there."""
         return min(self.total, self.capacity)
 
     @property
     def capacity(self) -> int:
-        """The most tokens that are kept."""
         return int(self.header[0])
 
     @property
@@ -53,7 +51,6 @@ class TokenIndex:
         return self.header.nbytes + self.block.nbytes
 
     def append(self, tokens: Tokens) -> None:
-        """Add tokens at the end."""
         append(self.header, self.block, as_block(tokens))
 
     def separate(self) -> None:
@@ -61,14 +58,12 @@ class TokenIndex:
         self.append([SEPARATOR])
 
     def tokens(self) -> Block:
-        """Return what is there, oldest first."""
         ring = self.block[: 2 * self.capacity : 2]
         start = self.total % self.capacity if self.total > self.capacity else 0
         return np.concatenate((ring[start : len(self)], ring[:start]))
 
 
 def as_block(tokens: Tokens) -> Block:
-    """Return tokens as the compiled functions take them."""
     if isinstance(tokens, np.ndarray) and tokens.dtype == np.int32 and tokens.flags.c_contiguous:
         return cast("Block", tokens)  # as engines bring them: NumPy takes longer to find it out
     return np.ascontiguousarray(tokens, dtype=np.int32)

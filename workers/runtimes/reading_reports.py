@@ -13,7 +13,6 @@ GIB = 1024**3
 
 
 def answered_version(ask: Ask) -> str | None:
-    """Return the version that the engine tells at its page of that name."""
     try:
         content = read_json(ask("/version") or b"null")
     except ValueError:
@@ -22,7 +21,6 @@ def answered_version(ask: Ask) -> str | None:
 
 
 def last_number(pattern: re.Pattern[str], log: str) -> float | None:
-    """Return the number of the last line that the pattern finds, if it is one."""
     numbers = pattern.findall(log)
     return finite_number(numbers[-1].replace(",", "").rstrip(".")) if numbers else None
 

@@ -37,7 +37,6 @@ def sweep() -> None:
 
 @shared_task(name="alerts.deliver")
 def deliver(alert_delivery_id: str, **newer: Any) -> None:
-    """Send one message, if nobody else does, and store how it went."""
     if (lease := claimed_one(DELIVERY, alert_delivery_id)) is not None:
         with kept(lease) as keeper:
             _send_and_store(keeper)

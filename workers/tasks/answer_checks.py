@@ -37,7 +37,6 @@ _log = logging.getLogger(__name__)
 
 @tick("answer_checks.sweep")
 def sweep() -> None:
-    """Make checks true again after a worker or a message was lost."""
     leases_sweep(ANSWER_CHECK)
 
 
@@ -62,7 +61,6 @@ def _ask_all(keeper: LeaseKeeper) -> None:
 
 
 def _answer_pair(keeper: LeaseKeeper, order: Order, number: int, key: str) -> Pair:
-    """Return what both said, which is stored."""
     pair = asyncio.run(watched(keeper, _asking(order, number, key)))
     retry_on_db_error(keeper, lambda: answer_pair_store(lease=keeper.lease, pair=pair))
     return pair

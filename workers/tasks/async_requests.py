@@ -57,7 +57,6 @@ _GONE = Attempt(
 
 @tick("async_requests.sweep")
 def sweep() -> None:
-    """Make requests and webhooks true again after a worker or a message was lost."""
     leases_sweep(ASYNC_REQUEST)
     leases_sweep(ASYNC_WEBHOOK)
 
@@ -77,7 +76,6 @@ def run(async_request_id: str = "", **newer: Any) -> None:
 
 @shared_task(name="async_requests.deliver")
 def deliver(async_webhook_id: str, **newer: Any) -> None:
-    """Deliver one outcome, if nobody else does, and store how it went."""
     if (lease := claimed_one(ASYNC_WEBHOOK, async_webhook_id)) is not None:
         with kept(lease) as keeper:
             webhook = retry_on_db_error(keeper, lambda: webhook_to_send(webhook_id=lease.id))

@@ -49,13 +49,11 @@ _log = logging.getLogger(__name__)
 
 @tick("benchmarks.sweep")
 def sweep() -> None:
-    """Make benchmarks true again after a worker or a message was lost."""
     leases_sweep(BENCHMARK)
 
 
 @shared_task(name="benchmarks.run")
 def run(benchmark_id: str, **newer: Any) -> None:
-    """Run one benchmark, if nobody else does, and store how it ended."""
     lease = claimed(lambda owner: benchmark_claim(benchmark_id=benchmark_id, owner=owner))
     if lease is not None:
         with (
@@ -84,7 +82,6 @@ def _measure(keeper: LeaseKeeper, folder: Path) -> None:
 
 
 def _gateways_know(keeper: LeaseKeeper) -> bool:
-    """Return whether every live gateway has taken over the key in time."""
     version = retry_on_db_error(keeper, routes_version_current)
     give_up_at = keeper.clock.monotonic() + GATEWAY_SECONDS
     while not retry_on_db_error(keeper, lambda: gateways_have_applied(version)):

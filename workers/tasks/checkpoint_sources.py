@@ -6,7 +6,6 @@ from django.conf import settings
 
 
 def source_settings() -> dict[str, Any]:
-    """Return the options of the checkpoint sources, in a form that a job can carry."""
     return {
         "local_checkpoint_roots": settings.LOCAL_CHECKPOINT_ROOTS,
         "hf_endpoint": settings.HF_ENDPOINT,

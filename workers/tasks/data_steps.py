@@ -73,7 +73,6 @@ def data_command(
 
 
 def unredeemed_failure(error: Unredeemed) -> Failure:
-    """Return why the secrets of such a step were not had."""
     return error.failure or build.CONTROL_PLANE_OF_PREVIEW.failure(
         address=settings.CONTROL_PLANE_URL, detail=str(error)
     )

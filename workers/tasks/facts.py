@@ -43,7 +43,6 @@ _ONE_AT_A_TIME = Lock()
 
 @shared_task(name="configs.fetch_facts")
 def fetch_facts(facts_id: str, **newer: Any) -> None:
-    """Read one checkpoint's facts and store them, or why they could not be read."""
     if (lease := claimed_one(FACTS, facts_id)) is None:
         return
     stored = None
@@ -58,7 +57,6 @@ def fetch_facts(facts_id: str, **newer: Any) -> None:
 
 @tick("configs.sweep")
 def sweep() -> None:
-    """Send again what lost its message or its worker."""
     for kind in (FACTS, PREVIEW, SECRET_TEST):
         leases_sweep(kind)
 

@@ -32,7 +32,6 @@ class Presence(threading.Thread):
             self._say(arrives=False)
 
     def leave(self) -> None:
-        """Stop, and say that the worker has ended."""
         self._left.set()
         self.join()
         try:

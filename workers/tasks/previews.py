@@ -33,7 +33,6 @@ _log = logging.getLogger(__name__)
 
 @shared_task(name="configs.preview_calibration")
 def preview_calibration(preview_id: str, **newer: Any) -> None:
-    """Make one preview, if nobody else does, and store it or why it could not be made."""
     if (lease := claimed_one(PREVIEW, preview_id)) is not None:
         with kept(lease) as keeper, lease_folder(lease, under="previews") as folder:
             _make_and_store(keeper, folder)

@@ -50,7 +50,6 @@ _log = logging.getLogger(__name__)
 
 @shared_task(name="artifacts.push")
 def push_artifact(push_id: str, **newer: Any) -> None:
-    """Carry one push out, if nobody else does, and store how it ended."""
     if (lease := claimed_one(PUSH, push_id)) is not None:
         with (
             kept(lease, cancelled=push_cancelled) as keeper,

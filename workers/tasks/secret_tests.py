@@ -31,7 +31,6 @@ _log = logging.getLogger(__name__)
 
 @shared_task(name="secrets.test")
 def test_secret(secret_test_id: str, **newer: Any) -> None:
-    """Make one test, if nobody else does, and store what it found."""
     if (lease := claimed_one(SECRET_TEST, secret_test_id)) is not None:
         with kept(lease) as keeper:
             _try_and_store(keeper)

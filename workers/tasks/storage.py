@@ -19,7 +19,6 @@ _log = logging.getLogger(__name__)
 
 @tick("artifacts.check")
 def check() -> None:
-    """Look whether the store can be written to and read, and note it for the pages."""
     failure = _probe.failure(settings.ARTIFACT_URL) or _of_another_installation()
     if not store_checked(failure):
         return

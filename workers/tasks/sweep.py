@@ -14,7 +14,6 @@ _log = logging.getLogger(__name__)
 
 @tick("builds.sweep")
 def sweep() -> None:
-    """Make builds and pushes true again after a worker, a message or a server was lost."""
     reap_dead()
     done = leases_sweep(BUILD)
     leases_sweep(PUSH)

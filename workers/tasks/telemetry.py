@@ -26,13 +26,11 @@ _log = logging.getLogger(__name__)
 
 @tick("telemetry.sample")
 def sample() -> None:
-    """Keep the latest measurements of engines, GPUs, replicas and gateways."""
     series_sample()
 
 
 @tick("telemetry.fold")
 def fold() -> None:
-    """Roll up what came in into every resolution of series."""
     series_fold()
 
 
@@ -47,7 +45,6 @@ def spend() -> None:
 
 @tick("telemetry.prune")
 def prune() -> None:
-    """Forget logs, samples, usage, ended replicas and ended claims past their retention."""
     others = telemetry_prune() + replicas_prune() + failed_starts_prune() + device_leases_prune()
     others += routes_changes_prune() + series_prune() + alerts_prune()
     others += loads_prune() + decisions_prune() + events_prune() + samples_prune()

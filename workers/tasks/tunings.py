@@ -40,7 +40,6 @@ _log = logging.getLogger(__name__)
 
 @shared_task(name="configs.tune_lookahead")
 def tune_lookahead(tuning_id: str, **newer: Any) -> None:
-    """Make one tuning, if nobody else does, and store it or why it could not be made."""
     if (lease := claimed_one(TUNING, tuning_id)) is not None:
         with kept(lease) as keeper, lease_folder(lease, under="tunings") as folder:
             _make_and_store(keeper, folder)

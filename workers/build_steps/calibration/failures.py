@@ -25,7 +25,6 @@ def no_train_split(name: str, files: Sequence[str]) -> StepFailure:
 
 
 def which_config(name: str, configs: Sequence[str]) -> StepFailure:
-    """Return the failure for a data set of several configs, none of them named rightly."""
     example = f"{name.partition(':')[0]}:{configs[0]}"
     return StepFailure.of(calibration.CONFIG, name=name, configs=_listed(configs), example=example)
 
@@ -35,7 +34,6 @@ def no_column(name: str, columns: Sequence[str]) -> StepFailure:
 
 
 def no_answers(name: str, columns: Sequence[str]) -> StepFailure:
-    """Return the failure for rows that do not tell what was asked from what was answered."""
     return StepFailure.of(calibration.NO_ANSWERS, name=name, columns=_listed(columns))
 
 

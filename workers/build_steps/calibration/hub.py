@@ -171,7 +171,6 @@ class RemoteFile(io.RawIOBase):
         return self._place
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as the file goes."""
         view = memoryview(buffer).cast("B")
         end = min(self._place + len(view), self._size)
         if end <= self._place:

@@ -29,7 +29,6 @@ def kept_files(
 
 
 def known_sets(options: JobOptions) -> tuple[CalibrationSet, ...]:
-    """Return what checks are told of the sets that a job names."""
     versions: dict[str, list[SetVersion]] = {}
     for kept in options.calibration_sets.values():
         version = SetVersion(number=kept.version, column=kept.column, rows=kept.rows)

@@ -120,7 +120,6 @@ def _read(folder: Path) -> dict[str, Tensor]:
 
 
 def _as_loaded(plain: PlainCheckpoint, named: Callable[[str], str]) -> PlainCheckpoint:
-    """Return the scales by the class's names."""
     return replace(
         plain,
         roundings={named(name): each for name, each in plain.roundings.items()},

@@ -140,7 +140,6 @@ def _is_shared(scale: Tensor, largest: Tensor, beside: Sequence[float]) -> bool:
 
 
 def _beside(theirs: TensorFiles, module: str, modules: Sequence[str]) -> list[float]:
-    """Return the largest numbers of the original's weights within the same module."""
     above = module.rpartition(".")[0]
     near = [each for each in modules if each.rpartition(".")[0] == above]
     weights = (theirs.read_like(f"{each}.weight") for each in near)

@@ -43,7 +43,6 @@ def expected_scales(calibrated: Path, declared: Mapping[str, Any]) -> Expected |
 
 
 def _largest(name: str, declared: Mapping[str, Any]) -> float:
-    """Return the largest value of the number that a scale is for."""
     layers = declared.get("quantized_layers") or {}
     layer = layers.get(name.rpartition(".")[0], declared)
     is_fp4 = layer.get("quant_algo") == "NVFP4" and not _is_of_cache(name)

@@ -37,7 +37,6 @@ class Models:
 def compare_generators(
     models: Models, samples: Sequence[Sequence[int]], step: Callable[[], None], doing: Doing
 ) -> tuple[generation.GenerationResult, Sequence[TaskResult]]:
-    """Return what the exported files lost on the samples, and what at each task."""
     readings, before = _read_original(models, samples, step, doing)
     model = models.load_exported()
     result = generation.compare(model, samples, readings, step)
@@ -52,7 +51,6 @@ def compare_generators(
 def compare_encoders(
     models: Models, samples: Sequence[Sequence[int]], step: Callable[[], None]
 ) -> encoding.EncoderResult:
-    """Return how the vectors and labels of the exported files differ from the original's."""
     heads = find_heads(models.original, models.device, models.dtype, models.rerank_template)
     before = encoding.read_answers(models.load_original(), samples, "original", step, heads=heads)
     after = encoding.read_answers(models.load_exported(), samples, "quantized", step, heads=heads)

@@ -157,7 +157,6 @@ def _check_excluded(folder: Path, export: Exported) -> None:
 
 
 def read_declared(folder: Path) -> Scheme:
-    """Return the declaration as our own engine reads it."""
     try:
         scheme = read_scheme(folder, json.loads((folder / _CONFIG).read_bytes()))
     except CheckpointRefused as error:

@@ -34,7 +34,6 @@ class EncoderResult:
 
     @property
     def differing_labels(self) -> int:
-        """How many texts or tokens changed their label."""
         if self.label_agreement is None or self.labels < 2:
             return 0
         return round((1 - self.label_agreement) * self.labelled)

@@ -109,7 +109,6 @@ def described_otherwise(file: str, name: str, actual: str, expected: str) -> Ste
 
 
 def not_readable(reason: str) -> StepFailure:
-    """Return the failure for a declaration that our own engine cannot read."""
     return StepFailure.of(gate.NOT_READABLE, reason=reason.removesuffix("."))
 
 

@@ -121,7 +121,6 @@ def compare(
 
 
 def _logarithms(model: nn.Module, tokens: Sequence[int]) -> Tensor:
-    """Return the logarithms of the next token's probabilities at every place but the last."""
     with torch.inference_mode():
         logits: Tensor = run_batch(model, [tokens]).logits[0, :-1]
         return logits.float().log_softmax(-1)

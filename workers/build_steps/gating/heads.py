@@ -51,7 +51,6 @@ def find_heads(
     dtype: torch.dtype,
     rerank_template: RerankTemplate | None = None,
 ) -> Heads:
-    """Return what the native engine would do with the folder."""
     folder = checkpoint.folder
     task = read_task(folder, json.loads((folder / "config.json").read_bytes()))
     if task is Task.RERANK or (task is Task.GENERATE and rerank_template is not None):
@@ -77,7 +76,6 @@ def _answer_head(folder: Path, rerank_template: RerankTemplate | None) -> Head |
 
 
 def batch_of(model: Any, tokens: Tensor) -> Batch:
-    """Return one text as the engine hands it to the model."""
     rows = tokens.unsqueeze(0)
     inputs = {"input_ids": rows, "attention_mask": torch.ones_like(rows)}
     if getattr(model.config, "use_cache", False):

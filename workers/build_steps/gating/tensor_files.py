@@ -66,7 +66,6 @@ class TensorFiles:
         return similar[0] if len(similar) == 1 else None
 
     def _numbered(self, names: Sequence[str], number: int) -> Iterator[Tensor]:
-        """Yield one part of each tensor of three dimensions that has one of the names."""
         for name in filter(None, map(self._named_like, names)):
             part = self._files[name].get_slice(name)
             if len(part.get_shape()) == 3 and number < part.get_shape()[0]:

@@ -27,7 +27,6 @@ class Verdict:
 
 
 def why_unmeasured(result: GenerationResult, repository: str) -> str:
-    """Return the sentence on a checkpoint that quantization cannot make worse."""
     return (
         f"The checkpoint `{repository}` itself is not clearly better at predicting the text than "
         f"guessing: its perplexity is {result.perplexity_original:,.0f}, and that of a guess by "
@@ -57,12 +56,10 @@ def of_generation(result: GenerationResult, gate: Gate) -> StepFailure | None:
 
 
 def of_tasks(done: Iterable[TaskResult]) -> StepFailure | None:
-    """Return the failure of the first task at which too much was lost, or None."""
     return next((failure for each in done if (failure := each.failure())), None)
 
 
 def of_encoder(result: EncoderResult, gate: Gate) -> StepFailure | None:
-    """Return the failure of an encoder whose vectors or labels moved too far, or None."""
     limit = gate.max_agreement_loss
     if 1 - result.mean_cosine > limit:
         return failures.agreement_lost("mean cosine", result.mean_cosine, limit)

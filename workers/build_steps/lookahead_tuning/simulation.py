@@ -29,7 +29,6 @@ class Simulation:
         self._tokens = self._steps = self._drafted_steps = self._drafted_tokens = 0
 
     def say(self, exchange: Exchange) -> None:
-        """Say an answer step by step, each with what is drafted for it."""
         if not self._setting.is_on:
             self._tokens += len(exchange.answer)
             self._steps += len(exchange.answer)

@@ -68,7 +68,6 @@ def _is_about_room(words: str) -> bool:
 
 
 def explain_bucket(error: Exception, order: PushOrder, place: str) -> StepFailure:
-    """Return the failure that an exception of the object store client means."""
     answer = Answer.of(error)
     kind = _bucket_kind(answer)
     return failed(kind, order, place, answer.reason if answer.status else answer.kind)

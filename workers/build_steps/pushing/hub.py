@@ -139,7 +139,6 @@ class _Push:
             yield CommitOperationAdd(_README, readme(self._parcel.order))
 
     def _left_over(self, there: Mapping[str, RepoFile]) -> frozenset[str]:
-        """Return what the manifest of an earlier push lists and this one lacks."""
         if MANIFEST_NAME not in there:
             return frozenset()
         brings = {entry.path for entry in self._parcel.manifest.files}

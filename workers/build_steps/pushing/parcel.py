@@ -31,7 +31,6 @@ class Parcel:
         return self.store.read(entry)
 
     def tell(self, of_file_bytes: int) -> None:
-        """Tell how far the file in hand is."""
         self.events.progress(
             self.done_bytes + of_file_bytes, self.manifest.size_bytes, unit="bytes"
         )

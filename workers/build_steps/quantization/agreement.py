@@ -24,7 +24,6 @@ class Agreement:
     """Mean square of what changed, by which layers are compared."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures that results store."""
         figures = {
             "least_cosine": self.least_cosine, "mean_cosine": self.mean_cosine,
             "changed": self.changed,

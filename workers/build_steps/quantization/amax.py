@@ -87,7 +87,6 @@ def _largest_of_group(seen: Seen, group_of: Callable[[str], object]) -> Seen:
 
 
 def _quantizer(scale: str, seen: Seen, named: Callable[[str], str]) -> str:
-    """Return the quantizer whose largest value a scale tells."""
     module, _, kind = scale.rpartition(".")
     module = named(module)
     if kind in CACHE_SCALES:
@@ -99,7 +98,6 @@ def _quantizer(scale: str, seen: Seen, named: Callable[[str], str]) -> str:
 
 
 def _quantizer_of_experts(expert: str, seen: Seen) -> str:
-    """Return the quantizer that all experts of a layer share for one of their products."""
     experts, _, projection = expert.rpartition(".")
     experts = experts.rpartition(".")[0]
     is_output = projection in _OUTPUTS_OF_EXPERTS

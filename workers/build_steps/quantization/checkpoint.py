@@ -42,7 +42,6 @@ class Checkpoint:
 
     @property
     def has_kv_cache(self) -> bool:
-        """Whether serving it keeps keys and values at all."""
         return self.kv_layers > 0
 
 

@@ -54,7 +54,6 @@ def no_host_memory(needed: int, free: int, what: str) -> StepFailure:
 
 
 def no_device_memory(detail: str, devices: int) -> StepFailure:
-    """Return the failure for GPUs that cannot hold the model and one batch, or may not."""
     known = explain_crash("The step", 1, detail)
     if known.code == "EHB-CARD-SHARED":
         return StepFailure(known)
@@ -62,7 +61,6 @@ def no_device_memory(detail: str, devices: int) -> StepFailure:
 
 
 def no_room_for_weights(needed: int, on_devices: int, devices: int, on_host: int) -> StepFailure:
-    """Return the failure for weights that neither the GPUs nor the host beside them hold."""
     return StepFailure.of(
         quantization.WEIGHTS_ROOM,
         needed=_gigabytes(needed),

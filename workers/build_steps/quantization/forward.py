@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 
 def run_batch(model: nn.Module, batch: Sequence[Sequence[int]], **choices: Any) -> Any:
-    """Return the model's outputs for equally long rows of tokens."""
     place = next(model.parameters()).device
     if place.type == "meta":  # it waits on the host until a GPU has room for it
         place = torch.device("cuda", 0)

@@ -9,7 +9,6 @@ from workers.build_steps.quantization.descriptions import INDEX
 
 
 def rewrite_index(folder: Path) -> None:
-    """Let the index, where there is one, name each tensor of each file."""
     path = folder / INDEX
     if not path.exists():
         return

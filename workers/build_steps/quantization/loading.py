@@ -187,7 +187,6 @@ def _placement(checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> di
 
 
 def _room_on_devices() -> dict[int, int]:
-    """Return what weights may take of each GPU that this process sees."""
     count = torch.cuda.device_count()
     return {
         device: round(_DEVICE_SHARE * torch.cuda.mem_get_info(device)[0]) for device in range(count)

@@ -27,7 +27,6 @@ def check_host_memory(needed: int, *, limit: int | None, what: str) -> None:
 def calibration_bytes(
     spec: Spec, checkpoint: Checkpoint, dtype: torch.dtype, batch_tokens: int
 ) -> int:
-    """Return what loading, searching, calibrating and exporting takes on the host."""
     return arithmetic.calibration_bytes(
         spec, checkpoint.facts, number_bytes=dtype.itemsize, batch_tokens=batch_tokens
     )
@@ -54,7 +53,6 @@ def free_host_bytes() -> int:
 
 
 def peak_host_bytes() -> int:
-    """Return the most memory that this process ever held."""
     # Not `getrusage`: its count begins with what the parent held.
     return memory_of(os.getpid()).get("VmHWM", 0)
 

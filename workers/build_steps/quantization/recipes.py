@@ -74,7 +74,6 @@ class ModelOptConfig:
     names: tuple[str, ...]
 
     def weight_pattern_matches(self, module: str) -> bool:
-        """Return whether the weight of a module is quantized, by the entry that is last to say."""
         is_enabled = False
         for entry in self.config["quant_cfg"]:
             if "parent_class" not in entry and fnmatchcase(
@@ -84,7 +83,6 @@ class ModelOptConfig:
         return is_enabled
 
     def without(self, quantizers: Sequence[str]) -> "ModelOptConfig":
-        """Return the config with these quantizers, by their patterns, switched off."""
         config = deepcopy(self.config)
         config["quant_cfg"] += [{"quantizer_name": each, "enable": False} for each in quantizers]
         return ModelOptConfig(config=config, names=self.names)

@@ -8,7 +8,6 @@ from transformers.core_model_loading import WeightRenaming
 
 
 def class_names(model: nn.Module) -> Callable[[str], str]:
-    """Return what gives the class's name of a module, by the name that checkpoints have."""
     renamings = [
         each for each in get_model_conversion_mapping(model) if isinstance(each, WeightRenaming)
     ]

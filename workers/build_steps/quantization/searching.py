@@ -44,7 +44,6 @@ class Chosen:
     layers: Mapping[str, Number]
 
     def applied_to(self, config: ModelOptConfig) -> ModelOptConfig:
-        """Return the config in which each layer has its number."""
         left = [f"{name}.*quantizer" for name, each in self.layers.items() if each is SIXTEEN_BITS]
         applied = config.without(left)
         for name, number in self.layers.items():

@@ -34,7 +34,6 @@ class Bar:
     """Share of labels, or of pairs in their order, that may become another."""
 
     def is_met_by(self, agreement: Agreement) -> bool:
-        """Return whether answers are as near as is asked."""
         if agreement.changed is not None:
             return agreement.changed <= AIMED_AT * self.most_changed
         least = 1 - AIMED_AT * (1 - self.least_cosine)
@@ -53,7 +52,6 @@ class Kept:
     after: Agreement
 
     def to_json(self) -> dict[str, Any]:
-        """Return what results store."""
         return {
             "layers": list(self.layers),
             "of_layers": self.of_layers,
@@ -121,7 +119,6 @@ class _Trial:
         return self._agreement(kept, len(self._rows))
 
     def most_sensitive_first(self) -> Sequence[_Group]:
-        """Return all groups, ordered by what each costs alone for a weight of its."""
         return sorted(self._groups, key=lambda each: -self._error_of(each) / each.weights)
 
     def _error_of(self, group: _Group) -> float:

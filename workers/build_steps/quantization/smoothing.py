@@ -70,7 +70,6 @@ def move_smoothing(model: nn.Module, sample: Sequence[int], scale_dtype: torch.d
 def write_smoothing(
     folder: Path, smoothing: Smoothing, modules: Iterable[str], named: Callable[[str], str]
 ) -> None:
-    """Keep the factors in the output of a step, by the names that the exported modules have."""
     tensors = {
         f"{module}.{kind}": factors[named(module)].cpu().contiguous()
         for module in modules
@@ -195,7 +194,6 @@ def _packed(model: nn.Module) -> Iterator[Any]:
 
 @contextmanager
 def _unquantized(modules: Sequence[Any]) -> Iterator[None]:
-    """Weights are not rounded within the block."""
     for each in modules:
         each.weight_quantizer.disable()
     try:

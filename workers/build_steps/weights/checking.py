@@ -106,7 +106,6 @@ def _scores_words(weights: Weights) -> bool:
 
 
 def _loaded(stored: Iterable[str], plain: Mapping[str, Plain], comparison: Comparison) -> set[str]:
-    """Return the names that the class loads, with the scales beside its weights."""
     loaded = {each.stored_as for name, each in plain.items() if name not in comparison.unread}
     modules = {each.rpartition(".")[0] for each in loaded}
     return loaded | {each for each in stored if each.rpartition(".")[0] in modules}

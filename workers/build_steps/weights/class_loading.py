@@ -47,7 +47,6 @@ def main(folder: str) -> None:
 
 
 def report_of(folder: str, shapes: Shapes) -> dict[str, Any]:
-    """Return what the class makes of the tensors, or why that cannot be told."""
     try:
         return _Loading(folder, shapes).report()
     except ConfigRefused as error:
@@ -224,7 +223,6 @@ class _Loading:
 
     @staticmethod
     def _of_body(model: Any, names: Iterable[str]) -> list[str]:
-        """Return those names that belong to the model below its head."""
         prefix = f"{model.base_model_prefix}."
         is_body = model.base_model is model
         return [each for each in names if is_body or each.startswith(prefix)]

@@ -43,7 +43,6 @@ class Plain:
 
 
 def stored_tensors(folder: Path) -> dict[str, StoredTensor]:
-    """Return the tensors of the files that runtimes open, by name."""
     reader, tensors = FolderReader(folder), dict[str, StoredTensor]()
     for name in _weight_files(folder):
         tensors |= read_tensors(partial(reader.read, name), (folder / name).stat().st_size)
@@ -71,7 +70,6 @@ def _plain(name: str, stored: Mapping[str, StoredTensor]) -> Iterator[tuple[str,
 
 
 def _weight_files(folder: Path) -> Collection[str]:
-    """Return the names of the files that Transformers and vLLM open, of all that lie there."""
     if (folder / _SINGLE).exists():
         return (_SINGLE,)
     if (folder / _INDEX).exists():

@@ -24,7 +24,6 @@ class Waiting:
 
     @property
     def row(self) -> Row:
-        """What the model reads."""
         return self.request.rows[self.index]
 
 
@@ -42,7 +41,6 @@ class Buckets:
         self._numbers = count()
 
     def add(self, request: Request) -> None:
-        """Let all rows of a request wait."""
         for index, row in enumerate(request.rows):
             place = bisect_left(EDGES, len(row))
             self._buckets[place].append(Waiting(request, index, next(self._numbers)))

@@ -41,7 +41,6 @@ class CheckpointTemplate:
             )
 
     def frame(self, query: str, text: str, instruction: str | None) -> Framed:
-        """Give back the dialogue as one piece."""
         halves = self._halves(instruction or self._instruction)
         before, after = (half.replace(_QUERY_MARK, query) for half in halves)
         end = len(before) + len(text)

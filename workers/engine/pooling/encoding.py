@@ -99,7 +99,6 @@ class Encoder:
         return len(encoding.ids) - int(encoding.special_tokens_mask[-1])
 
     def token(self, token_id: int) -> str:
-        """Give back a token as the vocabulary spells it."""
         return str(self._backend.id_to_token(token_id))
 
     def continues(self, token_id: int, text: str, start: int) -> bool:

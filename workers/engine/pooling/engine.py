@@ -158,7 +158,6 @@ class PoolingEngine:
         return PackedRunner(model, device, max_tokens=self.forward_tokens)
 
     def _max_length(self, tokenizer: Any) -> int:
-        """The least that model, tokenizer, checkpoint and settings allow."""
         sentence = self.model.sentence
         named = sentence.max_length if sentence else None
         limits = (

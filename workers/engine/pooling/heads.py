@@ -48,7 +48,6 @@ class SentenceHead:
         self._dense = dense
 
     def __call__(self, model: Any, batch: Batch) -> Tensor:
-        """Give back a vector per row."""
         hidden = model.base_model(**batch.inputs).last_hidden_state
         pooled = [_POOLINGS[mode](hidden, batch) for mode in self._sentence.modes]
         vectors = torch.cat(pooled, dim=-1)
@@ -91,7 +90,6 @@ class AnswerHead:
 
 
 def score_texts(model: Any, batch: Batch) -> Tensor:
-    """Give back the scores of the labels per row."""
     scores: Tensor
     if not hasattr(model, "score"):
         scores = model(**batch.called).logits
@@ -104,7 +102,6 @@ def score_texts(model: Any, batch: Batch) -> Tensor:
 
 
 def score_tokens(model: Any, batch: Batch) -> Sequence[Tensor]:
-    """Give back the scores of the labels of each token, per row."""
     logits = model(**batch.called).logits.float()
     return [row[:length] for row, length in zip(logits, batch.lengths.tolist(), strict=True)]
 

@@ -73,19 +73,16 @@ class LoadedEncoder:
 
     @property
     def max_positions(self) -> int:
-        """Tokens that the model can number."""
         config = self.module.config
         is_after = config.model_type in POSITIONS_AFTER_PADDING
         return config.max_position_embeddings - (config.pad_token_id + 1 if is_after else 0)
 
     @property
     def vocabulary_size(self) -> int:
-        """Tokens that have a number."""
         return self.module.config.vocab_size
 
     @property
     def dimensions(self) -> int:
-        """Numbers of one vector."""
         if self.sentence is None or self.sentence.splade is not None:
             return self.vocabulary_size
         if self.dense:

@@ -29,7 +29,6 @@ class PoolingMetrics:
         self._whole = histogram("end_to_end_seconds", "Arrival to last result.", buckets=SECONDS)
 
     def computed(self, lengths: Sequence[int], *, pads: bool) -> None:
-        """Count one forward."""
         tokens = sum(lengths)
         self._tokens.inc(tokens)
         if pads:
@@ -42,5 +41,4 @@ class PoolingMetrics:
         self._whole.observe(at - request.arrived_at)
 
     def expose(self) -> bytes:
-        """Give back the page that Prometheus reads."""
         return generate_latest(self._registry)

@@ -38,5 +38,4 @@ class Request:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody waits for the rest."""
         return self.answer.done()

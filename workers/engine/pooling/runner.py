@@ -46,7 +46,6 @@ class PaddedRunner:
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def start(self, rows: Sequence[Row]) -> Finish:
-        """Run the forward."""
         outputs = self._model.head(self._model.module, self._pad(rows))
         if isinstance(outputs, Tensor):
             outputs = outputs.float().cpu()

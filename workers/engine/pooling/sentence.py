@@ -50,7 +50,6 @@ class Sentence:
 
     @property
     def words(self) -> str:
-        """How texts are pooled, for reports."""
         return "splade" if self.splade else "+".join(self.modes)
 
 
@@ -79,7 +78,6 @@ def default_prompt(folder: Path) -> str | None:
 
 
 def processing_of(folder: Path) -> Mapping[str, Any]:
-    """Give back what the checkpoint says to its chat template."""
     named = (_read_limits(folder).get("processing_kwargs") or {}).get("chat_template") or {}
     return {name: each for name, each in named.items() if name != "restore_suffix"}
 
@@ -90,7 +88,6 @@ def _read_limits(folder: Path) -> Any:
 
 
 def _steps(folder: Path) -> Sequence[tuple[str, str]]:
-    """Kind and folder of each step, in their order."""
     listed = _read(folder, SENTENCE_MODULES, kind=list, is_needed=True)
     try:
         modules = sorted(listed, key=lambda each: each["idx"])

@@ -19,12 +19,10 @@ class _Left:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing of it is to be computed any more."""
         return not self.places or self.request.is_over
 
     @property
     def row(self) -> Row:
-        """The next one."""
         return self.request.rows[self.places[0]]
 
 
@@ -36,7 +34,6 @@ class _Forward:
     tokens: int = 0
 
     def take(self, left: _Left) -> None:
-        """Let the next row of a request take part."""
         self.tokens += len(left.row)
         self.rows.append(Waiting(left.request, left.places.popleft()))
 
@@ -55,7 +52,6 @@ class Turns:
         self._by_turn: deque[_Left] = deque()
 
     def add(self, request: Request) -> None:
-        """Let all rows of a request wait."""
         left = _Left(request, deque(range(len(request.rows))))
         self._by_age.append(left)
         self._by_turn.append(left)
@@ -86,7 +82,6 @@ class Turns:
 
 
 def _first(requests: deque[_Left]) -> _Left | None:
-    """The first of which anything is left."""
     while requests and requests[0].is_done:
         requests.popleft()
     return requests[0] if requests else None

@@ -18,7 +18,6 @@ from workers.engine.server.shapes import Shape
 
 
 async def answer_whole(request: Request, choices: Choices, shape: Shape) -> Response:
-    """Give back the finished answer as one body."""
     try:
         await unless_client_leaves(request, choices.finish())
     finally:
@@ -76,7 +75,6 @@ class EventStream(StreamingResponse):
         yield DONE
 
     def _chunk(self, choice: Choice, piece: Progress) -> dict[str, Any] | None:
-        """What a piece adds to its choice, or nothing where it adds nothing yet."""
         offset = len(choice.delta.content)
         added = choice.take(piece)
         if not (added or piece.scores or choice.reason):

@@ -170,7 +170,6 @@ def _offered(fields: ChatFields) -> list[Function]:
 
 
 def _named(choice: ToolChoice) -> Mapping[str, str]:
-    """The fields of a choice that name a function."""
     if isinstance(choice, Tool):
         return {"tool_choice.function.name": choice.function.name}
     tools = choice.allowed_tools.tools if isinstance(choice, AllowedToolChoice) else ()

@@ -78,7 +78,6 @@ class Choices:
 
     @property
     def are_done(self) -> bool:
-        """Whether nothing follows."""
         return all(choice.reason is not None for choice in self.all)
 
     @property

@@ -24,7 +24,6 @@ class Delta:
         return bool(self.content or self.reasoning or self.calls)
 
     def __add__(self, later: "Delta") -> "Delta":
-        """Both as one, each call whole."""
         calls = list(self.calls)
         for piece in later.calls:
             if calls and calls[-1].index == piece.index:

@@ -44,13 +44,11 @@ def error_handlers(*, has_flat_routes: bool = False) -> Mapping[Any, Any]:
 
 
 def failure_body(error: EngineFailed | AnswerBroken) -> dict[str, Any]:
-    """Give back what ends a stream that has begun."""
     status, code = _failed(error)
     return openai_error(str(error), type=error_type(status), code=code)
 
 
 def refusal(error: Exception, *, is_flat: bool) -> tuple[int, dict[str, Any]]:
-    """Give back the status and the body that tell of an error."""
     status, message, code = _status_and_words(error)
     if is_flat and status == 400:
         status = UNPROCESSABLE
@@ -67,7 +65,6 @@ def _no_route(request: Request, error: HTTPException) -> HTTPException:
 
 
 def _status_and_words(error: Exception) -> tuple[int, str, str | None]:
-    """Status, words and code of an error."""
     match error:
         case RequestRefused(code=code):
             # Too much for one request of this model, and it would be the next time.

@@ -57,7 +57,6 @@ class Message(Body):
 
     @property
     def has_odd_arguments(self) -> bool:
-        """Whether a call was made with something else than an object."""
         calls = self.tool_calls or ()
         return not all(isinstance(call.function.arguments, dict) for call in calls)
 

@@ -26,7 +26,6 @@ class Shape:
     chunk_object: ClassVar[str] = "text_completion"
 
     def whole(self, choices: Choices) -> dict[str, Any]:
-        """Give back the body of an answer that is not streamed."""
         bodies = [
             self.choice(
                 one.index, one.delta, one.reason, one.scores if choices.tells_scores else None,
@@ -39,7 +38,6 @@ class Shape:
         return {**envelope, "choices": bodies, "usage": choices.usage.to_json()}
 
     def chunk(self, *choices: dict[str, Any]) -> dict[str, Any]:
-        """Give back one event of a stream."""
         return {**self._envelope(self.chunk_object), "choices": choices}
 
     def choice(

@@ -29,7 +29,6 @@ def status_routes(engine: "Engine | PoolingEngine", *, clock: Clock = SYSTEM) ->
         return Response(engine.metrics.expose(), headers={"content-type": CONTENT_TYPE_LATEST})
 
     async def models(request: Request) -> Response:
-        """The one model under its served name, and each adapter under its own."""
         served = engine.settings.served_model_name
         model = {
             "id": served, "object": "model", "created": started, "owned_by": "enginehouse",

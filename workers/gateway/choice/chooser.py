@@ -125,7 +125,6 @@ class Chooser:
 
 
 def _least_loaded(among: list[Upstream], now: float) -> Upstream:
-    """Return the first of those with the least to do."""
     least, its_load = among[0], among[0].load(now)
     for each in among[1:]:
         # Hardly one of them warms up, and a call of each request's is saved.

@@ -57,11 +57,9 @@ class Health:
         return self._clock.monotonic() >= self.ejected_until
 
     def answered_probe(self) -> None:
-        """Let a real request try it."""
         self._is_probed = True
 
     def missed_probe(self) -> None:
-        """Let it rest again, for longer."""
         self.failed(self.reason)
 
     def on_trial(self) -> None:
@@ -69,7 +67,6 @@ class Health:
         self._is_on_trial = True
 
     def let_go(self) -> None:
-        """A request left it, however that went."""
         self._is_on_trial = False
 
     @property

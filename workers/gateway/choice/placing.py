@@ -45,7 +45,6 @@ class Placing:
         self.turns = Turns(bounds, metrics, self._has_room)
 
     def choose(self, exchange: "Exchange", tried: set[str]) -> Choice | None:
-        """Return the replica for it, or None where none may be chosen now."""
         deployment = exchange.admission.deployment
         replicas = deployment.replicas if not deployment.suspects else self._answering(deployment)
         wish = NO_WISH if len(replicas) < 2 else Wish(exchange.prompt, self._session(exchange))

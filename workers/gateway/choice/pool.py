@@ -22,7 +22,6 @@ class UpstreamPool:
         return self._by_address.values()
 
     def ejected(self) -> dict[str, str]:
-        """Return the ids of those that are passed over now, each with the reason."""
         healths = ((each.replica.id, each.health) for each in self._by_address.values())
         return {id: health.reason for id, health in healths if not health.is_well}
 

@@ -35,7 +35,6 @@ class PrefixIndex:
         return _NOBODY, 0.0
 
     def remember(self, prompt: Prompt, address: str) -> None:
-        """Note that the replica has computed the prompt."""
         young = self._young
         if address in young.get(prompt.blocks[-1], _NOBODY):
             return

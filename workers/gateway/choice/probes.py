@@ -45,7 +45,6 @@ class Probes:
                 await self._clock.pause(LOOK_SECONDS)
 
     def due(self) -> list[Upstream]:
-        """Return those that are to be asked now."""
         return [
             each
             for each in self._pool.all()
@@ -53,7 +52,6 @@ class Probes:
         ]
 
     async def ask(self, upstream: Upstream) -> None:
-        """Ask one, and have its health know the answer."""
         try:
             async with self._clock.timeout(ANSWER_SECONDS):
                 lives = await self._asks(upstream.replica)

@@ -24,7 +24,6 @@ class WaitingRoom:
         return len(self._waiting)
 
     def no_room(self, exchange: "Exchange") -> Refusal | None:
-        """Return why it cannot wait for a deployment that wakes up, or None."""
         deployment, bounds = exchange.admission.deployment, self._bounds
         count = self.by_deployment[deployment.id]
         if count >= bounds.waiting_requests:

@@ -81,7 +81,6 @@ def call(id: str, call_id: str, name: str, arguments: str, status: str = "comple
 
 
 def usage_of(usage: object) -> dict[str, Any] | None:
-    """Return a chat's usage in the words of a response."""
     if not isinstance(usage, dict):
         return None
     read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")

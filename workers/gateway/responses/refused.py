@@ -51,7 +51,6 @@ def unsupported(place: str, message: str) -> Refused:
 
 
 def wrong(place: str, value: object, what_to_do: str) -> Refused:
-    """Return the refusal of a value that cannot be read."""
     return _refused(place, f"`{place}` is `{shown(value)}`. {what_to_do}.", "invalid_value")
 
 

@@ -31,7 +31,6 @@ class SpendCounts:
         self._others: dict[Place, Tokens] = {}
 
     def apply(self, snapshot: Snapshot) -> None:
-        """Count by what was measured last."""
         keys = snapshot.keys.values()
         self._spends = {key.id: key.spend for key in keys if key.spend is not None}
         self.is_limited = bool(self._spends)
@@ -73,12 +72,10 @@ class SpendCounts:
 
     @property
     def places_near_limit(self) -> set[Place]:
-        """Where keys near their limit are counted."""
         spends = self._spends.values()
         return {each.place for spend in spends if spend.left is not None for each in spend.hours}
 
     def merge(self, counted: Mapping[Place, Tokens], others: Mapping[Place, Tokens]) -> None:
-        """Take what the others counted, who have heard what was told."""
         self.is_shared = True
         self._shared.update({place: dict(own) for place, own in counted.items()})
         self._others.update(others)

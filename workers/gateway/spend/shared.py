@@ -68,7 +68,6 @@ class SharedSpend:
         return {place: self._others(each) for place, each in zip(places, stored, strict=True)}
 
     def _others(self, stored: Mapping[bytes, bytes]) -> Tokens:
-        """Return what all but this process counted."""
         totals: Counter[str] = Counter()
         for field, tokens in stored.items():
             process, _, who = field.decode().partition(" ")

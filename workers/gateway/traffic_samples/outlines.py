@@ -30,7 +30,6 @@ class Outline(NamedTuple):
 
 
 def outlined(exchange: PromptAndAnswer, tokens: int | None = None) -> Outline:
-    """Return the outline of a conversation that has so many tokens by the engine's own count."""
     prompt = exchange.prompt[-LONGEST_PROMPT_CHARACTERS:]
     answer = exchange.answer[:LONGEST_ANSWER_CHARACTERS]
     prompt_pieces, answered = _PIECE.findall(prompt), _PIECE.findall(answer)

@@ -34,7 +34,6 @@ class Sampler:
     def chosen(
         self, snapshot: Snapshot | None, admission: Admission, prepared: Prepared
     ) -> Consent | None:
-        """Return the consent by which this request is kept, or None where it is not."""
         model = snapshot.models.get(admission.deployment.model_id) if snapshot else None
         if model is None or (consent := model.consent) is None:
             return None

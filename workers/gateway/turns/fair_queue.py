@@ -55,7 +55,6 @@ class FairQueue(Generic[Item]):
             ring.charge(key, tokens)
 
     def items(self) -> list[Item]:
-        """Return all that wait, in the order in which they came."""
         return list(self._place_of)
 
     def _drop_if_empty(self, band: int) -> None:

@@ -67,12 +67,10 @@ class Turns:
             self._forget(exchange)
 
     def charge(self, deployment_id: str, key_id: str, tokens: int) -> None:
-        """Count what a request of the key used beyond what it was reckoned at."""
         if (queue := self._queues.get(deployment_id)) is not None:
             queue.charge(key_id, tokens)
 
     def call(self, deployment: Deployment) -> None:
-        """Let those whose turn it is go, for as long as there is room."""
         if self._called is not None:  # whoever is at it goes on until there is none
             return
         for _ in range(self.waiting(deployment.id)):
@@ -86,7 +84,6 @@ class Turns:
                 self._called = None
 
     def call_all(self) -> None:
-        """Look whether there is room anywhere."""
         for queue in list(self._queues.values()):
             if len(queue):
                 self.call(queue.items()[0].admission.deployment)

@@ -18,7 +18,6 @@ class ContainerRefused(RaisedFailure):
 
 
 def failure_in(folder: Path) -> Failure | None:
-    """Return what a container's process left in this folder, None where it said nothing."""
     with suppress(OSError, ValueError):
         return Failure.from_json(json.loads((folder / FILE_NAME).read_bytes()))
     return None

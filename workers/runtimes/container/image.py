@@ -26,7 +26,6 @@ class Image:
     reference: str
 
     def cache_folder(self, environment: Mapping[str, str]) -> Path:
-        """Return where this host keeps what engines of this image compile, there or not."""
         return engine_cache(environment) / self.id.rpartition(":")[2][:16]
 
 

@@ -86,7 +86,6 @@ def _seen_at(imports: Path) -> str:
 
 
 def remover(environment: Mapping[str, str]) -> list[str]:
-    """Return the command that leaves no container of this process's lease behind."""
     mark = Mark.of(environment)
     return [
         sys.executable, "-m", "workers.runtimes.container.leftovers", mark.lease, mark.instance,

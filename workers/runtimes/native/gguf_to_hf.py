@@ -27,7 +27,6 @@ class NoGguf(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Convert as the command line asks and give back the exit status."""
     options = _parser().parse_args(arguments)
     try:
         source = options.gguf or bundled_gguf()

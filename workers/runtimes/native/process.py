@@ -99,7 +99,6 @@ def set_up_threads(count: int, *, device: str = "cpu") -> None:
 
 
 def _load(settings: EngineSettings, clock: Clock) -> tuple[Any, ServeHttp]:
-    """Give back the engine that the checkpoint needs, and what serves it."""
     with without_collecting():
         engine, serve_http = _imported(pools=does_pool(settings))
     return engine(settings, clock=clock), serve_http

@@ -25,7 +25,6 @@ class TrtllmLauncher:
         )
 
     def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:
-        """Return what TensorRT-LLM tells at its version page and wrote into its log."""
         return read_report(ask, log)
 
 

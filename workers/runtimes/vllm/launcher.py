@@ -29,7 +29,6 @@ class VllmLauncher:
         return installed and _with_drafter(installed, environment)
 
     def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:
-        """Return what vLLM tells on its pages and wrote into its log."""
         return read_report(ask, log)
 
 

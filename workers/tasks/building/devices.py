@@ -50,7 +50,6 @@ class HeldDevices:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What shows a process these GPUs and hides all others from it."""
         return {"CUDA_VISIBLE_DEVICES": ",".join(self.uuids)}
 
 

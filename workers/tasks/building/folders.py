@@ -51,7 +51,6 @@ class BuildFolder:
                 job.unlink(missing_ok=True)
 
     def clear_drafts(self) -> None:
-        """Remove what this holder left half done."""
         for leftover in self._root.glob(f".*.{self._token}"):
             shutil.rmtree(leftover, ignore_errors=True)
 

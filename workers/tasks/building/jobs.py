@@ -94,7 +94,6 @@ def pinned_data(build: Build) -> Mapping[str, str]:
 
 
 def _known(build: Build) -> Mapping[str, Any]:
-    """Return what the checks need beside the checkpoint, as the pages know it."""
     stored = secret_names(team=build.team)
     listed = Spec.model_validate(build.revision.spec).secret_names
     return {

@@ -37,7 +37,6 @@ def reap_dead() -> None:
 
 
 def prune_host() -> None:
-    """Remove build folders and downloads that are of no use any more."""
     removed = prune_folders(lambda build_id, age: is_kept(build_state(build_id=build_id), age))
     downloads = prune(settings.DATA_DIR / "cache", DOWNLOADS_KEPT_SECONDS)
     if removed or downloads:

@@ -19,7 +19,6 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def grants_of_build(build: Build) -> CodeGrants:
-    """Return the grants of the build's repository, those that hold and those revoked."""
     return grants_shown(Spec.model_validate(build.revision.spec).checkpoint)
 
 

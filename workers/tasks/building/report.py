@@ -57,7 +57,6 @@ class StepReport:
         self.tick()
 
     def say(self, sentence: str) -> None:
-        """Add a line of the worker's own to the log."""
         self.on_log(f"{self._clock.now():%H:%M:%S} {sentence}\n".encode(errors="ignore"))
 
     def measure(self, outcome: StepOutcome, output: Path) -> None:

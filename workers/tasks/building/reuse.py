@@ -29,7 +29,6 @@ class Known:
 def published_result(
     keeper: LeaseKeeper, folder: BuildFolder, step: str
 ) -> Mapping[str, Any] | None:
-    """Return what an earlier run of the step found, when its output verifies to the last byte."""
     path = folder.published(step)
     if not path.exists() or not outputs.verify(path, keeper.check):
         return None

@@ -17,7 +17,6 @@ _TAKERS = frozenset({"fetch", "calibrate", "gate"})
 
 
 def takes_secrets(step: str, results: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Return whether a step is handed the build's secrets, after these results of earlier ones."""
     return step in _TAKERS and not runs_remote_code(results)
 
 

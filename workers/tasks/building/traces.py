@@ -14,7 +14,6 @@ from controlplane.traces.spans import Span, SpanKind, span_id_of, trace_id_of
 
 
 def build_trace_id(lease: Lease) -> str:
-    """Return the trace of this attempt at the build, as its log lines name it."""
     return trace_id_of(_attempt(lease))
 
 

@@ -21,7 +21,6 @@ _log = logging.getLogger(__name__)
 
 
 def claimed_one(kind: LeaseKind, id: str) -> Lease | None:
-    """Return a lease on this work, or None where another has it or the database stays away."""
     return claimed(lambda owner: lease_claim(kind=kind, id=id, owner=owner))
 
 

@@ -47,7 +47,6 @@ def redeem_secrets(keeper: LeaseKeeper) -> Mapping[str, str]:
 
 
 def _unreadable(answer: Answer) -> Failure | None:
-    """Return why a secret does not open, or None where the answer is about something else."""
     if answer.status != HTTPStatus.CONFLICT:
         return None
     try:

@@ -25,7 +25,7 @@ class Doing:
     events: Events
 
     def do(self, model: nn.Module) -> Mapping[str, Figures]:
-        """Return task -> what the model made of it."""
+        """Return each task's figures of this model."""
         if not self.tasks:
             return {}
         answering = _answering(model, self)

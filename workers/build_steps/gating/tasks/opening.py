@@ -121,7 +121,6 @@ def _refuse_unsafe(name: str, loaded: Mapping[str, Any]) -> None:
 
 
 def digest_of_questions(loaded: Mapping[str, Any], limit: int | None) -> str:
-    """Return what pins the questions of tasks, and the examples that are shown with them."""
     digest = hashlib.sha256()
     for name, task in sorted(loaded["tasks"].items()):
         for _, row in task.doc_iterator(rank=0, limit=limit, world_size=1):

@@ -42,7 +42,6 @@ _CURRENT = _Current()
 
 @contextmanager
 def packed_by(packing: Packing) -> Iterator[None]:
-    """Let this thread's attention keep to these rows."""
     _CURRENT.packing = packing
     try:
         yield

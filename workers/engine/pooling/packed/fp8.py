@@ -110,7 +110,6 @@ class Fp8Linear(nn.Module):
         return cls(weight, shown if by_token else scale.reshape(()), bias, quantizer)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Give back the products of the rounded input."""
         numbers, scale = self.quantizer(x)
         if self.weight_scale.dim() and not scale.dim():  # a kernel takes both by rows, or neither
             scale = scale.expand(len(numbers), 1).contiguous()

@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 
 
 def find_quantize(device: torch.device) -> Quantize:
-    """Give back the fastest way that this machine has."""
     if device.type != "cuda":
         return quantize_plainly
     try:
@@ -39,7 +38,6 @@ def find_quantize(device: torch.device) -> Quantize:
 
 
 def quantize_plainly(x: Tensor, scale: Tensor | None, is_gelu: bool) -> tuple[Tensor, Tensor]:
-    """Give back the numbers and their scale by arithmetic that every device has."""
     values = gelu(x.float()) if is_gelu else x.float()
     if scale is None:
         scale = (values.abs().amax(-1, keepdim=True) / LARGEST).clamp(min=_SMALLEST_SCALE)

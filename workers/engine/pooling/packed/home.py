@@ -65,7 +65,6 @@ class Home:
         return finish
 
     def _room(self, size_bytes: int) -> Tensor:
-        """A piece of pinned memory that no forward under way uses."""
         fits = [each for each in self._free if each.numel() >= size_bytes]
         if not fits:
             return _pinned(1 << max(0, size_bytes - 1).bit_length())

@@ -28,7 +28,6 @@ class Joined(nn.Module):
         self._parts: list[Tensor | None] = []
 
     def forward(self, x: Tensor) -> Tensor:
-        """Give back the first layer's output."""
         first, *others = self.product(x).split(self.sizes, -1)
         self._input, self._parts = x, [None, *others]
         return first

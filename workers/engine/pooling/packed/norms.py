@@ -16,7 +16,6 @@ class FusedNorm(nn.Module):
         self._eps: float = norm.variance_epsilon
 
     def forward(self, x: Tensor) -> Tensor:
-        """Give back the normed vectors."""
         return rms_norm(x, self.weight.shape, self.weight, self._eps)
 
 

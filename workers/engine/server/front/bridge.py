@@ -21,7 +21,6 @@ class Bridge:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __call__(self, request: ClientRequest, answer: Answer) -> Leave:
-        """Start the application."""
         left = asyncio.Event()
         task = asyncio.get_running_loop().create_task(self._run(request, answer, left))
         self._tasks.add(task)  # the loop alone would let go of it

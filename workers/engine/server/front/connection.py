@@ -57,12 +57,10 @@ class Connection(asyncio.Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take part in the front."""
         self._transport = cast("asyncio.Transport", transport)
         self._connections.join(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End the work that nobody waits for any more."""
         self._transport = None
         self._waiting.clear()
         self._connections.leave(self)
@@ -70,7 +68,6 @@ class Connection(asyncio.Protocol):
             self._leave()
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:  # offered by some with their first request
@@ -84,22 +81,18 @@ class Connection(asyncio.Protocol):
     # What httptools calls.
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
         self._target, self._headers, self._body = b"", [], []
 
     def on_url(self, part: bytes) -> None:
-        """Take a piece of path and query."""
         self._target += part
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
         name = name.lower()
         self._headers.append((name, value))
         if name == b"expect" and value.lower() == b"100-continue" and self._transport:
             self._transport.write(_CONTINUE)
 
     def on_body(self, part: bytes) -> None:
-        """Take a piece of the body."""
         self._body.append(part)
 
     def on_message_complete(self) -> None:

@@ -33,7 +33,6 @@ class Answered:
     body: bytes = b""
 
     def written(self, *, closes: bool, has_body: bool) -> bytes:
-        """Give back the bytes on the wire."""
         reason = _REASONS.get(self.status, b"Unknown")
         lines = [b"HTTP/1.1 %d %s" % (self.status, reason)]
         names = set()

@@ -25,19 +25,16 @@ class Connections:
         self._ended.set()
 
     def join(self, connection: Connection) -> None:
-        """Count one in."""
         connection.idle_since = self.now()
         self._open.add(connection)
         self._ended.clear()
 
     def leave(self, connection: Connection) -> None:
-        """Count one out."""
         self._open.discard(connection)
         if not self._open:
             self._ended.set()
 
     def close_idle(self, *, seconds: float) -> None:
-        """Close those on which nothing was asked for so long."""
         for each in [each for each in self._open if each.is_idle]:
             if self.now() - each.idle_since >= seconds:
                 each.close()

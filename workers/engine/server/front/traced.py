@@ -17,7 +17,6 @@ class Traced:
         self._handler, self._sink, self._clock = handler, sink, clock
 
     def __call__(self, request: ClientRequest, answer: Answer) -> Leave:
-        """Begin to answer."""
         parent = _parent(request.headers)
         if parent is None:
             return self._handler(request, answer)
@@ -58,7 +57,6 @@ class Traced:
 
 
 def _parent(headers: Iterable[tuple[bytes, bytes]]) -> Parent | None:
-    """Return whom the request is to be below, where it is to be traced."""
     values = [value for name, value in headers if name == b"traceparent"]
     parent = parent_in(values[0].decode("latin-1")) if len(values) == 1 else None
     return parent if parent is not None and parent.is_sampled else None

@@ -56,7 +56,6 @@ def create_handler(engine: PoolingEngine) -> Handler:
 
 
 def forms_of(engine: PoolingEngine) -> Routes:
-    """Give back in which forms each route is asked."""
     model = engine.model
     forms: dict[str, Sequence[Form[Any]]] = {}
     if model.sentence is not None:

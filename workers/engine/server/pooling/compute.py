@@ -60,7 +60,6 @@ class Call:
         return self._engine.submit(distinct)
 
     def written(self, outputs: Sequence[Tensor]) -> tuple[bytes, int]:
-        """Give back the answer and the tokens that were read."""
         each = [outputs[place] for place in self._places]
         computed = Computed(rows=self._rows, outputs=each)
         body = self._form.body(self._fields, computed)

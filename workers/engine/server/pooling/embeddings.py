@@ -50,7 +50,6 @@ class Embeddings:
         return self._rows(fields.inputs, fields, "inputs")
 
     def body(self, fields: EmbeddingFields, computed: Computed) -> bytes:
-        """Give back one vector per text, with the tokens that were read."""
         normalizes = self._sentence.normalizes
         vectors = self._cut(computed.outputs, fields.dimensions, normalizes=normalizes)
         write = _as_base64 if fields.encoding_format == "base64" else write_rows
@@ -64,7 +63,6 @@ class Embeddings:
         return b'{"object":"list","data":[%b],"model":%b,"usage":%b}' % (data, model, usage)
 
     def bare_body(self, fields: EmbedFields, computed: Computed) -> bytes:
-        """Give back one vector per text and nothing else."""
         vectors = self._cut(computed.outputs, fields.dimensions, normalizes=fields.normalize)
         return b"[%b]" % b",".join(write_rows(vectors))
 

@@ -99,7 +99,6 @@ class RerankFields(PoolingFields):
 
     @property
     def pairs(self) -> Sequence[Text]:
-        """What is scored."""
         return [(self.query, text) for text in self.texts]
 
 
@@ -117,7 +116,6 @@ class DocumentFields(PoolingFields):
 
     @property
     def pairs(self) -> Sequence[Text]:
-        """What is scored."""
         return [(self.query, document) for document in self.documents]
 
 

@@ -46,7 +46,6 @@ class _Exchange:
         self.has_left = False
 
     def leave(self) -> None:
-        """End what nobody waits for."""
         self.has_left = True
         if self.pooled is not None:
             self.pooled.cancel()
@@ -75,7 +74,6 @@ class Quick:
         self._is_woken = False
 
     def __call__(self, request: ClientRequest, answer: Answer) -> Leave:
-        """Begin to answer."""
         forms = self._routes.get(request.target) if request.method == "POST" else None
         if forms is None:
             assert self._others is not None

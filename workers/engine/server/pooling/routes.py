@@ -13,7 +13,6 @@ from workers.engine.server.leaving import unless_client_leaves
 
 
 def pooling_routes(paths: Iterable[str], make_handler: Callable[[], Handler]) -> Iterable[Route]:
-    """Give back a route per path, all answered by the handler that is made in the event loop."""
     handler = cache(lambda _loop: make_handler())
 
     async def answer(request: Request) -> Response:

@@ -96,7 +96,6 @@ class JsonCalls:
         self._tell(name)
 
     def _tell(self, name: str | None = None) -> None:
-        """Add what was said of the newest call to what is found."""
         if self._sent_arguments or name is not None:
             index = self._first_index + self.count - 1
             piece = CallPiece(index=index, name=name, arguments=self._sent_arguments)

@@ -88,6 +88,5 @@ BY_FORM: Mapping[CallForm, Dialect] = MappingProxyType(
 
 
 def choose_dialect(template: str) -> Dialect | None:
-    """Give back the dialect that a chat template teaches, if it is one of these."""
     form = call_form(template)
     return BY_FORM.get(form) if form else None

@@ -56,7 +56,6 @@ class ChatReader:
             delta += self._switch(marker)
 
     def finish(self) -> Delta:
-        """Give back what was held."""
         delta = self._read(self._pending)
         if self._state is State.CALLING:
             delta += self._end_call()
@@ -124,7 +123,6 @@ class ChatReader:
         return Delta(content=self._dialect.opens + self._call_text + closed_by)
 
     def _switch(self, marker: str) -> Delta:
-        """Move to where a marker leads."""
         if marker in (THINK, THINK_END):
             self._state = State.THINKING if marker == THINK else State.CONTENT
             self._space, self._drops_space = "", True
