@@ -1,5 +1,3 @@
-"""Django's secret key where an operator names none."""
-
 import os
 import secrets
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""What teams, people, keys and entries of the audit trail look like."""
-
 from typing import Any
 
 CREATED_AT = "2026-11-02T09:14:31.482915Z"

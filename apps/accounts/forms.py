@@ -29,8 +29,6 @@ class EmailField(forms.CharField):
 
 
 class SignInForm(forms.Form):
-    """An e-mail address and a password."""
-
     # Any text: what is no address has no account, and a browser may not judge another alphabet.
     email = forms.CharField(
         max_length=LONGEST_EMAIL,
@@ -48,8 +46,6 @@ def _limit(label: str) -> forms.IntegerField:
 
 
 class ApiKeyForm(forms.Form):
-    """A name to know the key by, and what it may do."""
-
     name = forms.CharField(max_length=64)
     type = forms.ChoiceField(choices=tuple(KEY_TYPES.items()))
     environments = forms.CharField(
@@ -87,8 +83,6 @@ class ApiKeyForm(forms.Form):
 
 
 class InvitationForm(forms.Form):
-    """Whom to invite, and as what."""
-
     email = EmailField(label="E-mail address")
     role = forms.ChoiceField(
         label="Role", choices=((TeamRole.MEMBER, "member"), (TeamRole.ADMIN, "team admin"))
@@ -100,8 +94,6 @@ class TeamForm(forms.Form):
 
 
 class JoinForm(forms.Form):
-    """What a new person is called, and a password."""
-
     name = forms.CharField(
         max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
     )

@@ -1,5 +1,3 @@
-"""Addresses of `apps.accounts`: pages, `api` under /v1, `internal` under /internal/v1."""
-
 from django.urls import URLPattern, path
 
 from apps.accounts.audit import api as audit_api

@@ -24,8 +24,6 @@ _MUTABLE = ("sentence", "hint", "severity", "caused_by", "absent_since")
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """What one look did."""
-
     fired: int = 0
     announced: int = 0
     resolved: int = 0

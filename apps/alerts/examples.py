@@ -1,5 +1,3 @@
-"""What alerts, channels and messages look like."""
-
 from apps.accounts.examples import ADA, CREATED_AT, SEEN_AT
 
 ALERT = {

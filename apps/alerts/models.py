@@ -24,8 +24,6 @@ class AlertState(StrEnum):
 
 
 class Event(StrEnum):
-    """What a message tells of."""
-
     FIRING = "firing"
     RESOLVED = "resolved"
     TEST = "test"

@@ -1,5 +1,3 @@
-"""Reads of alerts, channels and messages, as one team may see them."""
-
 from django.db.models import Case, Q, QuerySet, Value, When
 
 from apps.accounts.models import Team

@@ -1,5 +1,3 @@
-"""Addresses of `apps.alerts`: pages, and `api` under /v1."""
-
 from django.urls import URLPattern, path
 
 from apps.alerts import views

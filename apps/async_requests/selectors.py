@@ -1,5 +1,3 @@
-"""Reads of asynchronous requests, as one team or one key may see them."""
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Addresses of `apps.async_requests`: pages, `api` under /v1, `internal` under /internal/v1."""
-
 from django.urls import URLPattern, path
 
 from apps.async_requests import internal_api, views

@@ -1,5 +1,3 @@
-"""Pages of a deployment's asynchronous requests: all of them, and one with its output."""
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe

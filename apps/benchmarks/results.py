@@ -1,5 +1,3 @@
-"""What a benchmark found, as its page, REST and export show it."""
-
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence

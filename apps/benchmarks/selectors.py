@@ -1,5 +1,3 @@
-"""Reads of benchmarks, as one team may see them."""
-
 from collections.abc import Sequence
 
 from django.db.models import QuerySet

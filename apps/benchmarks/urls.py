@@ -1,5 +1,3 @@
-"""Addresses of `apps.benchmarks`: pages, and `api` under /v1."""
-
 from django.urls import URLPattern, path
 
 from apps.benchmarks import views

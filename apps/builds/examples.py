@@ -1,5 +1,3 @@
-"""What builds, their steps and artifacts look like."""
-
 from typing import Any
 
 from apps.accounts.examples import ADA

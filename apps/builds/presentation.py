@@ -1,5 +1,3 @@
-"""What the build pages show, in words, computed from a build's rows."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

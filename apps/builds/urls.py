@@ -1,5 +1,3 @@
-"""Addresses of `apps.builds`: pages, and `api` under /v1."""
-
 from django.urls import URLPattern, path
 
 from apps.builds import log_views, views

@@ -1,5 +1,3 @@
-"""Values of configs and inputs as pages write them."""
-
 import json
 from typing import Any
 

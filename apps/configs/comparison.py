@@ -1,5 +1,3 @@
-"""Two revisions side by side: settings, findings and memory that differ."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,8 +37,6 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What differs from an older revision to a newer one."""
-
     before: Revision
     after: Revision
     settings: Sequence[Difference]

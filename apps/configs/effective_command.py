@@ -1,5 +1,3 @@
-"""What a revision's engine is started with, as its page shows it."""
-
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,5 +1,3 @@
-"""What configs, revisions, checks and commands look like."""
-
 from typing import Any
 
 from apps.accounts.examples import ADA

@@ -1,5 +1,3 @@
-"""What taking a cell of the fit matrix changes in a draft."""
-
 from collections.abc import Mapping
 from typing import Any
 

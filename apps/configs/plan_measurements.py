@@ -1,5 +1,3 @@
-"""What benchmarks measured of a config's deployments, beside its plans."""
-
 from django.db.models import QuerySet
 
 from apps.configs.models import Config, PlanMeasurement

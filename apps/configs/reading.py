@@ -1,5 +1,3 @@
-"""How the page of a checkpoint says what was found in it."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-"""The secrets that work on a revision may have."""
-
 from collections.abc import Mapping
 from typing import Any
 

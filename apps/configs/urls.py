@@ -1,5 +1,3 @@
-"""Addresses of `apps.configs`: pages, and `api` under /v1."""
-
 from django.urls import URLPattern, path
 
 from apps.configs import revision_views, start_views, views

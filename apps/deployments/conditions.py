@@ -1,5 +1,3 @@
-"""What is so of a deployment beside its state."""
-
 from typing import Any
 
 from apps.deployments.models import Deployment

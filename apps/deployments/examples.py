@@ -1,5 +1,3 @@
-"""What models, deployments, environments, usage and prices look like."""
-
 from typing import Any
 
 from apps.accounts.examples import ADA, TEAM_NAME

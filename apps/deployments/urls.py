@@ -1,5 +1,3 @@
-"""Addresses of `apps.deployments`: pages, `api` under /v1, `internal` under /internal/v1."""
-
 from django.urls import URLPattern, path
 
 from apps.deployments import api as deployments

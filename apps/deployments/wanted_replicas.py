@@ -1,5 +1,3 @@
-"""What a node's agent is told to run."""
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""What nodes, GPUs and kinds of hardware look like."""
-
 DEVICE = {
     "id": "x38u7zkd",
     "index": 0,

@@ -1,5 +1,3 @@
-"""Which node or gateway is calling /internal/v1."""
-
 from django.http import HttpRequest
 
 from apps.fleet.models import Gateway, Node

@@ -1,5 +1,3 @@
-"""Finding nodes by what admins say of them."""
-
 from django.db.models import QuerySet
 
 from apps.fleet.models import Node

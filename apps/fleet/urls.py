@@ -1,5 +1,3 @@
-"""Addresses of `apps.fleet`: pages, `api` under /v1, `internal` under /internal/v1."""
-
 from django.urls import URLPattern, path
 
 from apps.fleet import api as rest

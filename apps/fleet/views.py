@@ -1,5 +1,3 @@
-"""The page of nodes: which machines there are, their GPUs, who holds them, and what admins do."""
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,5 +1,3 @@
-"""Addresses of `apps.leases`, under /internal/v1 alone."""
-
 from django.urls import URLPattern, path
 
 from apps.leases.internal_api import lease_secrets

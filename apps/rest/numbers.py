@@ -1,5 +1,3 @@
-"""Numbers that stand in addresses and forms."""
-
 _MOST_DIGITS = 9
 """What fits a column of the database."""
 

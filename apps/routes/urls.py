@@ -1,5 +1,3 @@
-"""Addresses for gateways under /internal/v1."""
-
 from django.urls import URLPattern, path
 
 from apps.routes import internal_api, samples_api

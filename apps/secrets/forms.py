@@ -1,5 +1,3 @@
-"""What people type to store a secret."""
-
 from datetime import UTC, datetime, time
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""What the pages of secrets show beside the rows themselves."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

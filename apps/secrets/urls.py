@@ -1,5 +1,3 @@
-"""Addresses of `apps.secrets`: pages, and `api` under /v1."""
-
 from django.urls import URLPattern, path
 
 from apps.rest import converters as _converters  # noqa: F401  (registers `<name:…>`)

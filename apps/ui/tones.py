@@ -28,8 +28,6 @@ SYMBOLS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """How a state appears: its tone and its word."""
-
     tone: Tone
     word: str
 

@@ -1,5 +1,3 @@
-"""The list of files of a published artifact, as it is stored."""
-
 import json
 import re
 from dataclasses import asdict, dataclass

@@ -1,5 +1,3 @@
-"""Which place an artifact URL names."""
-
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit

@@ -1,5 +1,3 @@
-"""JSON that somebody else has written."""
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,3 @@
-"""A message for people or programs outside, and how sending it went."""
-
 from dataclasses import dataclass
 from enum import StrEnum
 

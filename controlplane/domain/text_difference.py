@@ -9,8 +9,6 @@ _AROUND = 2
 
 
 class LineKind(StrEnum):
-    """What became of a line."""
-
     KEPT = "kept"
     REMOVED = "removed"
     ADDED = "added"

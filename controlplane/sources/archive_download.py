@@ -74,8 +74,6 @@ class Archive:
 
 
 class ArchiveDownload:
-    """The archive behind the address of a checkpoint."""
-
     def __init__(
         self,
         checkpoint: CheckpointRepository,

@@ -27,8 +27,6 @@ class S3Keys:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceAccount:
-    """A login to Google Cloud Storage."""
-
     client_email: str
     private_key: str = field(repr=False)
     private_key_id: str
@@ -36,8 +34,6 @@ class ServiceAccount:
 
 @dataclass(frozen=True, kw_only=True)
 class AccountKey:
-    """A login to Azure Blob Storage."""
-
     account_key: str = field(repr=False)
     account_name: str | None
 

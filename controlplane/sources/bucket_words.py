@@ -1,5 +1,3 @@
-"""The words in which S3, Google Cloud Storage and Azure Blob Storage are spoken of."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

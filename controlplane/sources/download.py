@@ -46,8 +46,6 @@ class Remote(Protocol):
 
 
 class Download:
-    """The download of one file to `target`."""
-
     def __init__(
         self,
         remote: Remote,

@@ -1,5 +1,3 @@
-"""Whether a fetched file is the one that its source lists."""
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path

@@ -27,8 +27,6 @@ _PASSED_ON = (
 
 
 class Settings(AgentVariables):
-    """What one agent knows before it has spoken to anyone."""
-
     ports: PortRange
     """Those that engines here listen on; gateways ask at no other."""
     threads: int

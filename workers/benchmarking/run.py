@@ -29,8 +29,6 @@ def run_benchmark(
 
 
 class BenchmarkRun:
-    """A run in this process."""
-
     def __init__(
         self,
         order: BenchmarkOrder,

@@ -32,8 +32,6 @@ class TargetFailed(RaisedFailure):
 
 
 class TargetRun:
-    """The levels of one deployment, measured and to come."""
-
     def __init__(
         self,
         order: BenchmarkOrder,

@@ -41,8 +41,6 @@ class Verdict(StrEnum):
 
 
 class OutcomeKind(StrEnum):
-    """How a step ended."""
-
     FINISHED = "finished"
     FAILED = "failed"
     CANCELLED = "cancelled"

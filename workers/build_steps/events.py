@@ -25,8 +25,6 @@ class Progress:
 
 
 class Events:
-    """Writes events to the supervisor's pipe."""
-
     def __init__(self, descriptor: int, *, clock: Clock = SYSTEM) -> None:
         self._descriptor = descriptor
         self._clock = clock

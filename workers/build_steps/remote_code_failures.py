@@ -1,5 +1,3 @@
-"""What a checkpoint that brings its own Python can fail with."""
-
 from collections.abc import Sequence
 
 from controlplane.domain import remote_code

@@ -1,5 +1,3 @@
-"""What every step gives back."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

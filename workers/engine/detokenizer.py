@@ -1,5 +1,3 @@
-"""Turns a growing list of tokens into pieces of text."""
-
 from collections.abc import Callable, Sequence
 
 UNFINISHED = "\ufffd"

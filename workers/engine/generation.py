@@ -79,8 +79,6 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What one request asks of the engine."""
-
     prompt: Sequence[int]
     sampling: Sampling
     report: Callable[[Progress], None]

@@ -1,5 +1,3 @@
-"""Transformers' class for a checkpoint."""
-
 from pathlib import Path
 from typing import Any
 

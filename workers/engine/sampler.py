@@ -1,5 +1,3 @@
-"""Picks the next token of one row."""
-
 import math
 
 import torch

@@ -1,5 +1,3 @@
-"""What one engine process is told at its start."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

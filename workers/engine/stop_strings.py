@@ -1,5 +1,3 @@
-"""Finds stop strings in text that arrives in pieces."""
-
 from collections.abc import Sequence
 
 

@@ -6,8 +6,6 @@ from typing import Any, Protocol, TypeVar
 
 
 class Ending(Protocol):
-    """What can end itself with an error of ours."""
-
     def internal_error(self, error: Exception) -> None: ...
 
 

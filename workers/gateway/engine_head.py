@@ -1,5 +1,3 @@
-"""What an engine receives for one request."""
-
 from workers.gateway.headers import lines_of_trace, lines_to_engines
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared

@@ -1,5 +1,3 @@
-"""How far an exchange has come."""
-
 from enum import StrEnum
 
 

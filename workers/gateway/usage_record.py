@@ -1,5 +1,3 @@
-"""One line of the usage journal."""
-
 from enum import StrEnum
 
 from workers.gateway.meter import Meter

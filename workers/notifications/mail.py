@@ -1,5 +1,3 @@
-"""Sends mail through the installation's server."""
-
 import smtplib
 import ssl
 from collections.abc import Iterator

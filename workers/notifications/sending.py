@@ -1,5 +1,3 @@
-"""Sends a message in its channel's form."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-"""A runtime as it is installed on this host."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

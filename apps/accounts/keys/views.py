@@ -1,5 +1,3 @@
-"""The page of the team's API keys."""
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

@@ -1,5 +1,3 @@
-"""The audit trail: what was changed, by whom, from where."""
-
 from django.db import models
 
 from controlplane.stamps import StampField

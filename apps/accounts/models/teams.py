@@ -35,8 +35,6 @@ class TeamRole(models.TextChoices):
 
 
 class Membership(models.Model):
-    """That a person belongs to a team, and as what."""
-
     id = models.BigAutoField(primary_key=True)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(

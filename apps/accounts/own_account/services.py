@@ -1,5 +1,3 @@
-"""What people change about themselves: password and signed-in browsers."""
-
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.sessions.models import Session

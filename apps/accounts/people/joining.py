@@ -1,5 +1,3 @@
-"""The page behind an invitation's link."""
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

@@ -1,5 +1,3 @@
-"""The page of who belongs to the team, and what is asked of it."""
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

@@ -1,5 +1,3 @@
-"""Pages of channels: the list, and one with its messages."""
-
 from typing import Any
 
 from django.contrib import messages

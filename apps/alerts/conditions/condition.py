@@ -1,5 +1,3 @@
-"""One thing that is wrong, as it is found."""
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,5 +1,3 @@
-"""Benchmarks asked for, and called off."""
-
 from collections.abc import Sequence
 
 from django.db import transaction

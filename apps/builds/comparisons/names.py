@@ -1,5 +1,3 @@
-"""What a page calls a row of two compared builds."""
-
 import re
 
 from apps.configs.form_fields import label_of

@@ -1,5 +1,3 @@
-"""What a comparison of two builds comes to, in one sentence."""
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from apps.builds.comparisons.comparison import ComparedPart, ComparedRow

@@ -11,8 +11,6 @@ from apps.ui import formats
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationPanel:
-    """The data of one calibrate step."""
-
     calibration: Mapping[str, Any]
     samples: Sequence[Mapping[str, Any]]
     """A few as the model saw them; none where the artifact of another build was taken."""

@@ -1,5 +1,3 @@
-"""An artifact's passport as the page shows it."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

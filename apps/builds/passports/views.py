@@ -1,5 +1,3 @@
-"""Pages of artifacts: the list, one passport, and both as downloads."""
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render

@@ -1,5 +1,3 @@
-"""What people and programs ask of pushes: begin one, cancel it, try again."""
-
 from django.db import transaction
 
 from apps.accounts.audit.recording import audit

@@ -1,5 +1,3 @@
-"""The page of an artifact's pushes, and what can be asked of one."""
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST

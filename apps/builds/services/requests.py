@@ -1,5 +1,3 @@
-"""What people and programs ask of builds: make one, cancel it, try again."""
-
 from collections.abc import Callable
 
 from django.db import transaction

@@ -1,5 +1,3 @@
-"""Addresses of calibration data: pages, and `api` under /v1."""
-
 from django.urls import URLPattern, path
 
 from apps.configs.calibration_sets import views

@@ -1,5 +1,3 @@
-"""Pages of calibration data: the team's sets, one set, and one preview."""
-
 from collections.abc import Sequence
 
 from django.contrib import messages

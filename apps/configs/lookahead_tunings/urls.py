@@ -1,5 +1,3 @@
-"""Addresses of lookahead tunings: pages, and `api` under /v1."""
-
 from django.urls import URLPattern, path
 
 from apps.configs.lookahead_tunings import views

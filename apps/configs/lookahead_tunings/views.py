@@ -1,5 +1,3 @@
-"""Pages of lookahead tunings: ask for one, see what it found, take it over."""
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

@@ -1,5 +1,3 @@
-"""Reads of the grants: for checks, jobs and pages."""
-
 from django.db.models import QuerySet
 
 from apps.configs.remote_code.models import RemoteCodeGrant

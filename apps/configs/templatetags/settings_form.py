@@ -1,5 +1,3 @@
-"""The tag that shows one setting of the editor's form."""
-
 from functools import cache
 from typing import Any
 

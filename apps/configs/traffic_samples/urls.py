@@ -1,5 +1,3 @@
-"""Addresses of traffic samples: pages, and `api` under /v1."""
-
 from django.urls import URLPattern, path
 
 from apps.configs.traffic_samples import views

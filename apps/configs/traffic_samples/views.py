@@ -1,5 +1,3 @@
-"""The page of traffic samples: whether the team consents, what lies there, and its end."""
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

@@ -13,8 +13,6 @@ from apps.dashboard.demo.machine import MANAGE
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """What the demonstration hands to the person in front of it."""
-
     api_key: str
     sign_in_link: str
 

@@ -1,5 +1,3 @@
-"""What the answer about the installation looks like, for the OpenAPI document."""
-
 INSTALLATION = {
     "settings": [
         {

@@ -1,5 +1,3 @@
-"""What answers about runtimes look like, for the OpenAPI document."""
-
 RUNTIME = {
     "name": "vllm",
     "label": "vLLM",

@@ -1,5 +1,3 @@
-"""What was decided, and for how long that is kept."""
-
 from datetime import timedelta
 
 from django.db.models import QuerySet

@@ -1,5 +1,3 @@
-"""Schedules as their page shows them: when each holds, in words."""
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

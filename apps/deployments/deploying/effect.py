@@ -1,5 +1,3 @@
-"""What deploying a build would change, said before it is done."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

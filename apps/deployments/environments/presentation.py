@@ -1,5 +1,3 @@
-"""What the page of a model says of its environments, in words, computed from their rows."""
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-"""What the page of a model does with its environments: one is made, one is deleted."""
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect

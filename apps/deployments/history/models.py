@@ -1,5 +1,3 @@
-"""The table of what each environment has pointed at."""
-
 from django.db import models
 
 from controlplane.stamps import StampField

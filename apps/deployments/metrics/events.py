@@ -1,5 +1,3 @@
-"""What happened to a deployment within a range, for its charts to mark."""
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,5 +1,3 @@
-"""What the charts of a deployment's page ask for."""
-
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET
 

@@ -1,5 +1,3 @@
-"""What an admin says to let code run, and to let it run no more."""
-
 from typing import Any
 
 from django import forms
@@ -10,8 +8,6 @@ _PLAIN = {"autocomplete": "off", "spellcheck": "false"}
 
 
 class GrantForm(forms.Form):
-    """Which repository, at which commit, and why."""
-
     source = forms.ChoiceField(choices=[(each.value, each.value) for each in CheckpointSource])
     repo = forms.CharField(
         max_length=2000, label="Repository", widget=forms.TextInput(attrs=_PLAIN)

@@ -1,5 +1,3 @@
-"""Addresses of the grants: pages, and `api` under /v1."""
-
 from django.urls import URLPattern, path
 
 from apps.deployments.remote_code import views

@@ -1,5 +1,3 @@
-"""What the page of a model says of the model itself, in words."""
-
 from collections.abc import Iterable
 
 from apps.deployments.models import Environment

@@ -1,5 +1,3 @@
-"""Where a new replica goes."""
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -20,8 +20,6 @@ from controlplane import clock
 
 
 class UsageForm(forms.Form):
-    """Which days, and by what."""
-
     group_by = forms.ChoiceField(
         label="By", required=False, choices=[(each.value, each.value) for each in Grouping]
     )
@@ -44,8 +42,6 @@ class UsageForm(forms.Form):
 
 
 class PriceForm(forms.Form):
-    """What an hour of a kind of GPU costs."""
-
     kind = forms.CharField(label="Kind of GPU", max_length=32)
     per_hour = forms.DecimalField(
         label="Price of an hour", min_value=0, max_digits=12, decimal_places=4

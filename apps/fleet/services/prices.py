@@ -1,5 +1,3 @@
-"""What an hour of a GPU costs, said by an admin of the organisation."""
-
 from decimal import Decimal
 
 from django.db import transaction

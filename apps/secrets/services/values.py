@@ -1,5 +1,3 @@
-"""Setting, deleting and redeeming one secret."""
-
 from collections.abc import Collection
 from datetime import datetime
 

@@ -1,5 +1,3 @@
-"""What series look like over REST."""
-
 SERIES = {
     "name": "time_to_first_token_seconds",
     "kind": "distribution",

@@ -1,5 +1,3 @@
-"""Addresses of series: `api` under /v1."""
-
 from django.urls import URLPattern, path
 
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)

@@ -1,5 +1,3 @@
-"""Figures of a plan beside what was measured."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,3 @@
-"""What an `adapter_config.json` says of a LoRA adapter."""
-
 from pydantic import BaseModel, ConfigDict
 
 from controlplane.domain.facts import config_numbers as numbers

@@ -6,8 +6,6 @@ from controlplane.domain.facts.pooling import Pooling
 
 
 class Role(StrEnum):
-    """What a checkpoint is made to do."""
-
     CAUSAL = "causal"
     EMBEDDING = "embedding"
     SEQUENCE_CLASSIFICATION = "sequence_classification"

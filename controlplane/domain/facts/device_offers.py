@@ -1,5 +1,3 @@
-"""What hosts offer to a build or a replica."""
-
 from dataclasses import dataclass
 
 

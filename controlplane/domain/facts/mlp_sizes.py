@@ -1,5 +1,3 @@
-"""Parameters of the feed-forward part of one layer."""
-
 from dataclasses import dataclass
 
 from controlplane.domain.facts import config_numbers as numbers

@@ -1,5 +1,3 @@
-"""Which stored secrets end, and when."""
-
 from dataclasses import dataclass
 from datetime import date
 

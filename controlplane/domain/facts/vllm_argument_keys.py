@@ -12,8 +12,6 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, kw_only=True)
 class Inside:
-    """What a mapping may hold."""
-
     plain: str = ""
     """Keys of numbers, switches, words, and lists of them."""
     words: Mapping[str, str] = field(default_factory=dict)

@@ -11,8 +11,6 @@ from types import MappingProxyType
 
 
 class Kind(StrEnum):
-    """What a value has to be, in words."""
-
     SWITCH = "`true` or `false`"
     INTEGER = "a whole number"
     NUMBER = "a number"

@@ -1,5 +1,3 @@
-"""What earlier builds of the same kind measured, step by step."""
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

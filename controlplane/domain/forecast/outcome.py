@@ -11,8 +11,6 @@ _DISK_STEPS = ("fetch", "calibrate")
 
 
 class Amount(StrEnum):
-    """What is compared."""
-
     SECONDS = "seconds"
     HOST = "peak_host_bytes"
     DEVICE = "peak_device_bytes"

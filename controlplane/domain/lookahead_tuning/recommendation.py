@@ -1,5 +1,3 @@
-"""Which setting to take, and the sentence why."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,3 @@
-"""Which facts a plan lacks, in words."""
-
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory.memory_plan import UnplannableError
 

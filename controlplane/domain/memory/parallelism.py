@@ -1,5 +1,3 @@
-"""How a config divides a model over GPUs."""
-
 from dataclasses import dataclass
 from math import ceil
 

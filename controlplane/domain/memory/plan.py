@@ -1,5 +1,3 @@
-"""The memory plan of a config, a checkpoint and a GPU."""
-
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.overrides import overridden
 from controlplane.domain.memory.gpu_plan import FALLBACK_SEQUENCE_TOKENS, plan_gpu

@@ -1,5 +1,3 @@
-"""What one step of a planned model reads and computes."""
-
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.memory.kv_cache import KvLayout
 from controlplane.domain.memory.memory_plan import PlanInputs

@@ -28,8 +28,6 @@ class PromptProblem(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerGuardSettings:
-    """What the answers of a candidate are held to."""
-
     min_equal_percent: int
     max_length_difference_percent: int | None = None
     """Of all answers together, in characters."""

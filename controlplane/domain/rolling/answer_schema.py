@@ -1,5 +1,3 @@
-"""Whether an answer holds to the JSON schema that its prompt names."""
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -34,8 +34,6 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class RollSettings:
-    """How an environment moves to another deployment."""
-
     rolling_deploy: bool = False
     ramp_up_while_promoting: bool = False
     ramp_up_duration_seconds: int = 600

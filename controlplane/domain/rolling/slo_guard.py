@@ -56,8 +56,6 @@ class GuardSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class EndedRequest:
-    """One request that ended."""
-
     request_id: str
     is_failed: bool
     first_token_seconds: float | None = None

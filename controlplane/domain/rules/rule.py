@@ -22,8 +22,6 @@ NATIVE = frozenset({RuntimeChoice.NATIVE.value})
 
 
 class Severity(StrEnum):
-    """How much a finding matters."""
-
     ERROR = "error"
     """The build would fail, or would serve wrong output."""
     WARNING = "warning"

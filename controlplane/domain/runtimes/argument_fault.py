@@ -1,12 +1,8 @@
-"""What is wrong with an argument that a config passes on under the engine's own name."""
-
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class FaultKind(StrEnum):
-    """Why an argument is not passed on."""
-
     UNKNOWN = "unknown"
     VALUE = "value"
     ELSEWHERE = "elsewhere"

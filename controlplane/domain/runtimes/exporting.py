@@ -17,8 +17,6 @@ _METADATA_BLOCK = "model_metadata.enginehouse"
 
 
 class ExportFormat(StrEnum):
-    """What a config can be written as."""
-
     VLLM = "vllm"
     TRTLLM = "trtllm"
     TRUSS = "truss"

@@ -1,5 +1,3 @@
-"""Where the weights come from."""
-
 import re
 from typing import Self
 

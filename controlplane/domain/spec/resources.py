@@ -1,5 +1,3 @@
-"""What a deployment asks of a machine."""
-
 import re
 from typing import Annotated, Any
 

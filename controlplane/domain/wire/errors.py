@@ -1,5 +1,3 @@
-"""The error body that OpenAI clients understand."""
-
 from typing import Any
 
 _TYPES = {

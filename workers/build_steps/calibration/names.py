@@ -21,16 +21,12 @@ _HUB = re.compile(
 
 
 class Kind(StrEnum):
-    """Where the rows are."""
-
     HUB = "hub"
     FILE = "file"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """One data set, as far as its name tells."""
-
     name: str
     """As the config has it."""
     kind: Kind

@@ -1,5 +1,3 @@
-"""Why a quantized checkpoint does not pass."""
-
 import json
 from collections.abc import Sequence
 

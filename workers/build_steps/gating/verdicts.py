@@ -1,5 +1,3 @@
-"""Whether a loss is within the limits of the config."""
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,5 +1,3 @@
-"""The model card of a repository that has none."""
-
 import yaml
 
 from workers.build_steps.options import PushOrder

@@ -24,8 +24,6 @@ BLOCK_SCALE = "weight_scale_inv"
 
 @dataclass(frozen=True, kw_only=True)
 class Exported:
-    """What lies in the folder now."""
-
     quantized: dict[str, int]
     """Kind of layer, such as `self_attn.q_proj` -> how many were quantized."""
     left: dict[str, int]

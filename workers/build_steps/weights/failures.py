@@ -1,5 +1,3 @@
-"""What a checkpoint's weights can be refused for."""
-
 from collections.abc import Mapping, Sequence
 
 from controlplane.domain.failures.registry import build

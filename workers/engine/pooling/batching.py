@@ -1,5 +1,3 @@
-"""Which rows share a forward."""
-
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator

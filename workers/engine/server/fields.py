@@ -1,5 +1,3 @@
-"""The request bodies that the engine understands."""
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 

@@ -1,5 +1,3 @@
-"""Which of its time limits a request has passed."""
-
 from workers.gateway.meter import Meter
 from workers.gateway.settings import Bounds
 

@@ -1,5 +1,3 @@
-"""A folder in which the holder of a lease works."""
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

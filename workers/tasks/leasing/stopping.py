@@ -1,5 +1,3 @@
-"""Whether this worker is being stopped."""
-
 from typing import Protocol
 
 from celery.worker import state

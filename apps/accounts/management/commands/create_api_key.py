@@ -1,5 +1,3 @@
-"""Makes a team key from the command line."""
-
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser

@@ -1,5 +1,3 @@
-"""Gives somebody another e-mail address."""
-
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser

@@ -1,5 +1,3 @@
-"""`manage.py demo`: what `make demo` runs."""
-
 import signal
 from argparse import ArgumentParser
 from typing import Any

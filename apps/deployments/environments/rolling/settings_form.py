@@ -1,5 +1,3 @@
-"""How an environment moves to another deployment, as a form of its model's page."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

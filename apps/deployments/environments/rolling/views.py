@@ -1,5 +1,3 @@
-"""What a person asks of a promotion on its page."""
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

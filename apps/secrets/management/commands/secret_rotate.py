@@ -1,5 +1,3 @@
-"""Puts every secret under a new key."""
-
 from typing import Any
 
 from django.core.management.base import CommandError

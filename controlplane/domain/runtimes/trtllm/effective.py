@@ -1,5 +1,3 @@
-"""What TensorRT-LLM uses in place of the values asked for."""
-
 from collections.abc import Iterator
 
 from controlplane.domain.runtimes.effective_value import EffectiveValue

@@ -1,5 +1,3 @@
-"""TensorRT-LLM as one of the runtimes."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any

@@ -1,5 +1,3 @@
-"""What is wrong with the arguments of `enginehouse.vllm_args`."""
-
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any

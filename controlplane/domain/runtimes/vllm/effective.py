@@ -1,5 +1,3 @@
-"""What vLLM uses in place of the values asked for."""
-
 from collections.abc import Iterator
 
 from controlplane.domain.commands.lookahead import SPECULATOR, drafted_by

@@ -1,5 +1,3 @@
-"""What vLLM's last lines mean."""
-
 from collections.abc import Mapping
 from typing import Any
 

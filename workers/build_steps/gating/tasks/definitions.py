@@ -1,5 +1,3 @@
-"""A task of the user's own rows, as lm-eval takes it."""
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

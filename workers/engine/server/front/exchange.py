@@ -13,8 +13,6 @@ _REASONS: Mapping[int, bytes] = {each.value: each.phrase.encode() for each in HT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientRequest:
-    """What a client sent."""
-
     method: str
     target: bytes
     """Path and query, as sent."""
@@ -26,8 +24,6 @@ class ClientRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What it is sent back."""
-
     status: int = 200
     headers: Headers = (JSON_TYPE,)
     body: bytes = b""
@@ -52,7 +48,5 @@ Leave = Callable[[], None]
 
 
 class Handler(Protocol):
-    """Answers requests."""
-
     def __call__(self, request: ClientRequest, answer: Answer) -> Leave:
         """Begin; `answer` is called once, on the loop's thread."""

@@ -15,8 +15,6 @@ TICK_SECONDS = 0.1
 
 
 class Connections:
-    """Those that are open."""
-
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now
         self.is_closing = False

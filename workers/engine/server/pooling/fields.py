@@ -1,5 +1,3 @@
-"""The request bodies of the pooling routes."""
-
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -32,8 +30,6 @@ Inputs = Annotated[list[str] | list[list[int]], BeforeValidator(_inputs)]
 
 
 class Scored(NamedTuple):
-    """Texts and pairs to score."""
-
     texts: Sequence[Text]
     is_single: bool
     """Whether one came by itself, and not in a list."""
