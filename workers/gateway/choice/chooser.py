@@ -116,12 +116,13 @@ class Chooser:
         if wish.prompt is None or self._by is not ReplicaChoice.PREFIX:
             return None
         by_address = {each.address: each for each in usable}
-        known, share = self._index.longest(wish.prompt, by_address)
-        if share >= LEAST_SHARE:
+        prompt = wish.prompt
+        known, letters = self._index.longest(prompt, by_address)
+        if letters > prompt.others_letters and letters >= LEAST_SHARE * prompt.ends[-1]:
             upstreams = [by_address[each] for each in known]
             best = upstreams[0] if len(upstreams) == 1 else _least_loaded(upstreams, now)
             return Choice(best, Reason.PREFIX)
-        return Choice(highest(usable, wish.prompt.home), Reason.NEW_PREFIX)
+        return Choice(highest(usable, prompt.home), Reason.NEW_PREFIX) if prompt.is_long else None
 
 
 def _least_loaded(among: list[Upstream], now: float) -> Upstream:

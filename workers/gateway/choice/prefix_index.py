@@ -26,13 +26,13 @@ class PrefixIndex:
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
-    def longest(self, prompt: Prompt, among: Collection[str]) -> tuple[tuple[str, ...], float]:
-        """Return which of these replicas hold most of the prompt, and what share of its letters."""
+    def longest(self, prompt: Prompt, among: Collection[str]) -> tuple[tuple[str, ...], int]:
+        """Return which of these replicas hold most of the prompt, and how many of its letters."""
         for depth in range(self._depth(prompt.blocks), 0, -1):
             known = self._who_knows(prompt.blocks[depth - 1])
             if holders := tuple([each for each in known if each in among]):
-                return holders, prompt.ends[depth - 1] / (prompt.ends[-1] or 1)
-        return _NOBODY, 0.0
+                return holders, prompt.ends[depth - 1]
+        return _NOBODY, 0
 
     def remember(self, prompt: Prompt, address: str) -> None:
         young = self._young

@@ -12,8 +12,8 @@ PROMPT_ROUTES = frozenset({
     "/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses",
 })  # fmt: skip
 """Routes whose engines keep what they have computed of a prompt."""
-LEAST_LETTERS = 512
-"""A shorter prompt is computed sooner than it is worth a choice."""
+LONG_LETTERS = 512
+"""A shorter beginning that many share is computed sooner than it is worth a choice."""
 BLOCK_LETTERS = 1024
 MOST_BLOCKS = 128
 _HEAD_LETTERS = 1024
@@ -33,6 +33,12 @@ class Prompt:
     """How many letters each holds."""
     head: str
     """What tells one conversation from another, before it grows."""
+    others_letters: int = 0
+    """Of a short one, so many may be how other conversations begin, too."""
+
+    @property
+    def is_long(self) -> bool:
+        return self.ends[-1] >= LONG_LETTERS
 
     @property
     def home(self) -> int:
@@ -42,7 +48,7 @@ class Prompt:
 
 
 def prompt_of(data: Mapping[str, object], tenant: str) -> Prompt | None:
-    """Return the beginnings of a body's prompt within what its tenant shares; None if it is short.
+    """Return the beginnings of a body's prompt within what its tenant shares; None without one.
 
     Hashes are this process's own; only `home` means the same in another.
     """
@@ -52,9 +58,11 @@ def prompt_of(data: Mapping[str, object], tenant: str) -> Prompt | None:
     front = (tenant, str(data.get("model")), *before)
     messages = _messages(data)
     blocks, ends = _chain(hash(front), sum(map(len, before)), messages)
-    if ends[-1] < LEAST_LETTERS:
+    if not ends[-1]:
         return None
-    return Prompt(blocks, ends, _head(tenant, before, messages))
+    head, count = _head(tenant, before, messages)
+    others = ends[count - 1] if ends[-1] < LONG_LETTERS else 0
+    return Prompt(blocks, ends, head, others)
 
 
 def _messages(data: Mapping[str, object]) -> Sequence[object]:
@@ -101,12 +109,14 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else _compact(value)
 
 
-def _head(tenant: str, before: Sequence[str], messages: Sequence[object]) -> str:
-    """Return the beginnings of what stands first, up to the first words of a user."""
+def _head(tenant: str, before: Sequence[str], messages: Sequence[object]) -> tuple[str, int]:
+    """Return the beginnings of what stands first, and how many messages up to a user's first."""
     parts = [tenant, *[each[:_HEAD_LETTERS] for each in before]]
+    count = 0
     for message in messages:
         role, text = _role_and_text(message)
         parts.append(text[:_HEAD_LETTERS])
+        count += 1
         if role in ("user", None):
             break
-    return "\0".join(parts)
+    return "\0".join(parts), count

@@ -51,6 +51,13 @@ def said(*words: str) -> Prompt:
     return found
 
 
+def short(*words: str) -> Prompt:
+    said = [{"role": "user", "content": each} for each in words]
+    found = prompt_of({"messages": [{"role": "system", "content": "Be brief. " * 9}, *said]}, "key")
+    assert found is not None
+    return found
+
+
 def test_without_a_wish_the_least_loaded_is_taken(stand: Stand) -> None:
     stand.trio[0].in_flight, stand.trio[1].in_flight = 2, 1
     assert stand.choose() == Choice(stand.trio[2], Reason.LEAST_LOADED)
@@ -61,6 +68,17 @@ def test_a_conversation_goes_on_where_it_began(stand: Stand) -> None:
     assert first.reason is Reason.NEW_PREFIX
     first.upstream.in_flight = GUARD_REQUESTS
     assert stand.choose(said("hello", "and", "more")) == Choice(first.upstream, Reason.PREFIX)
+
+
+def test_a_short_conversation_begins_anywhere_and_goes_on_where_it_began(stand: Stand) -> None:
+    busy, *free = stand.trio
+    busy.in_flight = 1
+    first = stand.choose(short("a question"))
+    assert first == Choice(free[0], Reason.LEAST_LOADED)
+    first.upstream.in_flight = 1
+    assert stand.choose(short("another")) == Choice(free[1], Reason.LEAST_LOADED), "for its start"
+    again = stand.choose(short("a question", "and one more"))
+    assert again == Choice(first.upstream, Reason.PREFIX)
 
 
 def test_another_gateway_sends_it_to_the_same_one() -> None:

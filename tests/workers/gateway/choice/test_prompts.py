@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workers.gateway.choice.prompts import BLOCK_LETTERS, LEAST_LETTERS, MOST_BLOCKS, prompt_of
+from workers.gateway.choice.prompts import BLOCK_LETTERS, LONG_LETTERS, MOST_BLOCKS, prompt_of
 
 SYSTEM = {"role": "system", "content": "You are terse. " * 60}
 QUESTION = {"role": "user", "content": "What is a lease?"}
@@ -68,18 +68,26 @@ def test_of_a_prompt_without_end_only_the_first_part_is_looked_at() -> None:
     assert len(found.blocks) == len(found.ends) == MOST_BLOCKS
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"messages": "not a list"},
-        {"messages": [None, 1, {}, {"content": ["part"]}]},
-        {"prompt": [1, 2, 3]},
-        {"messages": [{"role": "user", "content": "x" * (LEAST_LETTERS - 1)}]},
-    ],
-)
-def test_what_is_short_or_no_prompt_has_no_beginnings(body: dict[str, Any]) -> None:
+@pytest.mark.parametrize("body", [{}, {"messages": []}, {"prompt": ""}])
+def test_what_says_nothing_has_no_beginnings(body: dict[str, Any]) -> None:
     assert prompt_of(body, "key") is None
+
+
+@pytest.mark.parametrize(
+    "body", [{"messages": "not a list"}, {"messages": [1, {}, {"content": [1]}]}, {"prompt": [1]}]
+)
+def test_what_makes_no_sense_begins_somehow(body: dict[str, Any]) -> None:
+    assert prompt_of(body, "key") is not None
+
+
+@pytest.mark.parametrize(("letters", "others"), [(LONG_LETTERS - 1, 2), (LONG_LETTERS, 0)])
+def test_of_a_short_one_what_stands_before_a_users_words_may_be_others_too(
+    letters: int, others: int
+) -> None:
+    said = [{"role": "system", "content": "ab"}, {"role": "user", "content": "x" * (letters - 2)}]
+    found = prompt_of({"messages": said}, "key")
+    assert found is not None
+    assert (found.is_long, found.others_letters) == (not others, others)
 
 
 def test_a_conversation_has_one_home_however_it_goes_on_and_others_have_their_own() -> None:
