@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from apps.dashboard.demo.question import endpoint  # noqa: E402
 from benchmarks import report  # noqa: E402
+from benchmarks.counted_traffic_parts.carried import carried_each_second  # noqa: E402
 from benchmarks.counted_traffic_parts.changes import Changes  # noqa: E402
 from benchmarks.recovery_parts.traffic import Traffic  # noqa: E402
 from tests.e2e.installation import Installation, installation  # noqa: E402
@@ -31,6 +32,7 @@ _STOPPED = "engine_failed"
 """In what the gateway says of a request that a killed engine had: it may have run in part."""
 _SETTLING_SECONDS = 120.0
 _STANDING_STILL_SECONDS = 10.0
+_CARRYING_SECONDS = 20.0
 BARS = {
     name: report.at_most(0)
     for name in ("lost", "requests_counted_otherwise", "tokens_counted_otherwise")
@@ -42,6 +44,9 @@ def main() -> int:
     asked = report.parser(__doc__, full="ten minutes at 200 a second, up to four replicas")
     asked.add_argument("--seconds", type=int, help="how long questions come")
     asked.add_argument("--each-second", type=int, help="how many")
+    asked.add_argument(
+        "--of-carried", type=float, help="how many, as a share of what the machine carries"
+    )
     options = asked.parse_args()
     told = report.Report(as_json=options.json)
     seconds = options.seconds or (LONG_SECONDS if options.full else SECONDS)
@@ -49,28 +54,43 @@ def main() -> int:
     replicas = LONG_REPLICAS if options.full else REPLICAS
     with tempfile.TemporaryDirectory(prefix="counted-") as folder:
         figures = measured(
-            Path(folder), seconds=seconds, each_second=each_second, most_replicas=replicas
-        )
+            Path(folder), seconds=seconds, each_second=each_second, most_replicas=replicas,
+            of_carried=options.of_carried,
+        )  # fmt: skip
     return told.end(figures, BARS)
 
 
 def measured(
-    folder: Path, *, seconds: float, each_second: float, most_replicas: int
+    folder: Path,
+    *,
+    seconds: float,
+    each_second: float,
+    most_replicas: int,
+    of_carried: float | None = None,
 ) -> dict[str, Any]:
-    """Return what became of the traffic, and how many changes were made meanwhile."""
+    """Return what became of the traffic, and how many changes were made meanwhile.
+
+    With `of_carried` the rate is that share of what the machine carries, measured before.
+    """
     with installation(folder) as here:
         model_id = str(here.deploy()["id"])
         traffic = Traffic(
             endpoint(gateway_url=here.services.gateway_url, model_id=model_id),
             here.api_key, each_second=each_second, is_echoed=False,
         )  # fmt: skip
+        figures: dict[str, Any] = {}
+        if of_carried is not None:
+            carried = carried_each_second(traffic, _CARRYING_SECONDS)
+            traffic.each_second = each_second = round(carried * of_carried, 1)
+            figures = {"carried_each_second": round(carried, 1)}
+            time.sleep(_STANDING_STILL_SECONDS)  # what was asked for it is counted by then
         changes = Changes(here, model_id, traffic, most_replicas=most_replicas)
         before = _usage(here)
         began = time.monotonic()
         with traffic.flowing():
             _change_for(seconds, changes)
         took = time.monotonic() - began
-        figures = _figures(here, traffic, changes.at_a_kill, before)
+        figures |= _figures(here, traffic, changes, before)
         return {**figures, "seconds": round(took, 1),
                 "asked_each_second": each_second, "most_replicas": most_replicas,
                 "changes": dict(changes.done)}  # fmt: skip
@@ -87,11 +107,11 @@ def _change_for(seconds: float, changes: Changes) -> None:
 
 
 def _figures(
-    here: Installation, traffic: Traffic, at_a_kill: set[int], before: tuple[int, int]
+    here: Installation, traffic: Traffic, changes: Changes, before: tuple[int, int]
 ) -> dict[str, Any]:
     ended = traffic.lost(0)
     with_an_engine = {
-        number for number, how in ended.items() if number in at_a_kill and _STOPPED in how
+        number for number, how in ended.items() if number in changes.at_a_kill and _STOPPED in how
     }
     lost = {number: how for number, how in ended.items() if number not in with_an_engine}
     wanted = traffic.answered()
@@ -106,11 +126,20 @@ def _figures(
         "answered": wanted[0],
         "tokens": wanted[1],
         "in_flight_on_a_killed_engine": len(with_an_engine),
+        "killed_by_outcome": _outcomes(ended, with_an_engine),
         "lost": len(lost),
-        "lost_by_outcome": dict(Counter(lost.values()).most_common(5)),
+        "lost_by_outcome": _outcomes(ended, lost),
+        "lost_by_change": dict(
+            Counter(changes.under_way_at(traffic.questions[each].asked_at) for each in lost)
+        ),
+        "slowest_seconds": round(max(each.seconds for each in traffic.questions), 1),
         "requests_counted_otherwise": abs(requests - traffic.asked),
         "tokens_counted_otherwise": abs(tokens - wanted[1]),
     }
+
+
+def _outcomes(ended: dict[int, str], among: Iterable[int]) -> dict[str, int]:
+    return dict(Counter(ended[each] for each in among).most_common(5))
 
 
 def _settled(counted: Callable[[], tuple[int, int]], wanted: tuple[int, int]) -> tuple[int, int]:

@@ -33,6 +33,7 @@ class Changes:
         """Questions that were on their way when an engine was killed, with it or another."""
         self._most_replicas = most_replicas
         self.done: Counter[str] = Counter()
+        self._begun: list[tuple[float, str]] = []
         self._first = self._serving()
         build = here.get(f"{self._path}/deployments/{self._first}")["build_id"]
         made = here.post(
@@ -47,6 +48,7 @@ class Changes:
             ("scaled_up", lambda: self._scale(self._most_replicas)),
             ("engine_killed", self._kill_engine),
             ("settings_changed", self._change_settings),
+            ("scaled_from_zero_and_back", self._scale_to_zero_and_up),
             ("scaled_down", lambda: self._scale(1)),
             ("rolled_back", self._roll_back),
             ("paused_and_resumed", self._pause_and_resume),
@@ -58,8 +60,13 @@ class Changes:
             for name, step in steps:
                 if ending.is_set():
                     break
+                self._begun.append((time.monotonic(), name))
                 step()
                 self.done[name] += 1
+
+    def under_way_at(self, when: float) -> str:
+        """Return the change that was made then, by `time.monotonic`."""
+        return next((name for at, name in reversed(self._begun) if at <= when), "none")
 
     def _promote(self) -> None:
         self._begin(canary_percent=None)
@@ -84,6 +91,14 @@ class Changes:
         self._resize(replicas)
         self._eventually(lambda: self._ready() == replicas, f"{replicas} replicas")
 
+    def _scale_to_zero_and_up(self) -> None:
+        """Let silence take it to zero; questions wake it, wait, and call for all replicas."""
+        most = self._most_replicas
+        self._settings({"min_replica": 0, "max_replica": most, "concurrency_target": 1})
+        with self._traffic.silence():
+            self._eventually(lambda: self._status() == "SCALED_TO_ZERO", "zero replicas")
+        self._eventually(lambda: self._ready() == most, f"{most} replicas by traffic")
+
     def _kill_engine(self) -> None:
         """Kill one of several: what it had begun to answer ends with it."""
         replicas = self._ready()
@@ -96,9 +111,7 @@ class Changes:
         self._eventually(lambda: self._ready() == replicas, "the replica that replaces it")
 
     def _change_settings(self) -> None:
-        change = {"concurrency_target": 10 + self.done.total() % 5}
-        path = f"{self._path}/deployments/{self._serving()}/autoscaling_settings"
-        self._here.patch(path, change)
+        self._settings({"concurrency_target": 10 + self.done.total() % 5})
 
     # Steps.
 
@@ -121,9 +134,11 @@ class Changes:
         self._here.patch(f"{self._path}/{_PLACE}", {"promotion_settings": settings})
 
     def _resize(self, replicas: int) -> None:
+        self._settings({"min_replica": replicas, "max_replica": replicas})
+
+    def _settings(self, changed: dict[str, int]) -> None:
         path = f"{self._path}/deployments/{self._serving()}/autoscaling_settings"
-        size = {"min_replica": replicas, "max_replica": max(1, replicas)}
-        self._here.patch(path, size | _SETTINGS)
+        self._here.patch(path, _SETTINGS | changed)
 
     def _until_still(self) -> None:
         self._eventually(
@@ -145,8 +160,13 @@ class Changes:
         return str(self._place()["current_deployment"]["id"])
 
     def _ready(self) -> int:
-        found = self._here.get(f"{self._path}/deployments/{self._serving()}")
-        return int(found["active_replica_count"])
+        return int(self._deployment()["active_replica_count"])
+
+    def _status(self) -> str:
+        return str(self._deployment()["status"])
+
+    def _deployment(self) -> dict[str, Any]:
+        return self._here.get(f"{self._path}/deployments/{self._serving()}")
 
     def _eventually(self, holds: Callable[[], bool], what: str) -> None:
         def holds_now() -> bool:

@@ -28,6 +28,12 @@ class Question:
     """None while it is on its way; `answered`, or how it was lost."""
     tokens: int = 0
     """Which its answer says that it holds."""
+    seconds: float = 0.0
+    """How long it took to end."""
+
+    @property
+    def was_answered(self) -> bool:
+        return self.outcome == _ANSWERED
 
 
 @dataclass
@@ -43,6 +49,7 @@ class Traffic:
     """Runs what asks, where clients are."""
     questions: list[Question] = field(default_factory=list)
     _ending: threading.Event = field(default_factory=threading.Event)
+    _is_silent: bool = False
 
     @contextmanager
     def flowing(self) -> Iterator["Traffic"]:
@@ -56,13 +63,22 @@ class Traffic:
             self._ending.set()
             thread.join()
 
+    @contextmanager
+    def silence(self) -> Iterator[None]:
+        """Ask nothing while the `with` block lasts."""
+        self._is_silent = True
+        try:
+            yield
+        finally:
+            self._is_silent = False
+
     @property
     def asked(self) -> int:
         return len(self.questions)
 
     def answered(self) -> tuple[int, int]:
         """Return how many questions were answered, and the tokens of those answers."""
-        answered = [each for each in self.questions if each.outcome == _ANSWERED]
+        answered = [each for each in self.questions if each.was_answered]
         return len(answered), sum(each.tokens for each in answered)
 
     def on_their_way(self) -> set[int]:
@@ -91,13 +107,15 @@ class Traffic:
             loop = asyncio.get_running_loop()
             next_at = loop.time()
             while not self._ending.is_set():
-                question = Question(self.asked, time.monotonic())
-                self.questions.append(question)
-                tasks.create_task(self._ask(client, question))
+                if not self._is_silent:
+                    question = Question(self.asked, time.monotonic())
+                    self.questions.append(question)
+                    tasks.create_task(self.ask(client, question))
                 next_at = max(next_at + 1 / self.each_second, loop.time() - 1)
                 await asyncio.sleep(max(0.0, next_at - loop.time()))
 
-    async def _ask(self, client: httpx.AsyncClient, question: Question) -> None:
+    async def ask(self, client: httpx.AsyncClient, question: Question) -> None:
+        """Ask it, and note how it ended."""
         try:
             answer = await client.post(
                 f"{self.url}/chat/completions",
@@ -107,6 +125,7 @@ class Traffic:
             question.tokens, question.outcome = self._judged(answer, str(question.number))
         except httpx.HTTPError as error:
             question.outcome = type(error).__name__
+        question.seconds = time.monotonic() - question.asked_at
 
     def _judged(self, answer: httpx.Response, number: str) -> tuple[int, str]:
         """Return the tokens of an answer, and its outcome."""

@@ -16,4 +16,4 @@ def test_no_request_is_lost_or_doubled_in_ten_minutes_of_every_change(tmp_path: 
     assert told["lost_by_outcome"] == {}
     assert (told["requests_counted_otherwise"], told["tokens_counted_otherwise"]) == (0, 0)
     assert all(many > 0 for many in told["changes"].values())
-    assert len(told["changes"]) == 8, "every kind of change was made"
+    assert len(told["changes"]) == 9, "every kind of change was made"
