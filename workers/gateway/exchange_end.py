@@ -120,7 +120,9 @@ class EndingExchange(ABC):
         self._end_early(refusal)
 
     def _end_early(self, refusal: Refusal) -> None:
-        if self._reply is not None and not self._meter.has_sent and not self._reply.streams:
+        meter = self._meter
+        has_events = self._reply is not None and self._reply.streams and meter.has_begun
+        if not meter.has_sent and not has_events:
             self._reply = None  # the whole truth can still be told
         if self._reply is None:
             self._refuse(refusal)

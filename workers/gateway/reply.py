@@ -106,7 +106,9 @@ class Reply:
             data = self._events.feed(data)
             if self._response_events is not None:
                 data = self._response_events.feed(data)
-            if self._chunked and data and not self._pending:
+            if not data:
+                return b""  # a head alone waits: without it another engine can still be asked
+            if self._chunked and not self._pending:
                 return b"%x\r\n%b\r\n" % (len(data), data)
         elif self._error is not None:
             return self._feed_error(data)

@@ -9,7 +9,7 @@ from tests.waiting import DEADLINE_SECONDS, wait_for
 from tests.workers.gateway.stage.connections import read_answer, request_bytes
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.routes import CHAT
-from tests.workers.gateway.stage.scripts import answers
+from tests.workers.gateway.stage.scripts import answers, streams
 
 
 def test_a_request_that_an_engine_had_when_it_died_is_not_repeated(serve, http):
@@ -99,12 +99,16 @@ def test_the_last_refusal_is_passed_on_when_every_replica_is_full(house, http):
     assert [len(engine.calls) for engine in engines] == [1, 1]
 
 
-@pytest.mark.parametrize("events", [0, 1])
-def test_nothing_is_repeated_once_the_client_has_the_head_of_an_answer(house, http, events):
+def begins_a_stream_and_dies(call: Call) -> None:
+    call.begin_stream()
+    call.connection.close()
+    raise OSError
+
+
+def test_nothing_is_repeated_once_the_client_has_an_event_of_an_answer(house, http):
     def breaks(call: Call) -> None:
         call.begin_stream()
-        for _ in range(events):
-            call.chunk(b"data: {}\n\n")
+        call.chunk(b"data: {}\n\n")
         call.connection.close()
         raise OSError
 
@@ -116,6 +120,26 @@ def test_nothing_is_repeated_once_the_client_has_the_head_of_an_answer(house, ht
 
     assert b"event: error" in answer.content
     assert sum(len(engine.calls) for engine in engines) == 1
+
+
+def test_the_head_of_a_stream_alone_keeps_no_request_from_another_engine(house, http):
+    stops, goes_on = house.engine(begins_a_stream_and_dies), house.engine(streams)
+    house.publish(stops, goes_on)
+    gateway = house.gateway()
+
+    answer = http.post(gateway.url + CHAT, json={"stream": True})
+
+    assert (answer.status_code, answer.content.count(b"three")) == (200, 1)
+    assert (len(stops.calls), len(goes_on.calls)) == (1, 1)
+    assert house.record_of(answer)["status"] == 200
+
+
+def test_a_stream_of_which_nothing_but_its_head_came_fails_with_its_own_status(house, http):
+    house.publish(house.engine(begins_a_stream_and_dies))
+
+    answer = http.post(house.gateway().url + CHAT, json={"stream": True})
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "engine_failed")
 
 
 def test_retries_stop_when_their_budget_is_spent(house, http):
