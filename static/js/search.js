@@ -1,4 +1,6 @@
 // Ctrl K, or ⌘ K, opens the search over any page; arrows choose, Enter goes there, Escape closes.
+// A popover, not a dialog that makes the page beneath inert: that styles each element of a long page
+// anew before anything is to be seen. So the field keeps the focus by itself.
 const dialog = document.getElementById("search");
 const input = dialog.querySelector("input");
 const list = dialog.querySelector("ul");
@@ -12,8 +14,9 @@ const choose = (hit) => {
 };
 
 const open = () => {
-  if (dialog.open || document.querySelector("dialog[open]")) return;
-  dialog.showModal();
+  if (dialog.matches(":popover-open") || document.querySelector("dialog[open]")) return;
+  dialog.showPopover();
+  input.focus();
   input.select();
   htmx.trigger(input, "opened");
 };
@@ -29,7 +32,8 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   open();
 });
-dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+dialog.addEventListener("mousedown", (event) => { if (event.target !== input) event.preventDefault(); });
+dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.hidePopover(); });
 input.addEventListener("keydown", (event) => {
   const all = hits();
   const at = all.findIndex((each) => each.ariaSelected === "true");
@@ -43,7 +47,9 @@ input.addEventListener("keydown", (event) => {
   } else if (event.key === "Escape") {
     // By itself it would empty the field first.
     event.preventDefault();
-    dialog.close();
+    dialog.hidePopover();
+  } else if (event.key === "Tab") {
+    event.preventDefault();
   }
 });
 new MutationObserver(() => choose(hits()[0])).observe(list, { childList: true });
