@@ -1,6 +1,7 @@
-"""Counted traffic while a model rolls, pauses, turns back and is forced: none is lost or doubled.
+"""Counted traffic while a model goes through every change: nothing is lost, nothing doubled.
 
-The gateway is the real one, on a socket. What a node's agent does, the test does in turns.
+The gateway is the real one, on a socket. What a node's agent does, the test does in turns, with as
+many questions in all as 30 a second are in a minute.
 """
 
 import json
@@ -8,12 +9,14 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from apps.accounts.routes_version import routes_version_current
 from apps.deployments.environments.promoting import environment_promote
+from apps.deployments.environments.rollback import environment_roll_back
 from apps.deployments.environments.rolling.commands import (
     promotion_cancel,
     promotion_force_forward,
@@ -41,7 +44,8 @@ from tests.workers.gateway.stage.scripts import USAGE
 from workers.gateway.routes_table import RoutesTable
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker"), pytest.mark.wide]
-_IN_A_TURN = 8
+_IN_A_TURN = 48
+_IN_A_MINUTE = 60 * 30
 
 
 class _World:
@@ -56,6 +60,8 @@ class _World:
         make_gateway()
         self.gateway = house.gateway()
         self._engines: dict[str, Engine] = {}
+        self._killed: set[str] = set()
+        self.begun_at_a_killed_one = 0
         self.seen: Counter[int] = Counter()
         self.answers: list[httpx.Response] = []
         bearer = {"authorization": f"Bearer {make_api_key(team=cast.team)}"}
@@ -76,6 +82,14 @@ class _World:
         environment_promote(
             environment=self.place, deployment=Deployment.objects.get(id=deployment.id)
         )
+
+    def kill_an_engine(self) -> None:
+        """End the one that is asked first: it answers nothing any more of what it is sent."""
+        self.ask(1)
+        victim = self.house.record_of(self.answers[-1])["replica_id"]
+        self._engines[victim].script = self._die
+        self._killed.add(victim)
+        self.ask(_IN_A_TURN)
 
     def turn(self, asks: int = _IN_A_TURN) -> None:
         """Do what all loops do within some seconds, asking between each and the next."""
@@ -102,7 +116,7 @@ class _World:
             if self.place.candidate is None and self.place.promotion_version is None:
                 break
             self.turn()
-        for _ in range(4):
+        for _ in range(2):
             self.turn()
 
     def ask(self, times: int) -> None:
@@ -110,6 +124,15 @@ class _World:
         for _ in range(times):
             body = {"seed": len(self.answers)}
             self.answers.append(self.client.post(self.gateway.url + path, json=body))
+
+    def ready(self, deployment: Deployment) -> int:
+        return Replica.objects.filter(deployment=deployment, state=ReplicaState.READY).count()
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the usage record of each answer, once the last is closed."""
+        self.house.record_of(self.answers[-1])
+        of = self.gateway.records()
+        return [of[each.headers["x-request-id"]] for each in self.answers]
 
     def _routes(self) -> None:
         """Hand the gateway its routes as a control plane does."""
@@ -130,11 +153,11 @@ class _World:
     def _report(self, replica: Replica) -> ReplicaReport:
         if replica.id not in self._engines:
             self._engines[replica.id] = self.house.engine(self._answer)
-        is_wanted = replica.wanted == "running"
+        state = ReplicaState.READY if replica.wanted == "running" else ReplicaState.STOPPED
         return ReplicaReport(
             id=replica.id,
             generation=replica.generation,
-            state=ReplicaState.READY if is_wanted else ReplicaState.STOPPED,
+            state=ReplicaState.FAILED if replica.id in self._killed else state,
             host="127.0.0.1",
             port=self._engines[replica.id].port,
             pid=1,
@@ -143,6 +166,11 @@ class _World:
     def _answer(self, call: Call) -> None:
         self.seen[call.json()["seed"]] += 1
         call.answer({"id": "1", "choices": [], "usage": USAGE})
+
+    def _die(self, call: Call) -> None:
+        self.begun_at_a_killed_one += 1
+        call.connection.close()
+        raise OSError
 
 
 def _json(told: object) -> bytes:
@@ -158,11 +186,11 @@ def world(cast: Cast, tmp_path: Path) -> Iterator[_World]:
     house.close()
 
 
-def test_nothing_is_lost_or_doubled_while_it_rolls_pauses_turns_back_and_is_forced(
+def test_nothing_is_lost_or_doubled_while_a_model_goes_through_every_change(
     world: _World,
 ) -> None:
     environment_configure(environment=world.place, promotion_settings={"rolling_deploy": True})
-    second = world.another()
+    second, third = world.another(), world.another()
     world.promote(second)  # forth, with a pause
     world.turns_until(50)
     promotion_pause(environment=world.place)
@@ -170,7 +198,7 @@ def test_nothing_is_lost_or_doubled_while_it_rolls_pauses_turns_back_and_is_forc
     for _ in range(3):
         world.turn()
     promotion_resume(environment=world.place)
-    paused = world.answers[before:]
+    paused = slice(before, len(world.answers))
     world.turns_to_the_end()
     assert world.place.current == second
     world.promote(world.first)  # the way back is a roll to the deployment before
@@ -183,11 +211,23 @@ def test_nothing_is_lost_or_doubled_while_it_rolls_pauses_turns_back_and_is_forc
     promotion_force_forward(environment=world.place)
     world.turns_to_the_end()
     assert world.place.current == world.first
+    autoscaling_update(deployment=world.first, changes={"max_replica": 3, "min_replica": 3})
+    world.turns_to_the_end()
+    world.kill_an_engine()
+    world.turns_to_the_end()
+    assert world.ready(world.first) == 3, "the killed one is replaced"
+    world.promote(third)
+    world.turns_to_the_end()
+    environment_roll_back(environment=world.place)
+    world.turns_to_the_end()
+    assert world.place.current == world.first
 
+    assert len(world.answers) > _IN_A_MINUTE
     assert [each.status_code for each in world.answers] == [200] * len(world.answers)
-    assert world.seen == Counter(range(len(world.answers))), "each at one engine, once"
-    records = [world.house.record_of(each) for each in world.answers]
+    assert world.seen == Counter(range(len(world.answers))), "each answered by one engine, once"
+    assert world.begun_at_a_killed_one == 1, "which another was asked for"
+    records = world.records()
     assert {each["prompt_tokens"] for each in records} == {USAGE["prompt_tokens"]}
-    assert len({each["request_id"] for each in records}) == len(records)
-    halves = Counter(world.house.record_of(each)["deployment_id"] for each in paused)
-    assert halves == {world.first.id: len(paused) // 2, second.id: len(paused) // 2}
+    assert len({each["request_id"] for each in records}) == len(world.answers)
+    halves = Counter(each["deployment_id"] for each in records[paused])
+    assert halves == dict.fromkeys((world.first.id, second.id), 3 * _IN_A_TURN // 2)
