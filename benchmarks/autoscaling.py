@@ -13,7 +13,7 @@ from typing import Any
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from benchmarks import report  # noqa: E402
-from benchmarks.autoscaling_parts.shapes import DAY_SECONDS, shapes  # noqa: E402
+from benchmarks.autoscaling_parts.shapes import DAY_SECONDS, recorded, shapes  # noqa: E402
 from controlplane.domain.scaling.settings import ScalingSettings  # noqa: E402
 from controlplane.domain.scaling.simulation import Outcome, World, simulate  # noqa: E402
 
@@ -47,7 +47,7 @@ def main() -> int:
     told = report.Report(as_json=options.json)
     shown = {
         name: traffic
-        for name, traffic in shapes().items()
+        for name, traffic in {**recorded(), **shapes()}.items()
         if options.full or len(traffic.arrivals) < DAY_SECONDS
     }
     found = {

@@ -1,13 +1,16 @@
-"""Shapes of traffic to try settings on: the usual ones, and those that do harm."""
+"""Shapes of traffic to try settings on: recorded ones, the usual ones, and those that do harm."""
 
 import random
 from collections.abc import Mapping
 from math import pi, sin
+from pathlib import Path
 
 from controlplane.domain.scaling.simulation import Traffic
 
 HOUR_SECONDS = 3600
 DAY_SECONDS = 24 * HOUR_SECONDS
+RECORDED = ("conversations", "code")
+_RECORDED_FOLDER = Path(__file__).with_name("recorded")
 _SERVICE_SECONDS = 8.0
 
 
@@ -30,6 +33,18 @@ def shapes(*, seed: int = 1) -> Mapping[str, Traffic]:
         )
         for name, rate in rates.items()
     }
+
+
+def recorded() -> Mapping[str, Traffic]:
+    """Return an hour of each of two services, as it came."""
+    return {
+        name: Traffic(arrivals=_read(name), service_seconds=_SERVICE_SECONDS) for name in RECORDED
+    }
+
+
+def _read(name: str) -> tuple[int, ...]:
+    lines = (_RECORDED_FOLDER / f"{name}.txt").read_text().splitlines()
+    return tuple(int(each) for line in lines if line[:1] != "#" for each in line.split())
 
 
 def _arrivals(rates: list[float], draw: random.Random, *, is_exact: bool) -> tuple[int, ...]:
