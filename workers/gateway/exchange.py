@@ -12,7 +12,7 @@ from workers.gateway.headers import Header
 from workers.gateway.hold.hold import Hold
 from workers.gateway.hold.time_limits import lateness
 from workers.gateway.phase import Phase
-from workers.gateway.refusals import Refused, no_replica
+from workers.gateway.refusals import Refused
 from workers.gateway.reply import Reply, status_of_leaving
 from workers.gateway.traffic_samples.sampled_reply import SampledReply
 from workers.gateway.upstream import Upstream, UpstreamConnection
@@ -154,8 +154,6 @@ class Exchange(EndingExchange):
         else:
             self._engine_failed(reason)
 
-    # What a step of its own says.
-
     # Steps.
 
     def _forget(self, used: TokenCounts | None) -> None:
@@ -182,11 +180,18 @@ class Exchange(EndingExchange):
         self._give_up(reason, refusal)
 
     def _moves_on(self) -> bool:
-        """Return whether another replica is asked, once, for what nothing was answered of."""
+        """Return whether another replica is asked, once, for what nothing was answered of.
+
+        By today's routes: what waited long at an engine may know of no other.
+        """
         if self._was_moved or self._meter.has_sent or not self._ledger.bounds.moves_unanswered:
             return False
         if self._upstream is not None:
             self._tried.add(self._upstream.replica.address)
+        try:
+            self.admission = self._ledger.admit_again(self.admission, self.request)
+        except Refused:
+            return False
         if self._another() is None and not self._ledger.placing.is_full(self, self._tried):
             return False
         self._was_moved, self._reply, self._phase = True, None, Phase.WAITING
@@ -264,10 +269,7 @@ class Exchange(EndingExchange):
         if self._upstream is not None:
             self._upstream.health.failed(reason)
             self._tried.add(self._upstream.replica.address)
-        if self._another() is None or self._ledger.retries.spend():
-            self._dispatch_anew()
-        else:
-            self._refuse(no_replica(self.admission.deployment))
+        self._dispatch_anew()  # it cannot have run, and who failed is passed over: none is spent
 
     def _another(self) -> Choice | None:
         return self._ledger.placing.choose(self, self._tried)

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from dataclasses import dataclass
 
 import pytest
 
@@ -155,6 +156,13 @@ def test_retries_stop_when_their_budget_is_spent(house, http):
     assert len(free.calls) <= 10 + 3
 
 
+@dataclass
+class Refusing:
+    """Who listens nowhere."""
+
+    port: int
+
+
 def dies(call: Call) -> None:
     call.connection.close()
     raise OSError
@@ -170,6 +178,37 @@ def test_another_replica_is_asked_for_what_a_stopped_engine_had_not_answered(hou
     assert (answer.status_code, len(stops.calls), len(goes_on.calls)) == (200, 1, 1)
     assert goes_on.calls[0].json()["seed"] == 1
     assert house.record_of(answer)["replica_id"] == "rep01"
+
+
+def test_what_waited_at_an_engine_that_stopped_is_asked_of_a_replica_that_came_since(
+    house, http, background
+):
+    may_stop = threading.Event()
+
+    def stops(call: Call) -> None:
+        assert may_stop.wait(DEADLINE_SECONDS)
+        dies(call)
+
+    alone, came = house.engine(stops), house.engine(answers)
+    house.publish(alone)
+    url = house.gateway().url + CHAT
+    answer = background.submit(http.post, url, json={})
+    wait_for(lambda: alone.calls, what="the request at the engine")
+    house.publish(alone, came)
+    may_stop.set()
+
+    assert answer.result(DEADLINE_SECONDS).status_code == 200
+    assert (len(alone.calls), len(came.calls)) == (1, 1)
+
+
+def test_a_refused_connection_is_passed_over_whatever_is_left_of_the_budget(
+    house, http, refusing_port
+):
+    house.publish(Refusing(refusing_port), house.engine(answers))
+    gateway = house.gateway()
+    gateway.inner.retries.tokens = 0
+
+    assert http.post(gateway.url + CHAT, json={}).status_code == 200
 
 
 def test_a_request_that_stops_two_engines_is_sent_to_no_third(house, http):
