@@ -7,6 +7,7 @@ control plane's usage is compared with what the client counted. What a killed en
 answer, or had where no other replica was, is told by itself. Exit 1 when a bar is missed.
 """
 
+import re
 import sys
 import tempfile
 import threading
@@ -15,6 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -30,6 +33,7 @@ SECONDS, EACH_SECOND, REPLICAS = 60, 30, 2
 LONG_SECONDS, LONG_EACH_SECOND, LONG_REPLICAS = 600, 200, 4
 _STOPPED = "engine_failed"
 """In what the gateway says of a request that a killed engine had: it may have run in part."""
+_FAILURE = re.compile(r'^gateway_upstream_errors_total\{.*reason="(\w+)".*\} (\S+)', re.MULTILINE)
 _SETTLING_SECONDS = 120.0
 _STANDING_STILL_SECONDS = 10.0
 _CARRYING_SECONDS = 20.0
@@ -130,12 +134,29 @@ def _figures(
         "lost": len(lost),
         "lost_by_outcome": _outcomes(ended, lost),
         "lost_by_change": dict(
-            Counter(changes.under_way_at(traffic.questions[each].asked_at) for each in lost)
+            Counter(changes.under_way_at(traffic.questions[each].ended_at) for each in lost)
         ),
+        "lost_after_seconds": [round(traffic.questions[each].seconds, 1) for each in lost][:20],
+        "failures_at_engines": _failures(here),
         "slowest_seconds": round(max(each.seconds for each in traffic.questions), 1),
         "requests_counted_otherwise": abs(requests - traffic.asked),
         "tokens_counted_otherwise": abs(tokens - wanted[1]),
     }
+
+
+def _failures(here: Installation) -> dict[str, int]:
+    """Return what the gateway has met at engines, by reason, most of which no client saw."""
+    answer = httpx.get(
+        f"{here.services.gateway_url}/metrics",
+        headers={"authorization": f"Bearer {here.api_key}"}, trust_env=False,
+    )  # fmt: skip
+    found = re.findall(
+        r'^gateway_upstream_errors_total\{.*reason="(\w+)".*\} (\S+)', answer.text, re.M
+    )
+    counts: Counter[str] = Counter()
+    for reason, count in found:
+        counts[reason] += int(float(count))
+    return dict(counts)
 
 
 def _outcomes(ended: dict[int, str], among: Iterable[int]) -> dict[str, int]:

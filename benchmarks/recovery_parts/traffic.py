@@ -28,8 +28,11 @@ class Question:
     """None while it is on its way; `answered`, or how it was lost."""
     tokens: int = 0
     """Which its answer says that it holds."""
-    seconds: float = 0.0
-    """How long it took to end."""
+    ended_at: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return self.ended_at - self.asked_at
 
     @property
     def was_answered(self) -> bool:
@@ -125,7 +128,7 @@ class Traffic:
             question.tokens, question.outcome = self._judged(answer, str(question.number))
         except httpx.HTTPError as error:
             question.outcome = type(error).__name__
-        question.seconds = time.monotonic() - question.asked_at
+        question.ended_at = time.monotonic()
 
     def _judged(self, answer: httpx.Response, number: str) -> tuple[int, str]:
         """Return the tokens of an answer, and its outcome."""
