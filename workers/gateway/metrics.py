@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from controlplane.domain.wire.exposition import (
     Form,
+    HistogramWriter,
     Page,
     exemplar,
-    histogram,
     labels_text,
     sample,
 )
@@ -259,10 +259,9 @@ def _add_choices(page: Page, named: _Named) -> None:
 def _add_histogram(
     page: Page, name: str, words: str, rows: Iterable[tuple[str, Histogram]]
 ) -> None:
-    shows = page.shows_exemplars
+    shows, writer = page.shows_exemplars, HistogramWriter(name, DURATION_SECONDS)
     lines = [
-        histogram(name, labels, DURATION_SECONDS, each.counts, each.total,
-                  each.exemplars() if shows else None)
+        writer.lines(labels, each.counts, each.total, each.exemplars() if shows else None)
         for labels, each in rows
-    ]  # fmt: skip
+    ]
     page.add(name, "histogram", words, lines)

@@ -5,11 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from apps.accounts.models import Team
 from apps.deployments.metrics.shown import Shown
-from apps.telemetry.series.cells import Exemplar
 from apps.telemetry.series.names import Source
 from apps.telemetry.series.running import Total, totals_of
 from apps.telemetry.series.tallies import TALLIES, Tally
-from controlplane.domain.wire.exposition import Page, exemplar, histogram, labels_text, sample
+from controlplane.domain.wire.exposition import (
+    HistogramWriter,
+    Page,
+    exemplar,
+    labels_text,
+    sample,
+)
 
 _BY_STATUS = (
     ("baseten_end_to_end_response_time_seconds", "end_to_end_seconds",
@@ -60,8 +65,7 @@ def add_counted(page: Page, team: Team, shown: Mapping[str, Shown]) -> None:
         if each.deployment_id in shown
     ]
     labelled = [
-        (_by_status(shown[each.deployment_id], each), each, _exemplars(each.exemplars))
-        for each in totals
+        (_by_status(shown[each.deployment_id], each), each, _exemplars(each)) for each in totals
     ]
     name = "baseten_inference_requests_total"
     page.add(name, "counter", "Requests that ended.", _requests(name, labelled))
@@ -78,8 +82,11 @@ def _requests(name: str, labelled: _Labelled) -> Iterator[str]:
 
 
 def _histograms(name: str, tally: Tally, labelled: _Labelled) -> Iterator[str]:
+    writer = HistogramWriter(name, tally.bounds)
     for labels, each, exemplars in labelled:
-        yield _histogram(name, tally, labels, each, exemplars)
+        if counts := tally.counts_in(each.tallies):
+            total = tally.sum_in(each.tallies)
+            yield writer.lines(labels, counts, total, _within(tally, exemplars))
 
 
 def _by_status(deployment: Shown, total: Total) -> str:
@@ -87,20 +94,18 @@ def _by_status(deployment: Shown, total: Total) -> str:
     return f"{deployment.labels(total.environment)},{status}"
 
 
-def _histogram(
-    name: str, tally: Tally, labels: str, total: Total, exemplars: Mapping[int, str]
-) -> str:
-    counts = tally.counts_in(total.tallies)
-    if not counts:
-        return ""
-    places = range(tally.first, tally.sum_at) if exemplars else ()
-    known = {place - tally.first: exemplars[place] for place in places if place in exemplars}
-    return histogram(name, labels, tally.bounds, counts, tally.sum_in(total.tallies), known)
+def _within(tally: Tally, exemplars: Mapping[int, str]) -> Mapping[int, str]:
+    """Return those of one histogram by bucket."""
+    first, end = tally.first, tally.sum_at
+    return {place - first: text for place, text in exemplars.items() if first <= place < end}
 
 
-def _exemplars(stored: Mapping[int, Exemplar]) -> Mapping[int, str]:
+def _exemplars(total: Total) -> Mapping[int, str]:
     """Return them as they are written; one pass for all histograms of a label set."""
-    return {place: exemplar(each.request_id, each.value, each.at) for place, each in stored.items()}
+    return {
+        place: exemplar(request_id, value, at)
+        for place, (value, request_id, at) in total.exemplars().items()
+    }
 
 
 def _add_tokens(page: Page, shown: Mapping[str, Shown], totals: Sequence[Total]) -> None:
@@ -119,22 +124,23 @@ def _add_tokens(page: Page, shown: Mapping[str, Shown], totals: Sequence[Total])
 def _together_of(
     name: str, tally: Tally, labelled: Sequence[tuple[str, Sequence[Total]]]
 ) -> Iterator[str]:
+    writer = HistogramWriter(name, tally.bounds)
     for labels, of_place in labelled:
-        yield _together(name, tally, labels, of_place)
+        yield _together(writer, tally, labels, of_place)
 
 
 def _sum(totals: Iterable[Total], series: str) -> float:
     return sum(each.sum_of(Source.GATEWAY, series) or 0 for each in totals)
 
 
-def _together(name: str, tally: Tally, labels: str, totals: Sequence[Total]) -> str:
+def _together(writer: HistogramWriter, tally: Tally, labels: str, totals: Sequence[Total]) -> str:
+    """Return one histogram of all classes of status."""
     rows = [each.tallies for each in totals if tally.counts_in(each.tallies)]
-    if not rows:
-        return ""
-    counts = tally.counts_in(rows[0])
-    if len(rows) > 1:  # mostly it is one
-        counts = [sum(column) for column in zip(*map(tally.counts_in, rows), strict=True)]
-    return histogram(name, labels, tally.bounds, counts, sum(map(tally.sum_in, rows)))
+    if len(rows) == 1:  # mostly it is
+        return writer.lines(labels, tally.counts_in(rows[0]), tally.sum_in(rows[0]))
+    columns = zip(*map(tally.counts_in, rows), strict=True)
+    counts = [sum(map(int, column)) for column in columns]
+    return writer.lines(labels, counts, sum(float(tally.sum_in(row)) for row in rows))
 
 
 def _add_counters(

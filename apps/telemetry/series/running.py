@@ -1,7 +1,7 @@
 """Running sums: written with each fold, in its transaction, and read whole by `/metrics`."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import TextField, Value
 from django.db.models.functions import Cast
 
-from apps.telemetry.series.cells import Cell, Cells, Exemplar
+from apps.telemetry.series.cells import Cell, Cells
 from apps.telemetry.series.models import SeriesTotal
 from apps.telemetry.series.names import Source, slots_of
 from apps.telemetry.series.rows import exemplars_of, label_ids
@@ -27,6 +27,7 @@ _STORE = """
     ON CONFLICT (labels_id) DO UPDATE SET
         sums = EXCLUDED.sums, tallies = EXCLUDED.tallies, exemplars = EXCLUDED.exemplars
 """
+_AS_TEXTS = json.JSONDecoder(parse_float=str, parse_int=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +39,22 @@ class Total:
     replica_id: str
     status_class: str
     sums: list[float | None]
-    tallies: list[float]
-    exemplars: Mapping[int, Exemplar]
-    """None where nobody asked for them."""
+    tallies: Sequence[str]
+    """As PostgreSQL writes the numbers: of a whole page they are a million, and go out again."""
+    stored_exemplars: str
+    """As JSON; empty where nobody asked for them."""
 
     def sum_of(self, source: Source, name: str) -> float | None:
         """Return a counter; None where it was never measured, or is of a later release."""
         slot = slots_of(source)[name].sums
         return self.sums[slot] if slot < len(self.sums) else None
+
+    def exemplars(self) -> Mapping[int, tuple[str, str, str]]:
+        """Return value, request and time of each place, all of them texts."""
+        if self.stored_exemplars == "{}":
+            return {}
+        stored = _AS_TEXTS.decode(self.stored_exemplars)
+        return {int(place): tuple(each) for place, each in stored.items()}
 
 
 def totals_add(deltas: Cells) -> None:
@@ -87,13 +96,18 @@ def totals_of(source: Source, *, team_id: str, with_exemplars: bool = False) -> 
         labels__source=source, labels__cut=TOTAL_CUTS[source], labels__team_id=team_id
     )
     named = [f"labels__{each}" for each in _LABELS]
-    stored = Cast("exemplars", TextField()) if with_exemplars else Value("{}")
-    totals = rows.annotate(stored=stored).order_by(*named)
-    columns = (*named, "sums", "tallies", "stored")
-    for deployment, environment, replica, status, sums, tallies, kept in totals.values_list(
+    kept = Cast("exemplars", TextField()) if with_exemplars else Value("{}")
+    totals = rows.annotate(kept=kept, counts=Cast("tallies", TextField())).order_by(*named)
+    columns = (*named, "sums", "counts", "kept")
+    for deployment, environment, replica, status, sums, counts, stored in totals.values_list(
         *columns
     ):
-        yield Total(deployment, environment, replica, status, sums, tallies, exemplars_of(kept))
+        numbers = _numbers_in(counts)
+        yield Total(deployment, environment, replica, status, sums, numbers, stored)
+
+
+def _numbers_in(array: str) -> Sequence[str]:
+    return array[1:-1].split(",") if array != "{}" else ()
 
 
 def has_answered(*, model_ids: Collection[str]) -> bool:

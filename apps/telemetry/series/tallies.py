@@ -47,11 +47,11 @@ class Tally:
     def place_of(self, value: float) -> int:
         return self.first + bisect_left(self.bounds, value)
 
-    def counts_in(self, row: Sequence[float]) -> Sequence[float]:
+    def counts_in(self, row: Sequence[str]) -> Sequence[str]:
         """Return the row's counts of this histogram; one of an earlier release may have none."""
         return row[self.first : self.sum_at]
 
-    def sum_in(self, row: Sequence[float]) -> float:
+    def sum_in(self, row: Sequence[str]) -> str:
         return row[self.sum_at]
 
 
