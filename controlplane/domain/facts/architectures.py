@@ -51,7 +51,8 @@ _WRAPPERS_BY_NAME = frozenset(
         "MiniCPMO", "MiniCPMV", "MossAudioModel", "NVLM_D", "NemotronH_Nano_Omni_Reasoning_V3",
         "NemotronH_Nano_VL_V2", "NemotronH_Omni_Reasoning_V3", "NemotronH_Super_Omni_Reasoning_V3",
         "OpenVLAForActionPrediction", "Ovis", "Ovis2_5", "Phi4ForCausalLMV", "Qwen2_5OmniModel",
-        "SkyworkR1VChatModel", "UltravoxModel",
+        "Qwen3ASRRealtimeGeneration", "SkyworkR1VChatModel", "UltravoxModel",
+        "VoxtralRealtimeGeneration",
     }
 )  # fmt: skip
 """Generators that hear or see, whose class names end as those of embedders do, or as none.

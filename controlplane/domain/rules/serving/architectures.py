@@ -4,9 +4,10 @@ from controlplane.domain.facts import sources
 from controlplane.domain.facts.added_architectures import comes_later
 from controlplane.domain.facts.architectures import TRANSPOSED_MODEL_TYPES, Role
 from controlplane.domain.facts.known_architectures import is_known_generator
-from controlplane.domain.facts.removed_architectures import LAST_IN_VLLM
+from controlplane.domain.facts.removed_architectures import given_up
 from controlplane.domain.facts.rope import KINDS as ROPE_KINDS
 from controlplane.domain.facts.transformers_classes import TRANSFORMERS_VERSION, has_class
+from controlplane.domain.facts.unrun_architectures import runs_nowhere_in_vllm
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_vllm
 from controlplane.domain.rules.other_runtimes import other_engines
@@ -140,11 +141,11 @@ GIVEN_UP = Rule(
     runtimes=VLLM,
     needs=("checkpoint",),
     fields=at(_REPO),
-    when=lambda c: (c.checkpoint.architecture or "") in LAST_IN_VLLM,
+    when=lambda c: given_up(c.checkpoint.architecture, c.version) is not None,
     message=lambda c: (
         f"`{c.checkpoint.architecture}` was in vLLM up to "
-        f"{LAST_IN_VLLM[c.checkpoint.architecture or '']}, and later versions fail to start "
-        "with it."
+        f"{given_up(c.checkpoint.architecture, c.version)}, and later versions fail to start "
+        f"with it; {c.version} is what runs here."
     ),
     otherwise=other_engines,
     source=sources.vllm("model_executor/models/registry.py", checked="2026-11-30"),
@@ -175,6 +176,26 @@ NOT_YET = Rule(
     good=on_vllm(Example(config=_L4, checkpoint=facts(architectures=["Step3p5ForCausalLM"]))),
 )
 
+NOT_RUN = Rule(
+    code="EH697",
+    name="architecture-that-vllm-does-not-run",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    when=lambda c: runs_nowhere_in_vllm(c.checkpoint.architecture, c.version),
+    message=lambda c: (
+        f"vLLM {c.version} has no class `{c.checkpoint.architecture}`, and does not run the one of "
+        "transformers, whose attention cannot be replaced: it ends at its start."
+    ),
+    otherwise=other_engines,
+    source=sources.vllm("model_executor/models/registry.py", checked="2026-11-30"),
+    bad=on_vllm(
+        Example(config=_L4, checkpoint=facts(architectures=["XGLMForCausalLM"], model_type="xglm"))
+    ),
+    good=on_vllm(Example(config=_L4, checkpoint=facts(architectures=["OPTForCausalLM"]))),
+)
+
 UNKNOWN_POSITIONS = Rule(
     code="EH668",
     name="positions-of-an-unknown-kind",
@@ -200,5 +221,6 @@ UNKNOWN_POSITIONS = Rule(
 )
 
 RULES = (
-    NOT_NATIVE, NOT_QUANTIZED, NOT_IN_TRANSFORMERS, NO_CLASS, GIVEN_UP, NOT_YET, UNKNOWN_POSITIONS,
+    NOT_NATIVE, NOT_QUANTIZED, NOT_IN_TRANSFORMERS, NO_CLASS, GIVEN_UP, NOT_YET, NOT_RUN,
+    UNKNOWN_POSITIONS,
 )  # fmt: skip

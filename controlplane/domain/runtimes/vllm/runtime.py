@@ -6,6 +6,8 @@ from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GPUS, Gpu
 from controlplane.domain.facts.precision_support import stored_refusal
+from controlplane.domain.facts.removed_architectures import given_up
+from controlplane.domain.facts.unrun_architectures import runs_nowhere_in_vllm
 from controlplane.domain.facts.vllm_attention_backends import lacks_sparse_latent, lacks_wide_heads
 from controlplane.domain.facts.vllm_encoder_classes import lacks_encoder_class
 from controlplane.domain.facts.vllm_number_types import refused_type
@@ -96,12 +98,16 @@ class Vllm(Runtime):
         if spec.base_model.is_encoder:
             ranks_by_answer = checkpoint.role is Role.RERANKING
             return ranks_by_answer or lacks_encoder_class(checkpoint.architecture)
+        name = checkpoint.architecture
+        if given_up(name, capabilities.VERSIONS[0]):
+            return True
+        if runs_nowhere_in_vllm(name, capabilities.VERSION):
+            return True
         gpu = GPUS.get(spec.accelerator.kind) if spec.accelerator else None
         if gpu is None or gpu.compute_capability is None:
             return False
         if self._lacks_numbers(checkpoint, gpu):
             return True
-        name = checkpoint.architecture
         return lacks_sparse_latent(name, gpu) or lacks_wide_heads(name, gpu)
 
     def _lacks_numbers(self, checkpoint: CheckpointFacts, gpu: Gpu) -> bool:
