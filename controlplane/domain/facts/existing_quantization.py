@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.config_numbers import Config
 from controlplane.domain.facts.modelopt_declaration import MIXED_PRECISION, is_flat
+from controlplane.domain.facts.stored_blocks import UnreadBlock, is_of_mlx, unread_block
 
 _HALF_BYTE_AND_SCALE = 0.5625
 """NVFP4: 4 bits and one FP8 scale for 16 numbers."""
@@ -66,6 +67,8 @@ class ExistingQuantization(BaseModel):
     """What most MLPs have where `algorithm` is a mixture."""
     layer_algorithms: tuple[str, ...] = ()
     """All that its layers have, where `algorithm` is a mixture that names them."""
+    unread: UnreadBlock = UnreadBlock()
+    """What of its block vLLM refuses."""
 
     @property
     def mixes_fp8_and_fp4(self) -> bool:
@@ -113,6 +116,7 @@ def read_quantization(
             kv_cache=_word(exported.get("kv_cache_quant_algo")),
             mixed_algorithm=_most_common(exported.get("quantized_layers")),
             layer_algorithms=_of_layers(exported.get("quantized_layers")),
+            unread=unread_block("modelopt", exported),
             **_left_out(exported.get("exclude_modules")),
         )
     block = numbers.mapping(config, "quantization_config", "compression_config")
@@ -139,6 +143,7 @@ def read_quantization(
         is_mixed=len({_kind(weights) for weights in _group_weights(block)}) > 1,
         mixed_algorithm=_word(block.get("moe_quant_algo")),
         layer_algorithms=_of_layers(block.get("quantized_layers")),
+        unread=unread_block(method, block),
         **_left_out(block.get("ignore") or block.get("modules_to_not_convert")),
     )
 
@@ -149,7 +154,9 @@ def _method(block: Config) -> str | None:
         return named
     if _names_algorithm(block):
         return "modelopt"
-    return "bitsandbytes" if _bits_of_bitsandbytes(block) else None
+    if _bits_of_bitsandbytes(block):
+        return "bitsandbytes"
+    return "mlx" if is_of_mlx(block) else None
 
 
 def _names_algorithm(block: Config) -> bool:

@@ -91,16 +91,17 @@ _WORDS: Mapping[str, str] = {
     "dcp-comm-backend": "ag_rs a2a",
     "dtype": "auto half float16 bfloat16",
     "expert-placement-strategy": "linear round_robin",
-    "gdn-prefill-backend": "flashinfer triton cutedsl aiter_flydsl sycl",
+    "gdn-prefill-backend": "flashinfer triton cutedsl",
     "generation-config": "auto vllm",
     "kda-decode-backend": "auto native flashinfer triton",
-    "kda-prefill-backend": "auto triton flashkda flashinfer fused",
+    "kda-prefill-backend": "auto triton flashkda flashinfer",
     "logprobs-mode": "raw_logits raw_logprobs processed_logits processed_logprobs",
     "mamba-cache-dtype": "auto float32 float16 bfloat16",
     "mamba-cache-mode": "all align none",
     "mamba-ssm-cache-dtype": "auto float32 float16 bfloat16",
     "mamba-ssu-algorithm": "auto simple vertical horizontal",
     "mm-encoder-tp-mode": "weights data",
+    "model-impl": "auto vllm transformers terratorch",
     "mm-processor-cache-type": "shm lru",
     "offload-backend": "auto uva prefetch",
     "per-request-spec-decode-metrics": "none summary detailed",
@@ -134,6 +135,7 @@ _KERNELS: Mapping[str, str] = {
         "marlin torch triton"
     ),
     "mamba-backend": "cpu flashinfer triton",
+    "mm-encoder-attn-backend": "flash_attn flashinfer torch_sdpa triton_attn",
     "moe-backend": (
         "auto b12x batched_triton cutlass deep_gemm deep_gemm_mega_moe emulation flashinfer_b12x "
         "flashinfer_cutedsl flashinfer_cutlass flashinfer_moe_ep_cutedsl "

@@ -71,9 +71,11 @@ def odd_bits(existing: ExistingQuantization) -> str | None:
     return None
 
 
-def unread_scheme(existing: ExistingQuantization) -> str | None:
+def unread_scheme(existing: ExistingQuantization, *, has_experts: bool = False) -> str | None:
     """Return what of the stored numbers no loader takes, in words; None where all is well."""
     algorithm = existing.algorithm or ""
+    if unread := existing.unread.always or (existing.unread.of_experts if has_experts else None):
+        return unread
     if existing.method.lower().startswith("modelopt"):
         is_known = not algorithm or algorithm.upper() in _MODELOPT_ALGORITHMS
         return None if is_known else f"is in ModelOpt's `{algorithm}`"

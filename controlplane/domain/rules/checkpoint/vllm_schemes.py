@@ -26,7 +26,9 @@ def _quantized(kind: str = "L40S", model_type: str = "llama", **block: object) -
 
 def _unread(c: Context) -> str:
     existing = c.checkpoint.existing_quantization
-    return (unread_scheme(existing) or "") if existing else ""
+    if existing is None:
+        return ""
+    return unread_scheme(existing, has_experts=bool(c.checkpoint.experts)) or ""
 
 
 UNREAD_SCHEME = Rule(

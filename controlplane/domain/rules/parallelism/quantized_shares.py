@@ -30,6 +30,15 @@ _QWEN_MOE = facts(
     num_experts=128, num_experts_per_tok=8, moe_intermediate_size=1536, intermediate_size=12_288,
     vocab_size=151_936, max_position_embeddings=40_960, quantization_config=_GPTQ,
 )  # fmt: skip
+_TURNED: Config = {
+    "quant_method": "compressed-tensors", "format": "pack-quantized",
+    "config_groups": {"group_0": {"targets": ["Linear"], "weights": {
+        "num_bits": 4, "type": "int", "strategy": "channel", "symmetric": True,
+    }}},
+    "transform_config": {"config_groups": {"R4": {"type": "hadamard", "apply": [
+        {"targets": ["re:.*down_proj$"], "location": "input"},
+    ]}}},
+}  # fmt: skip
 _BITSANDBYTES = {"existing_quantization": ExistingQuantization(method="bitsandbytes", bits=4)}
 
 
@@ -131,4 +140,32 @@ DIVIDED_BITSANDBYTES = Rule(
     ),
 )
 
-RULES = (CUT_GROUPS, DIVIDED_BITSANDBYTES, CUT_EXPERT_GROUPS)
+
+def _over_ranks(c: Context) -> str:
+    existing = c.checkpoint.existing_quantization
+    return (existing.unread.over_ranks or "") if existing else ""
+
+
+TURNED_INPUTS = Rule(
+    code="EH335",
+    name="turned-inputs-over-ranks",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=ranks_and_devices,
+    concerns=_is_divided,
+    when=lambda c: bool(_over_ranks(c)),
+    message=lambda c: (
+        f"The checkpoint {_over_ranks(c)}, and vLLM does that on one rank alone: over "
+        f"{c.spec.tensor_parallel} it fails to start. Pipeline stages divide by layers."
+    ),
+    fix=Fix(label="Use pipeline stages instead", patch=_stages, safe=True),
+    source=sources.vllm("compressed_tensors/transform/module.py", checked="2026-11-30"),
+    bad=Example(config=_TWO, checkpoint=facts(quantization_config=_TURNED)),
+    good=Example(
+        config={_ACCELERATOR: "H100", "enginehouse.runtime": "vllm"},
+        checkpoint=facts(quantization_config=_TURNED),
+    ),
+)
+
+RULES = (CUT_GROUPS, DIVIDED_BITSANDBYTES, CUT_EXPERT_GROUPS, TURNED_INPUTS)

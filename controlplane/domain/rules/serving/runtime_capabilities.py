@@ -8,7 +8,12 @@ from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, Config, Example, facts, on_trtllm
 from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import TRTLLM, VLLM, Fix, Patch, Rule, Severity, at
-from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, arguments_of, v2_example
+from controlplane.domain.rules.serving.engine_arguments import (
+    ARGUMENTS,
+    argument,
+    arguments_of,
+    v2_example,
+)
 from controlplane.domain.runtimes.capability import Feature, weights_feature
 
 _ACCELERATOR = "resources.accelerator"
@@ -121,6 +126,16 @@ EXPANDED = Rule(
     good=Example(config={**_ON_VLLM, _ACCELERATOR: "B200"}, checkpoint=_FP4),
 )
 
+
+def _lacks_a_length(c: Context) -> str:
+    """Return what keeps drafts from being told to vLLM, where it is their length."""
+    given = argument(c, "speculative_config")
+    if "speculative_config" not in _untranslated(c) or not isinstance(given, dict):
+        return ""
+    lacks = given.get("decoding_type") and not given.get("max_draft_len")
+    return " Its drafts need a `max_draft_len` of at least 1; without one none are made." * lacks
+
+
 UNTRANSLATED = Rule(
     code="EH658",
     name="arguments-that-vllm-has-not",
@@ -130,7 +145,10 @@ UNTRANSLATED = Rule(
     when=lambda c: bool(_untranslated(c)),
     message=lambda c: (
         "No effect under vLLM, which reads `patch_kwargs` by TensorRT-LLM's names where it has a "
-        "counterpart: " + ", ".join(f"`{name}`" for name in _untranslated(c)) + "."
+        "counterpart: "
+        + ", ".join(f"`{name}`" for name in _untranslated(c))
+        + "."
+        + _lacks_a_length(c)
     ),
     fix=Fix(
         label="Remove them",

@@ -10,10 +10,13 @@ from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, on_vllm
 from controlplane.domain.rules.named_arguments import argument_paths, named_arguments
 from controlplane.domain.rules.rule import VLLM, Fix, Rule, Severity
+from controlplane.domain.rules.serving.engine_arguments import argument
 
 _FIELD = "enginehouse.vllm_args"
 _MICROBATCHES = ("deepep_low_latency", "deepep_high_throughput", "nixl_ep")
 _WITHOUT_SPACES = ("xgrammar", "guidance")
+_PLACED = "expert-placement-strategy"
+_UNBOUNDED = 1 << 62
 _CAPTURED, _LARGEST = "cudagraph-capture-sizes", "max-cudagraph-capture-size"
 
 
@@ -51,6 +54,10 @@ def _has_two_sizes(_: Context, given: Mapping[str, Any]) -> bool:
     sizes, largest = given.get(_CAPTURED), _whole(given.get(_LARGEST))
     listed = [each for each in sizes if _whole(each)] if isinstance(sizes, list) else []
     return bool(listed) and largest is not None and max(listed) != largest
+
+
+def _is_drafted(c: Context) -> bool:
+    return c.spec.speculator is not None or bool(argument(c, "speculative_config"))
 
 
 _CLASHES = (
@@ -143,6 +150,69 @@ _CLASHES = (
             given, "offload-group-size", "offload-num-in-group", default=1
         ),
         why="`offload-num-in-group` may not be above `offload-group-size`",
+    ),
+    _Clash(
+        names=("mamba-ssu-algorithm",),
+        is_one=lambda _, given: (
+            given.get("mamba-ssu-algorithm", "auto") != "auto"
+            and str(given.get("mamba-backend")).lower() != "flashinfer"
+        ),
+        why="`mamba-ssu-algorithm` wants `mamba-backend: flashinfer` beside it",
+    ),
+    _Clash(
+        names=("mm-shm-cache-max-object-size-mb",),
+        is_one=lambda _, given: (
+            "mm-shm-cache-max-object-size-mb" in given
+            and given.get("mm-processor-cache-type") != "shm"
+        ),
+        why="`mm-shm-cache-max-object-size-mb` is for `mm-processor-cache-type: shm` alone",
+    ),
+    _Clash(
+        names=("offload-prefetch-step",),
+        is_one=lambda _, given: (
+            (_whole(given.get("offload-group-size")) or 0) > 0
+            and given.get("offload-prefetch-step") == 0
+        ),
+        why="`offload-prefetch-step` has to be at least 1 with `offload-group-size`",
+    ),
+    _Clash(
+        names=("eplb-config",),
+        is_one=lambda _, given: (
+            _inside(given, "eplb-config", "use_async") is True
+            and _inside(given, "eplb-config", "communicator") in ("torch_nccl", "pynccl")
+        ),
+        why="`eplb-config.use_async` does not go with a communicator over NCCL",
+    ),
+    _Clash(
+        names=("long-prefill-token-threshold",),
+        is_one=lambda c, given: (
+            (_whole(given.get("long-prefill-token-threshold")) or 0)
+            > (c.spec.max_seq_len or _UNBOUNDED)
+        ),
+        why="`long-prefill-token-threshold` may not be above the longest sequence",
+    ),
+    _Clash(
+        names=("per-request-spec-decode-metrics",),
+        is_one=lambda c, given: (
+            given.get("per-request-spec-decode-metrics", "none") != "none" and not _is_drafted(c)
+        ),
+        why="`per-request-spec-decode-metrics` is for speculative decoding alone",
+    ),
+    _Clash(
+        names=("return-sampling-mask",),
+        is_one=lambda _, given: (
+            given.get("return-sampling-mask") is True
+            and given.get("logprobs-mode") != "processed_logprobs"
+        ),
+        why="`return-sampling-mask` wants `logprobs-mode: processed_logprobs` beside it",
+    ),
+    _Clash(
+        names=("all2all-backend",),
+        is_one=lambda _, given: (
+            given.get("all2all-backend") == "moonep"
+            and (given.get("enable-eplb") is True or given.get(_PLACED, "linear") != "linear")
+        ),
+        why="`all2all-backend: moonep` wants experts placed in a row and not balanced",
     ),
     _Clash(
         names=("structured-outputs-config",),

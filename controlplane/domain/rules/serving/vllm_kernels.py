@@ -15,6 +15,7 @@ from controlplane.domain.rules.rule import VLLM, Fix, Patch, Rule, Severity, at
 _ACCELERATOR = "resources.accelerator"
 _FIELD = "enginehouse.vllm_args"
 _BACKEND = "attention-backend"
+_BLOCK_OF_BACKEND = "attention-config"
 _BLOCK = "block-size"
 _ROUNDING = "enable-mamba-cache-stochastic-rounding"
 _STATES = "mamba-ssm-cache-dtype"
@@ -29,9 +30,21 @@ def _without(c: Context, *names: str) -> Patch:
     return dict.fromkeys(argument_paths(c, *names))
 
 
+def _backend(c: Context) -> str | None:
+    """Return the attention backend that the arguments name, by itself or inside its block."""
+    given = named_arguments(c)
+    block = given.get(_BLOCK_OF_BACKEND)
+    named = given.get(_BACKEND) or (block.get("backend") if isinstance(block, dict) else None)
+    return named if isinstance(named, str) else None
+
+
+def _paths_of_backend(c: Context) -> tuple[str, ...]:
+    return argument_paths(c, _BACKEND if _BACKEND in named_arguments(c) else _BLOCK_OF_BACKEND)
+
+
 def _faults(c: Context) -> list[str]:
-    named = named_arguments(c).get(_BACKEND)
-    if not isinstance(named, str):
+    named = _backend(c)
+    if named is None:
         return []
     known = c.checkpoint
     is_mla = bool(known.kv_lora_rank) if known.layers and not known.wrapper_model_type else None
@@ -56,18 +69,18 @@ UNSUITED_BACKEND = Rule(
     severity=Severity.ERROR,
     runtimes=VLLM,
     needs=("checkpoint",),
-    fields=lambda c: argument_paths(c, _BACKEND),
+    fields=_paths_of_backend,
     may_mark=(_FIELD,),
-    concerns=lambda c: _BACKEND in named_arguments(c),
+    concerns=lambda c: _backend(c) is not None,
     when=lambda c: bool(_faults(c)),
     message=lambda c: (
-        f"The attention backend `{named_arguments(c)[_BACKEND]}` {' and '.join(_faults(c))}: vLLM "
+        f"The attention backend `{_backend(c)}` {' and '.join(_faults(c))}: vLLM "
         f"{c.version} fails to start on `{c.gpu.kind}`. Without the argument it chooses one "
         "that does."
     ),
     fix=Fix(
         label="Leave the attention backend to vLLM",
-        patch=lambda c: _without(c, _BACKEND),
+        patch=lambda c: dict.fromkeys(_paths_of_backend(c)),
         safe=False,
     ),
     source=sources.vllm("v1/attention/backend.py, validate_configuration", checked="2026-11-30"),

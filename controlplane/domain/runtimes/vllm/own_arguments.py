@@ -12,6 +12,7 @@ from controlplane.domain.facts.vllm_arguments import Kind as ValueKind
 from controlplane.domain.redaction import Redactor
 from controlplane.domain.runtimes.vllm.capabilities import VERSION
 from controlplane.domain.runtimes.vllm.inner_keys import unlisted
+from controlplane.domain.runtimes.vllm.inner_values import odd_inside
 from controlplane.domain.runtimes.vllm.parsers import SINCE, Kind
 from controlplane.domain.spec import Spec
 
@@ -100,7 +101,7 @@ def wrong_value(name: str, value: Any, version: str = VERSION) -> str | None:
         return f"`{name}` takes a list with at least one entry; leave it out, or write `null`."
     if name in PARSERS and SINCE[PARSERS[name]].get(value, "none") > version:
         return f"vLLM {version} has no parser of {PARSERS[name]} named `{value}`."
-    if odd := _odd_kernel(name, value) or _odd_number(name, value):
+    if odd := _odd_kernel(name, value) or _odd_number(name, value) or odd_inside(name, value):
         return odd
     allowed = WORDS.get(name)
     if allowed is None or value in allowed:

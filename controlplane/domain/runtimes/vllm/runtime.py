@@ -113,7 +113,8 @@ class Vllm(Runtime):
     def _lacks_numbers(self, checkpoint: CheckpointFacts, gpu: Gpu) -> bool:
         precisions = self.memory_in(capabilities.VERSION).precisions
         existing = checkpoint.existing_quantization
-        is_unread = existing is not None and unread_scheme(existing) is not None
+        has_experts = bool(checkpoint.experts)
+        is_unread = existing is not None and bool(unread_scheme(existing, has_experts=has_experts))
         is_refused = stored_refusal(checkpoint, gpu, precisions) is not None
         return is_unread or is_refused or refused_type(checkpoint, gpu) is not None
 

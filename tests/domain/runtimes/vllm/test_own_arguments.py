@@ -128,7 +128,9 @@ def test_every_flag_of_vllm_is_passed_on_or_refused_with_what_decides_it(flag: s
         ("tool-call-parser", "nobody"), ("reasoning-parser", 3), ("cudagraph-capture-sizes", []),
         ("lora-target-modules", []), ("dtype", "float32"), ("attention-backend", "XFORMERS"),
         ("moe-backend", "deepgem"), ("tokenizer-mode", "fast"), ("block-size", 24),
-        ("optimization-level", 4),
+        ("optimization-level", 4), ("model-impl", "/opt/code"), ("model-impl", "hf"),
+        ("kda-prefill-backend", "fused"), ("mm-encoder-attn-backend", "XFORMERS"),
+        ("compilation-config", {"cudagraph_mode": "PARTS"}),
     ],
 )  # fmt: skip
 def test_a_value_of_another_type_is_an_error_and_reaches_no_command(name: str, value: Any) -> None:
@@ -140,7 +142,7 @@ def test_a_value_of_another_type_is_an_error_and_reaches_no_command(name: str, v
     ("name", "value"),
     [
         ("lora-target-modules", ["--host", "0.0.0.0"]), ("response-role", "--trust-remote-code"),
-        ("media-io-kwargs", {"video": {"cache_dir": "x"}}), ("model-impl", "/opt/code"),
+        ("media-io-kwargs", {"video": {"cache_dir": "x"}}), ("response-role", "/opt/code"),
         ("hf-overrides", {"api_key": "k"}), ("hf-overrides", {"a": ["https://host/x"]}),
         ("response-role", "hf_" + "a" * 34), ("kernel-config", {"server": "10.0.0.7:8000"}),
     ],

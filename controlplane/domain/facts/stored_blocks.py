@@ -1,0 +1,147 @@
+"""What a checkpoint says of its own quantization that no loader of vLLM takes.
+
+Source: `compressed_tensors.py` (`_get_scheme_from_parts`, `validate_kv_cache_scheme`) and its
+`compressed_tensors_moe/` and `transform/`, `fp8.py`, `inc/`, `modelopt.py` under
+`model_executor/layers/quantization/`; vLLM 0.25.1 to 0.33.0, checked 2026-11-30. Only what all of
+these versions refuse is here.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from controlplane.domain.facts import config_numbers as numbers
+
+Block = Mapping[str, Any]
+
+_CACHE_SCALES = ("tensor", "attn_head")
+_INPUT_SCALES = ("static", "dynamic")
+_ROUNDED_BITS = range(2, 9)
+_ROUNDED_TYPES = ("int", "mx_fp", "fp")
+_ROUNDED_PACKINGS = (
+    "auto_round:auto_gptq", "auto_round:auto_awq", "auto_round:fp8", "auto_round:llm_compressor",
+)  # fmt: skip
+_UNPACKED = ("int-quantized", "float-quantized", "naive-quantized")
+_MLX_KEYS = {"group_size", "bits", "mode"}
+
+
+class UnreadBlock(BaseModel):
+    """What vLLM refuses of a block, each in words that follow "The checkpoint"."""
+
+    model_config = ConfigDict(frozen=True)
+
+    always: str | None = None
+    of_experts: str | None = None
+    """Refused where the model has experts."""
+    over_ranks: str | None = None
+    """Refused where ranks divide the weights."""
+
+
+def unread_block(method: str, block: Block) -> UnreadBlock:
+    """Return what of a `quantization_config` no loader takes."""
+    named = method.lower().replace("_", "-")
+    if named == "compressed-tensors":
+        return UnreadBlock(
+            always=next(_of_groups(block), None) or _of_cache(block.get("kv_cache_scheme")),
+            of_experts=next(_of_expert_groups(block), None),
+            over_ranks=_of_transforms(block.get("transform_config")),
+        )
+    tell = {"fp8": _of_fp8, "auto-round": _of_rounded, "inc": _of_rounded, "modelopt": _of_mixture}
+    return UnreadBlock(always=tell[named](block) if named in tell else None)
+
+
+def is_of_mlx(block: Block) -> bool:
+    """Return whether only MLX writes such a block: numbers without the name of a method."""
+    return {"group_size", "bits"} <= block.keys() and all(
+        key in _MLX_KEYS or isinstance(value, Mapping | bool) for key, value in block.items()
+    )
+
+
+def _groups(block: Block) -> Iterator[tuple[Block, Block | None, str]]:
+    groups = block.get("config_groups")
+    for group in groups.values() if isinstance(groups, Mapping) else ():
+        weights = group.get("weights") if isinstance(group, Mapping) else None
+        if isinstance(weights, Mapping):
+            inputs = group.get("input_activations")
+            layout = str(group.get("format") or block.get("format") or "")
+            yield weights, inputs if isinstance(inputs, Mapping) else None, layout
+
+
+def _of_groups(block: Block) -> Iterator[str]:
+    for weights, inputs, layout in _groups(block):
+        if _is_nvfp4(weights) and inputs is not None and not _is_nvfp4(inputs):
+            yield f"keeps weights in NVFP4 beside inputs in {_kind(inputs)}"
+        elif _is_four_bit_integer(weights) and inputs is None and layout in _UNPACKED:
+            yield f"keeps INT4 weights in the layout `{layout}`, where `pack-quantized` is read"
+
+
+def _of_expert_groups(block: Block) -> Iterator[str]:
+    for weights, inputs, _ in _groups(block):
+        if _kind(weights) != "INT8" or inputs is None or _kind(inputs) != "INT8":
+            continue
+        if weights.get("strategy") != "channel" or inputs.get("dynamic") is not True:
+            yield "keeps INT8 experts in another way than by channel and inputs by token"
+
+
+def _of_cache(scheme: Any) -> str | None:
+    if not isinstance(scheme, Mapping):
+        return None
+    strategy = scheme.get("strategy")
+    if scheme.get("type") not in (None, "float") or numbers.whole(scheme.get("num_bits")) != 8:
+        return f"asks for a KV cache in {_kind(scheme)}, where FP8 alone is read"
+    if strategy is not None and strategy not in _CACHE_SCALES:
+        return f"scales its KV cache by `{strategy}`, where `tensor` and `attn_head` are read"
+    return "scales its KV cache around a zero point" if scheme.get("symmetric") is False else None
+
+
+def _of_transforms(config: Any) -> str | None:
+    groups = config.get("config_groups") if isinstance(config, Mapping) else None
+    for scheme in groups.values() if isinstance(groups, Mapping) else ():
+        applied = scheme.get("apply") if isinstance(scheme, Mapping) else None
+        for each in applied if isinstance(applied, list) else ():
+            if isinstance(each, Mapping) and each.get("location") in ("input", "output"):
+                return "turns inputs of layers while it runs (`transform_config`)"
+    return None
+
+
+def _of_fp8(block: Block) -> str | None:
+    scales, sizes = block.get("activation_scheme"), block.get("weight_block_size")
+    if isinstance(sizes, list) and len(sizes) != 2:
+        return f"has a `weight_block_size` of {len(sizes)} numbers, where 2 are read"
+    if isinstance(scales, str) and scales not in _INPUT_SCALES:
+        return f"has `activation_scheme: {scales}`, where `static` and `dynamic` are read"
+    return (
+        "scales weights by blocks and inputs statically" if sizes and scales == "static" else None
+    )
+
+
+def _of_rounded(block: Block) -> str | None:
+    bits, packing = block.get("bits"), block.get("packing_format")
+    kind = block.get("data_type")
+    if isinstance(bits, int) and bits not in _ROUNDED_BITS:
+        return f"has {bits} bits a weight, where 2 to 8 are read"
+    if isinstance(kind, str) and not kind.startswith(_ROUNDED_TYPES):
+        return f"has `data_type: {kind}`"
+    if isinstance(packing, str) and packing not in _ROUNDED_PACKINGS:
+        return f"is packed as `{packing}`"
+    return None
+
+
+def _of_mixture(block: Block) -> str | None:
+    is_mixed = str(block.get("quant_algo")).upper() == "MIXED_PRECISION"
+    lacks = is_mixed and not block.get("quantized_layers")
+    return "mixes precisions and does not say which layer has which" if lacks else None
+
+
+def _is_nvfp4(part: Block) -> bool:
+    return _kind(part) == "FP4" and numbers.whole(part.get("group_size")) == 16
+
+
+def _is_four_bit_integer(part: Block) -> bool:
+    return _kind(part) == "INT4" and not part.get("dynamic")
+
+
+def _kind(part: Block) -> str:
+    kind = "FP" if part.get("type") == "float" else "INT"
+    return f"{kind}{numbers.whole(part.get('num_bits')) or ''}"
