@@ -33,7 +33,7 @@ def explain_crash(
     spec: Mapping[str, Any] | None = None,
     was_oom_killed: bool = False,
 ) -> Failure:
-    """Return the failure that the remains of a process point to; `subject` opens its sentence."""
+    """Return the failure that a process left evidence of; `subject` opens its sentence."""
     return explain(
         CrashEvidence(
             subject=subject,

@@ -31,7 +31,7 @@ class Ejection:
 
 
 def with_ejections(replicas: Sequence[Replica]) -> Sequence[Replica]:
-    """Return the replicas, each with `ejected_by`."""
+    """Return the replicas, each with `ejected_by`: the gateways that pass it over."""
     reports = _newest_reports()
     for each in replicas:
         each.ejected_by = list(_of(each.id, reports))  # type: ignore[attr-defined]

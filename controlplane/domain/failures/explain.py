@@ -21,7 +21,7 @@ _CHAINED = re.compile(
 
 
 def explain(evidence: CrashEvidence) -> Failure:
-    """Return the failure that the remains point to.
+    """Return the failure that the evidence points to.
 
     1. In the last traceback and what follows it, the words that stand last win: of a chain of
        exceptions the last one ended the process, and what was printed earlier was survived.

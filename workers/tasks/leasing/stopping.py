@@ -6,8 +6,7 @@ from celery.worker import state
 class Flag(Protocol):
     """What may be set, as an event may."""
 
-    def is_set(self) -> bool:
-        """Return whether it is."""
+    def is_set(self) -> bool: ...
 
 
 class _Stopping:
