@@ -18,7 +18,8 @@ const open = () => {
   dialog.showPopover();
   input.focus();
   input.select();
-  htmx.trigger(input, "opened");
+  // Behind the frame that shows it: to ask takes as long as to show.
+  requestAnimationFrame(() => setTimeout(() => htmx.trigger(input, "opened")));
 };
 
 document.addEventListener("keydown", (event) => {
