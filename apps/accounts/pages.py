@@ -14,6 +14,7 @@ from apps.accounts.models import User
 from apps.accounts.permissions import Action, Actor, require
 from apps.accounts.teams.elsewhere import team_elsewhere
 from apps.rest.errors import ApiError, NotAllowed, NotFound, Unauthenticated
+from apps.ui.formats import spaced
 from apps.ui.fragments import asks_for_part
 from apps.ui.refusals import say_refused
 
@@ -82,7 +83,7 @@ def _refused(request: HttpRequest, error: ApiError) -> HttpResponse:
 
 
 def _error_page(error: ApiError) -> HttpResponse:
-    return HttpResponse(words_of(error), status=error.status, content_type=_WORDS)
+    return HttpResponse(spaced(words_of(error)), status=error.status, content_type=_WORDS)
 
 
 def _is_read(request: HttpRequest) -> bool:

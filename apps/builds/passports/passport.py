@@ -63,9 +63,10 @@ def weights_words(passport: Mapping[str, Any]) -> str:
     weights = passport.get("weights")
     if not weights:
         return ""
+    tensors = formats.number(weights["tensors"])
     if weights["compared"]:
-        return f"{weights['tensors']:,}, as the model class wants them"
-    return f"{weights['tensors']:,}, could not be compared with a model class: {weights['reason']}"
+        return f"{tensors}, as the model class wants them"
+    return f"{tensors}, could not be compared with a model class: {weights['reason']}"
 
 
 def remote_code_words(own: Mapping[str, Any]) -> str:

@@ -10,6 +10,8 @@ from posixpath import normpath
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from apps.ui.formats import spaced
+
 _NO_WORD = re.compile(r"[^\w\- ]")
 _BREAK = re.compile(r"<br ?/?>")
 
@@ -75,7 +77,10 @@ def _as_page(href: str) -> str:
 
 
 def _with_breaks(token: Token) -> list[Token]:
-    if token.type != "text" or "<br" not in token.content:
+    if token.type != "text":
+        return [token]
+    token.content = spaced(token.content)
+    if "<br" not in token.content:
         return [token]
     tokens: list[Token] = []
     for number, part in enumerate(_BREAK.split(token.content)):

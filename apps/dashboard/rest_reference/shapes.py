@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from apps.ui.formats import spaced
+
 _DEEPEST = 6
 _HAS_ITS_OWN_PAGE = "ConfigFile"
 Schema = Mapping[str, Any]
@@ -119,5 +121,5 @@ _TEXTS = {"date-time": "time", "date": "day", "decimal": "decimal as text", "bin
 def _limits(plain: Schema) -> str:
     low, high = plain.get("minimum"), plain.get("maximum")
     if low is None:
-        return "" if high is None else f" up to {high:,}"
-    return f" from {low:,}" if high is None else f" {low:,} to {high:,}"
+        return "" if high is None else spaced(f" up to {high:,}")
+    return spaced(f" from {low:,}" if high is None else f" {low:,} to {high:,}")

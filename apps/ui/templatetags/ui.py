@@ -93,7 +93,8 @@ def copied(value: str, what: str, shown: str = "") -> dict[str, str]:
 def literals(text: str, autoescape: bool = True) -> SafeString:
     """Return the text, escaped, with what stands in backticks set as code."""
     safe = conditional_escape(text) if autoescape else escape(text)
-    return mark_safe(_LITERAL.sub(r"<code>\1</code>", safe))  # nosec B308 B703 (escaped above)
+    code = _LITERAL.sub(r"<code>\1</code>", formats.spaced(safe))
+    return mark_safe(code)  # nosec B308 B703 (escaped above)
 
 
 @register.inclusion_tag("ui/_memory.html")

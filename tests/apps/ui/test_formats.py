@@ -61,6 +61,13 @@ def test_backticks_become_code_and_nothing_else_becomes_markup() -> None:
     assert written == "<code>&lt;b&gt;</code> &amp; &lt;i&gt;never&lt;/i&gt;"
 
 
+def test_numbers_in_a_sentence_are_written_as_pages_do_and_what_was_given_stays() -> None:
+    written = literals("`1,024` of 2,650,000 rows, 8,16 or 3,5000, are too many.")
+    assert written == (
+        "<code>1,024</code> of 2\u202f650\u202f000 rows, 8,16 or 3,5000, are too many."
+    )
+
+
 def test_a_memory_bar_never_leaves_its_device() -> None:
     shown = memory(
         {"device_bytes": 100, "weights_bytes": 80, "kv_cache_bytes": 90, "free_bytes": -70}

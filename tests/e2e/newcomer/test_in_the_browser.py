@@ -36,7 +36,7 @@ def test_from_a_model_id_over_a_blocking_finding_to_a_chat(page: Page, stack: St
     start = page.get_by_role("button", name="Start build")
     expect(start).to_be_disabled()
     blocking = page.locator("#checks .finding.error", has_text="EH601")
-    expect(blocking).to_contain_text("the model knows 2,048 positions")
+    expect(blocking).to_contain_text("the model knows 2\u202f048 positions")
     blocking.get_by_role("button", name="Use the model's own limit").click()
     expect(start).to_be_enabled()
     start.click()

@@ -49,7 +49,7 @@ def test_what_a_service_refuses_is_said_and_no_page_is_sent() -> None:
     text = "a" * (LONGEST_TEXT_CHARACTERS + 1)
     answer = browser.post(CHECK, draft(text=text), headers=OF_A_PAGE | {"Referer": "/configs/new/"})
     assert (answer.status_code, answer["Content-Type"]) == (400, "text/plain; charset=utf-8")
-    assert "200,000 are the most" in answer.content.decode()
+    assert "200\u202f000 are the most" in answer.content.decode()
     gone = browser.post("/configs/zzzzzzzz/check/", draft(), headers=OF_A_PAGE)
     assert (gone.status_code, gone.content.decode()) == (404, "There is no config `zzzzzzzz`.")
 

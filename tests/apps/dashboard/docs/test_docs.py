@@ -55,6 +55,7 @@ def test_what_every_place_says_is_written_about_it_is_there() -> None:
         ("[x](../config.md)", '<p><a href="../config.html">x</a></p>'),
         ("[x](javascript:alert)", "<p>[x](javascript:alert)</p>"),
         ("|a|\n|-|\n|b<br>c|", "<td>b<br />\nc</td>"),
+        ("2,650 of `1,024`", "2\u202f650 of <code>1,024</code>"),
     ],
 )
 def test_markdown_becomes_html_without_what_does_not_belong(text: str, html: str) -> None:

@@ -51,6 +51,17 @@ def test_a_new_model_gets_its_production(cast: Cast) -> None:
     assert "is a new model" in effect(cast, number, model_name="fresh", environment="")
 
 
+def test_why_an_environment_name_is_refused_stands_beside_its_field(cast: Cast) -> None:
+    served(cast)
+    form = {"model_name": "chat", "environment": "My Place"}
+    answer = signed_in(cast.owner).post(f"/models/deploy/{longer(cast).number}/", form)
+    assert answer.status_code == 400
+    page = folded(answer.content.decode())
+    field = page.partition('name="environment"')[2].partition("</div>")[0]
+    assert "<code>My Place</code> is not an environment name." in field
+    assert 'aria-invalid="true"' in field
+
+
 def test_where_something_serves_a_build_goes_beside_it_unless_somebody_says_otherwise(
     cast: Cast,
 ) -> None:

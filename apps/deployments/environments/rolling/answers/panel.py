@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from apps.deployments.environments.rolling.answers.selectors import answer_check_last
 from apps.deployments.models import AnswerPair, Environment
+from apps.ui.formats import number
 from controlplane.domain.rolling.answer_guard import Prompt, shown
 
 SHOWN_BEFORE_CHARACTERS = 20
@@ -23,7 +24,7 @@ class AnswersRow:
         if self.pair.candidate["failure"] or self.pair.current["failure"]:
             return "Not answered"
         at = self.pair.differs_at
-        return "Equal" if at is None else f"Differs at character {at + 1:,}"
+        return "Equal" if at is None else f"Differs at character {number(at + 1)}"
 
     @property
     def candidate(self) -> str:
