@@ -84,7 +84,10 @@ def test_an_fp4_artifact_says_that_nothing_here_has_run_it(cast: "Cast") -> None
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        ({"compared": True, "reason": None, "tensors": 1272}, "1\u202f272, as the model class wants"),
+        (
+            {"compared": True, "reason": None, "tensors": 1272},
+            "1\u202f272, as the model class wants",
+        ),
         (
             {"compared": False, "reason": "no class `X`", "tensors": 3},
             "3, could not be compared with a model class: no class `X`",
