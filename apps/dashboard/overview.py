@@ -65,6 +65,7 @@ def overview_context(user: User) -> dict[str, Any]:
         "devices": devices,
         "nodes": node_counts(),
         "first_steps": steps,
+        "next_step": next((step for step in steps if not step.is_done), None),
         "steps_done": [step for step in steps if step.is_done],
     }
 

@@ -42,6 +42,9 @@ def test_an_empty_overview_leads_to_a_first_answer() -> None:
     page = signed_in(make_cast().owner).get("/").content.decode()
     assert "Get started" in page
     assert "python manage.py up" in page
+    steps = page.partition("Get started")[2]
+    assert steps.count("small primary") == 1
+    assert "Choose a password" in folded(steps).partition("small primary")[2][:80]
 
 
 def test_the_overview_says_what_is_wrong_with_its_cause() -> None:

@@ -29,6 +29,7 @@ def test_it_shows_environments_deployments_and_code_to_the_team_alone() -> None:
     assert f"{beside.name}</a>" in page.partition("Rolling out")[2].partition("</table>")[0]
     assert f"/m/{model.id}/environments/production/sync/v1/chat/completions" in page
     assert other.name not in page
+    assert 'href="/builds/?state=succeeded"' in page
     assert signed_in(cast.outsider).get(path).status_code == 404
 
 
