@@ -4,6 +4,7 @@ import re
 from functools import cache
 
 import pytest
+from django.conf import settings
 
 from apps.dashboard.docs.library import documents
 from apps.dashboard.docs.markdown import html_of
@@ -12,6 +13,7 @@ from tests.apps.pages import signed_in
 from tests.factories import make_cast
 
 HREF = re.compile(r'href="([^"#]*)(?:#([^"]*))?"')
+OF_PAGES = re.compile(r"'dashboard:document' '([^']+)' %\}(?:#([\w-]+))?")
 ID = re.compile(r' id="([^"]*)"')
 
 
@@ -26,6 +28,21 @@ def test_every_link_within_leads_to_a_document_and_a_heading_that_are_there() ->
             there = documents().get(path)
             if there is None or (heading and heading not in _headings(path)):
                 lost.append((document.path, target, heading))
+    assert lost == []
+
+
+def test_every_link_of_a_page_leads_to_a_document_and_a_heading_that_are_there() -> None:
+    links = [
+        link
+        for template in (settings.ROOT / "templates").rglob("*.html")
+        for link in OF_PAGES.findall(template.read_text())
+    ]
+    assert ("several_hosts", "4-the-gpu-host") in links
+    lost = [
+        (path, heading)
+        for path, heading in links
+        if path not in documents() or (heading and heading not in _headings(path))
+    ]
     assert lost == []
 
 
