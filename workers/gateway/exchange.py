@@ -42,6 +42,7 @@ class Exchange(EndingExchange):
     def routes_changed(self) -> None:
         """Try again: the replica that was going away has perhaps been replaced."""
         if self._phase is Phase.WAITING and self._connects is None:
+            self._tried.clear()
             self._dispatch_anew()
 
     def your_turn(self) -> None:
@@ -207,7 +208,9 @@ class Exchange(EndingExchange):
         if (choice := self._another()) is None:
             self._go_without()
             return
-        self._hold, self._upstream = None, choice.upstream
+        self._upstream = choice.upstream
+        if self._hold is not None:
+            self._hold.rest()
         self._ledger.placing.took(self, choice)
         self._meter.chosen(choice.reason)
         upstream = choice.upstream
@@ -221,7 +224,7 @@ class Exchange(EndingExchange):
             self._ask(upstream, connection)
 
     def _ask(self, upstream: Upstream, connection: UpstreamConnection) -> None:
-        self._phase, self._connection = Phase.ASKING, connection
+        self._phase, self._connection, self._hold = Phase.ASKING, connection, None
         self._meter.sent()
         head = engine_head(
             self.request, self._prepared, self.admission,
@@ -253,13 +256,10 @@ class Exchange(EndingExchange):
         else:
             if self.admission.deployment is not known:
                 self._dispatch()
-            elif (refusal := self._hold_of().begin(self._tried)) is not None:
-                self._refuse(refusal)
-
-    def _hold_of(self) -> Hold:
-        if self._hold is None:
-            self._hold = Hold(self, self._ledger, self._clock)
-        return self._hold
+            else:
+                self._hold = self._hold or Hold(self, self._ledger, self._clock)
+                if (refusal := self._hold.begin(self._tried)) is not None:
+                    self._refuse(refusal)
 
     def _is_past_deadline(self, now: float) -> bool:
         return self.deadline_at is not None and now >= self.deadline_at

@@ -82,6 +82,11 @@ class EndingExchange(ABC):
         return self._prepared.prompt
 
     @property
+    def has_knocked(self) -> bool:
+        """Whether a replica would not have it."""
+        return bool(self._tried)
+
+    @property
     def started_at(self) -> float:
         return self._meter.started_at
 

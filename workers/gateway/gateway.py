@@ -116,6 +116,8 @@ class Gateway:
             exchange.tick(now)
         for client in list(self.clients):
             client.tick(now)
+        for exchange in self._waiting.take_all(knocked=True):
+            exchange.routes_changed()  # a busy replica may take its connection by now
         self.placing.turns.call_all()
         self.placing.pool.sweep(now)
         self.spend.forget(self._key_time())

@@ -1,8 +1,12 @@
 """What happens while no replica can answer."""
 
+import socket
+from types import SimpleNamespace
+
 import pytest
 
 from tests.waiting import DEADLINE_SECONDS, wait_for
+from tests.workers.gateway.stage.connections import read_until
 from tests.workers.gateway.stage.gateway_thread import GatewayThread
 from tests.workers.gateway.stage.routes import CHAT, routes
 from tests.workers.gateway.stage.scripts import answers
@@ -47,6 +51,41 @@ def test_a_request_does_not_wait_for_ever(house, http, background):
     answer = asked.result(DEADLINE_SECONDS)
     assert answer.status_code == 503
     assert "has no ready replica" in answer.json()["error"]["message"]
+
+
+def test_the_only_replica_is_asked_again_though_it_took_no_connection_before(
+    house, http, background
+):
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        house.publish(SimpleNamespace(port=busy.getsockname()[1]))
+        gateway = house.gateway()
+        answer = background.submit(http.post, gateway.url + CHAT, json={})
+        _wait_until_held(gateway)
+        gateway.advance(1)
+        _wait_until_held(gateway)
+
+        busy.listen()
+        gateway.advance(1)
+
+        busy.settimeout(DEADLINE_SECONDS)
+        with busy.accept()[0] as connection:
+            read_until(connection, b"\r\n\r\n")
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+            assert answer.result(DEADLINE_SECONDS).status_code == 200
+
+
+def test_one_that_never_takes_a_connection_is_not_waited_for_any_longer(
+    house, http, background, refusing_port
+):
+    house.publish(SimpleNamespace(port=refusing_port))
+    gateway = house.gateway()
+    answer = background.submit(http.post, gateway.url + CHAT, json={})
+    for _ in range(4):
+        _wait_until_held(gateway)
+        gateway.advance(1)
+
+    assert answer.result(DEADLINE_SECONDS).status_code == 503
 
 
 def test_a_waiting_request_learns_that_its_deployment_was_deactivated(house, http, background):

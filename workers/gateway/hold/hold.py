@@ -16,13 +16,15 @@ WAKING_STATUSES = frozenset({"SCALED_TO_ZERO", "WAKING_UP"})
 
 
 class Hold:
-    """Of one exchange, from when it first finds no replica until one is chosen."""
+    """Of one exchange, from when it first finds no replica until one is asked."""
 
-    __slots__ = ("_clock", "_exchange", "_ledger", "_until")
+    __slots__ = ("_clock", "_exchange", "_last", "_ledger", "_until")
 
     def __init__(self, exchange: "Exchange", ledger: Ledger, clock: Clock) -> None:
         self._exchange, self._ledger, self._clock = exchange, ledger, clock
         self._until: float | None = None
+        self._last: float | None = None
+        """Until when it may wait for one, also after it has knocked in vain meanwhile."""
 
     @property
     def waits_for_routes(self) -> bool:
@@ -36,13 +38,17 @@ class Hold:
         """
         placing = self._ledger.placing
         if placing.is_full(self._exchange, tried):
-            self._until = None
+            self._until = self._last = None
             return placing.wait_for_turn(self._exchange)
         deployment = self._exchange.admission.deployment
         if (refusal := self._no_use_in_waiting(deployment)) is None:
-            self._until = self._last_moment(deployment)
+            self._until = self._last = self._last_moment(deployment)
             self._ledger.wait_for_routes(self._exchange)
         return refusal
+
+    def rest(self) -> None:
+        """A replica was chosen: whether it takes connections is yet to be seen."""
+        self._until = None
 
     def lateness(self, now: float) -> Refusal | None:
         """Return what it is told if nobody came in time, or None.
@@ -67,7 +73,7 @@ class Hold:
         bounds = self._ledger.bounds
         if _is_waking(deployment):  # from when it came: however often routes change meanwhile
             return self._exchange.started_at + bounds.wake_seconds
-        return self._until or self._clock.monotonic() + bounds.hold_seconds
+        return self._last or self._clock.monotonic() + bounds.hold_seconds
 
 
 def _is_waking(deployment: Deployment) -> bool:

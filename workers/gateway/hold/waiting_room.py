@@ -50,9 +50,12 @@ class WaitingRoom:
         if not self.by_deployment[id]:
             del self.by_deployment[id], self._bytes_of[id]
 
-    def take_all(self) -> Iterator["Exchange"]:
-        """Yield all that wait now, in their order; whoever still has to is added anew."""
+    def take_all(self, *, knocked: bool = False) -> Iterator["Exchange"]:
+        """Yield all that wait now, in their order; whoever still has to is added anew.
+
+        With `knocked` only those that some replica would not have.
+        """
         for exchange in list(self._waiting):
-            if exchange in self._waiting:
+            if exchange in self._waiting and exchange.has_knocked >= knocked:
                 self.discard(exchange)
                 yield exchange
