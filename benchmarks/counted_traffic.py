@@ -49,7 +49,7 @@ def main() -> int:
     asked.add_argument("--seconds", type=int, help="how long questions come")
     asked.add_argument("--each-second", type=int, help="how many")
     asked.add_argument(
-        "--of-carried", type=float, help="how many, as a share of what the machine carries"
+        "--of-carried", type=float, help="at most this share of what the machine carries"
     )
     options = asked.parse_args()
     told = report.Report(as_json=options.json)
@@ -74,7 +74,8 @@ def measured(
 ) -> dict[str, Any]:
     """Return what became of the traffic, and how many changes were made meanwhile.
 
-    With `of_carried` the rate is that share of what the machine carries, measured before.
+    With `of_carried` the rate is no more than that share of what the machine carries, measured
+    before: where more comes than is carried, queues fill and say so, whatever changes.
     """
     with installation(folder) as here:
         model_id = str(here.deploy()["id"])
@@ -85,7 +86,7 @@ def measured(
         figures: dict[str, Any] = {}
         if of_carried is not None:
             carried = carried_each_second(traffic, _CARRYING_SECONDS)
-            traffic.each_second = each_second = round(carried * of_carried, 1)
+            traffic.each_second = each_second = min(each_second, round(carried * of_carried, 1))
             figures = {"carried_each_second": round(carried, 1)}
             time.sleep(_STANDING_STILL_SECONDS)  # what was asked for it is counted by then
         changes = Changes(here, model_id, traffic, most_replicas=most_replicas)
