@@ -52,10 +52,11 @@ def said(*words: str) -> Prompt:
 
 
 def short(*words: str) -> Prompt:
-    said = [{"role": "user", "content": each} for each in words]
-    found = prompt_of({"messages": [{"role": "system", "content": "Be brief. " * 9}, *said]}, "key")
-    assert found is not None
-    return found
+    questions = [{"role": "user", "content": each} for each in words]
+    system = {"role": "system", "content": "Be brief. " * 9}
+    prompt = prompt_of({"messages": [system, *questions]}, "key")
+    assert prompt is not None
+    return prompt
 
 
 def test_without_a_wish_the_least_loaded_is_taken(stand: Stand) -> None:

@@ -84,10 +84,10 @@ def test_what_makes_no_sense_begins_somehow(body: dict[str, Any]) -> None:
 def test_of_a_short_one_what_stands_before_a_users_words_may_be_others_too(
     letters: int, others: int
 ) -> None:
-    said = [{"role": "system", "content": "ab"}, {"role": "user", "content": "x" * (letters - 2)}]
-    found = prompt_of({"messages": said}, "key")
-    assert found is not None
-    assert (found.is_long, found.others_letters) == (not others, others)
+    question = {"role": "user", "content": "x" * (letters - 2)}
+    prompt = prompt_of({"messages": [{"role": "system", "content": "ab"}, question]}, "key")
+    assert prompt is not None
+    assert (prompt.is_long, prompt.others_letters) == (not others, others)
 
 
 def test_a_conversation_has_one_home_however_it_goes_on_and_others_have_their_own() -> None:
