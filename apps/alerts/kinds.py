@@ -50,6 +50,12 @@ ALERT_KINDS = (
         when="A GPU that a replica serves on has less than 2 % of its memory left.",
     ),
     AlertKind(
+        name=_N.LOOKAHEAD_HURTS,
+        label="Lookahead hurts",
+        when="Answers of the last hour came more than 5 % slower with lookahead than those of the "
+        "deployment's held-out share without it (at least 2,000 tokens of each).",
+    ),
+    AlertKind(
         name=_N.BUILD_FAILED,
         label="Build failed",
         when="The last build of a config has failed. It resolves when that build is retried or "

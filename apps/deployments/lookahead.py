@@ -14,16 +14,13 @@ from apps.deployments.models import Deployment
 from apps.telemetry.series.selectors import query, sums_of
 from controlplane import clock
 from controlplane.domain.draft_positions import POSITIONS, series_of
+from controlplane.domain.lookahead_tuning.compared import COMPARED_SERIES, Compared, compared_of
 from controlplane.domain.lookahead_tuning.served import Served, verdict
 from controlplane.domain.lookahead_tuning.step_times import StepTimes
 
 WINDOW = timedelta(hours=1)
 LEAST_TOKENS = 200
 """Fewer tell nothing."""
-_COMPARED = (
-    "drafted_answer_tokens", "drafted_answer_seconds",
-    "undrafted_answer_tokens", "undrafted_answer_seconds",
-)  # fmt: skip
 _COUNTED = ("engine_completion_tokens", "draft_tokens", "accepted_draft_tokens", "drafts")
 _RIGHT_TO = tuple(map(series_of, POSITIONS))
 _Sums = Mapping[str, float]
@@ -38,14 +35,15 @@ def lookahead_panel(deployment: Deployment, now: datetime | None = None) -> dict
         return None
     revision = deployment.build.revision
     times = step_times_of(context_of_revision(revision))
-    hurts, sentence = verdict(served, times)
+    compared = compared_of(sums)
+    hurts, sentence = _said(compared) or verdict(served, times)
     return {
         "hurts": hurts,
         "sentence": sentence,
         "basis": times.basis if times else "",
         "measured_tokens_per_step": served.tokens_per_step,
         "measured_ratio": _ratio(served, times),
-        "compared": _compared(sums),
+        "compared": compared,
         "by_position": _by_position(sums),
         "predicted": _predicted(tuning_behind(revision), served.requests),
     }
@@ -66,13 +64,16 @@ def _served(deployment: Deployment, sums: _Sums, now: datetime) -> Served | None
     )
 
 
-def _compared(sums: _Sums) -> dict[str, float] | None:
-    """Return tokens a second of one answer with and without; None where too few went without."""
-    tokens, seconds, plain_tokens, plain_seconds = (sums[each] for each in _COMPARED)
-    if min(tokens, plain_tokens) < LEAST_TOKENS or not (seconds and plain_seconds):
+def _said(compared: Compared | None) -> tuple[bool, str] | None:
+    """Return what was measured with and without; None where step times must tell."""
+    if compared is None or not compared.is_judged:
         return None
-    drafted, undrafted = tokens / seconds, plain_tokens / plain_seconds
-    return {"with": drafted, "without": undrafted, "ratio": drafted / undrafted}
+    if not compared.hurts:
+        return False, f"In the last hour {compared.sentence}."
+    return True, (
+        f"Lookahead hurts: {compared.sentence}. Serve without a speculator, or tune it on your own "
+        "answers."
+    )
 
 
 def _by_position(sums: _Sums) -> Sequence[tuple[int, float]]:
@@ -86,7 +87,7 @@ def _by_position(sums: _Sums) -> Sequence[tuple[int, float]]:
 
 def _sums(deployment: Deployment, now: datetime) -> _Sums:
     window = {**_window(deployment, now), "now": now}
-    sums = sums_of([*_COUNTED, *_COMPARED, *_RIGHT_TO], **window)
+    sums = sums_of([*_COUNTED, *COMPARED_SERIES, *_RIGHT_TO], **window)
     return {name: total or 0.0 for name, total in sums.items()}
 
 

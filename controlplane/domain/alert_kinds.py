@@ -10,6 +10,7 @@ class AlertKindName(StrEnum):
     FIRST_TOKEN = "first_token"
     KV_CACHE_FULL = "kv_cache_full"
     GPU_MEMORY = "gpu_memory"
+    LOOKAHEAD_HURTS = "lookahead_hurts"
     BUILD_FAILED = "build_failed"
     BUILD_WAITING = "build_waiting"
     SECRET_EXPIRY = "secret_expiry"

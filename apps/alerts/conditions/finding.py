@@ -6,6 +6,7 @@ from apps.alerts.conditions.budgets import budget_conditions
 from apps.alerts.conditions.builds import build_conditions
 from apps.alerts.conditions.condition import Condition
 from apps.alerts.conditions.credentials import credential_conditions
+from apps.alerts.conditions.lookahead import lookahead_conditions
 from apps.alerts.conditions.machines import machine_conditions
 from apps.alerts.conditions.memory import memory_conditions
 from apps.alerts.conditions.serving import serving_conditions
@@ -21,6 +22,7 @@ FAMILIES: Sequence[Family] = (
     machine_conditions,
     traffic_conditions,
     memory_conditions,
+    lookahead_conditions,
 )
 
 

@@ -32,7 +32,8 @@ OUTSIDE: Mapping[str, str] = MappingProxyType(
         "environment_variables": "It is carried along; variables of a config reach no engine.",
         "enginehouse.dtype": "Only the native engine is told; others take the checkpoint's own.",
         "enginehouse.generic_tools": "Only the native engine has a tool prompt of its own.",
-        "enginehouse.undrafted_share": "Only the native engine has it.",
+        "enginehouse.undrafted_share": "Only the native engine has it: vLLM gives a proposer "
+        "tokens, not the requests that they are of.",
         "enginehouse.rerank_template": "Only the native engine asks a language model to rank.",
         "enginehouse.shared_prefixes": "The gateway salts what an engine caches.",
         "enginehouse.extra_routes": "The gateway says which routes clients may call.",

@@ -18,6 +18,9 @@ from apps.deployments.models import Replica
 from apps.fleet.models import DevicePrice, Node
 from apps.secrets.models import Secret
 from apps.telemetry.models import DeviceHour
+from apps.telemetry.series.cells import Cells
+from apps.telemetry.series.names import Source
+from apps.telemetry.series.services import Batch, batches_add, series_fold
 from apps.ui.formats import THIN_SPACE
 from controlplane.clock import SYSTEM, now
 from controlplane.domain.alert_kinds import AlertKindName
@@ -84,6 +87,22 @@ def _full_device(cast: Cast) -> None:
     make_lease(device=gpu, holder=f"replica:{replica.id}")
 
 
+def _slow_lookahead(
+    cast: Cast, *, share: float = 0.05, seconds: float = 200, undrafted: float = 2000
+) -> None:
+    deployment = make_deployment(model=make_model(team=cast.team), state="active")
+    deployment.spec = {"enginehouse": {"undrafted_share": share}}
+    deployment.save(update_fields=["spec"])
+    labels = {"team_id": cast.team.id, "deployment_id": deployment.id, "replica_id": "r"}
+    engine = (cells := Cells()).at(Source.ENGINE, now().timestamp() - 600, labels)
+    engine.count("drafted_answer_tokens", 2000)
+    engine.count("drafted_answer_seconds", seconds)
+    engine.count("undrafted_answer_tokens", undrafted)
+    engine.count("undrafted_answer_seconds", undrafted / 20)
+    batches_add([Batch(source=deployment.id, sequence=1, cells=cells)])
+    series_fold()
+
+
 def _spent_budget(cast: Cast, *, hours: float = 9) -> None:
     limits_set(team=cast.team, monthly_budget=Decimal(20))
     DevicePrice.objects.create(kind="H100", per_hour=2, since=now() - timedelta(days=40))
@@ -136,6 +155,7 @@ CASES: dict[AlertKindName, Callable[[Cast], None]] = {
     AlertKindName.FIRST_TOKEN: _slow,
     AlertKindName.KV_CACHE_FULL: _full_cache,
     AlertKindName.GPU_MEMORY: _full_device,
+    AlertKindName.LOOKAHEAD_HURTS: _slow_lookahead,
     AlertKindName.BUILD_FAILED: _failed_build,
     AlertKindName.BUILD_WAITING: _waiting_build,
     AlertKindName.SECRET_EXPIRY: _ending_secret,
@@ -177,6 +197,15 @@ def test_a_cache_that_is_full_and_keeps_nobody_waiting_is_none(cast: Cast) -> No
     Replica.objects.update(metrics={"kv_cache_used_ratio": 0.99, "requests_waiting": 0})
     assert found() == {}
     Replica.objects.update(metrics=None)
+    assert found() == {}
+
+
+def test_lookahead_that_is_seldom_compared_or_as_fast_or_compared_no_more_is_none(
+    cast: Cast,
+) -> None:
+    _slow_lookahead(cast, undrafted=1900)
+    _slow_lookahead(cast, seconds=105)
+    _slow_lookahead(cast, share=0)
     assert found() == {}
 
 

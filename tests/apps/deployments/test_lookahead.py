@@ -82,7 +82,26 @@ def test_the_held_out_share_tells_the_speed_with_and_without(deployment: Deploym
     )  # fmt: skip
     panel = lookahead_panel(deployment, now=NOW)
     assert panel is not None
-    assert panel["compared"] == {"with": 30, "without": 15, "ratio": 2}
+    compared = panel["compared"]
+    assert (compared.drafted_per_second, compared.undrafted_per_second) == (30, 15)
+    assert compared.ratio == 2
+    assert panel["sentence"].startswith("A step of a request brought"), "300 tokens judge nothing"
+
+
+@pytest.mark.parametrize(("seconds", "hurts"), [(100, False), (105, False), (106, True)])
+def test_what_was_measured_with_and_without_says_whether_it_hurts_whatever_steps_cost(
+    deployment: Deployment, seconds: float, hurts: bool
+) -> None:
+    counted(
+        deployment, tokens=9000, drafted=9600, accepted=8000, drafted_answer_tokens=6000,
+        drafted_answer_seconds=3 * seconds, undrafted_answer_tokens=2000,
+        undrafted_answer_seconds=100,
+    )  # fmt: skip
+    panel = lookahead_panel(deployment, now=NOW)
+    assert panel is not None
+    assert panel["hurts"] is hurts
+    assert "held-out share without it at 20.0" in panel["sentence"]
+    assert panel["sentence"].startswith("Lookahead hurts: answers" if hurts else "In the last hour")
 
 
 def test_acceptance_by_position_is_of_all_drafts_and_ends_where_none_was_right(
