@@ -100,7 +100,7 @@ def test_what_was_measured_with_and_without_says_whether_it_hurts_whatever_steps
     panel = lookahead_panel(deployment, now=NOW)
     assert panel is not None
     assert panel["hurts"] is hurts
-    assert "held-out share without it at 20.0" in panel["sentence"]
+    assert "held-out share without it at 20.0: " in panel["sentence"]
     assert panel["sentence"].startswith("Lookahead hurts: answers" if hurts else "In the last hour")
 
 
