@@ -7,11 +7,15 @@ A page may have a line for each of thousands, and 0.2 ms a deployment: prometheu
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import accumulate, chain
+from typing import TypeVar
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"', "\0": ""})
 _HEAD = "\0"
 _TOTAL = "_total"
-_PART_LETTERS = 512 * 1024
+_PIECE_LETTERS = 64 * 1024
+"""Lines of more at once do not stay in a processor's cache, and took a third longer to write."""
+_PART_BYTES = 512 * 1024
+_Text = TypeVar("_Text", str, bytes)
 
 
 class Form(StrEnum):
@@ -52,15 +56,25 @@ class Page:
 
     def parts(self) -> Iterator[bytes]:
         """Give the page in parts of some size, so that a large one never is in memory whole."""
-        part: list[str] = []
-        letters = 0
-        for line in chain.from_iterable(self._metrics):
-            part.append(line)
-            letters += len(line)
-            if letters >= _PART_LETTERS:
-                yield "".join(part).encode()
-                part, letters = [], 0
-        yield "".join([*part, "# EOF\n" if self._is_open else ""]).encode()
+        end = ["# EOF\n"] if self._is_open else []
+        lines = chain.from_iterable([*self._metrics, end])
+        pieces = ("".join(run).encode() for run in _runs(lines, _PIECE_LETTERS))
+        for run in _runs(pieces, _PART_BYTES):
+            yield b"".join(run)
+
+
+def _runs(items: Iterable[_Text], least: int) -> Iterator[list[_Text]]:
+    """Give all items in order, in lists that are so long together; the last may be shorter."""
+    run: list[_Text] = []
+    length = 0
+    for item in items:
+        run.append(item)
+        length += len(item)
+        if length >= least:
+            yield run
+            run, length = [], 0
+    if run:
+        yield run
 
 
 def labels_text(names: Sequence[str], values: Iterable[str]) -> str:
