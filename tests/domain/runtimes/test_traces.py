@@ -26,6 +26,8 @@ def test_vllm_sends_its_spans_over_http_where_its_agent_is_told_a_collector(vers
     at = launch.argv.index("--otlp-traces-endpoint")
     assert launch.argv[at + 1] == "http://collector:4318/v1/traces"
     assert launch.environment["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"] == "http/protobuf"
+    # Which requests are traced is the gateway's choice; its own would be every one.
+    assert launch.environment["OTEL_TRACES_SAMPLER"] == "parentbased_always_off"
     untold = _launch("vllm", replace(_START, version=version, traces_url=None))
     assert "--otlp-traces-endpoint" not in untold.argv
     assert not [name for name in untold.environment if name.startswith("OTEL")]

@@ -34,8 +34,11 @@ MODULE = "vllm.entrypoints.cli.main"
 _TRACED = {
     "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
     "OTEL_SERVICE_NAME": "enginehouse-engine",
+    "OTEL_TRACES_SAMPLER": "parentbased_always_off",
 }
-"""vLLM would speak gRPC."""
+"""vLLM would speak gRPC, and tell of each request that the gateway does not trace by a trace of its
+own. Source: `vllm/tracing/otel.py` and `do_tracing` of `v1/engine/output_processor.py`, 0.25.1 and
+0.32.0, whose spans were sent to a collector with either sampler, 2026-11-30."""
 _NO_MEDIA_HOST = "none.invalid"
 """A name that no host ever has (RFC 6761). Without a list vLLM fetches what any request names, from
 within the network that it serves in; an empty list counts as none."""
