@@ -2,7 +2,7 @@
 
 import csv
 import io
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import HttpResponse
@@ -25,6 +25,13 @@ from controlplane import clock
 _FILTERS = tuple(name for name in LABELS if name != "team_id")
 _MOST_NAMES_LENGTH = 2000
 _DEFAULT_RANGE = timedelta(hours=1)
+_FIRST_YEAR = 1970
+
+
+def _since_1970(end: datetime) -> None:
+    """Refuse one before which there may be no hour. Raises ValidationError."""
+    if end.year < _FIRST_YEAR:
+        raise serializers.ValidationError(f"Nothing was measured before {end.isoformat()}.")
 
 
 class SeriesQuery(StrictSerializer):
@@ -32,7 +39,9 @@ class SeriesQuery(StrictSerializer):
     start = serializers.DateTimeField(
         required=False, help_text="From when on; an hour before `end` without it."
     )
-    end = serializers.DateTimeField(required=False, help_text="Until when; now without it.")
+    end = serializers.DateTimeField(
+        required=False, validators=[_since_1970], help_text="Until when; now without it."
+    )
     step = serializers.IntegerField(
         required=False,
         min_value=10,

@@ -70,7 +70,8 @@ def test_a_stranger_sees_nothing(client: Client, team: Any) -> None:
 @pytest.mark.parametrize(
     ("query", "field"),
     [({"series": "requsts"}, "series"), ({"series": "requests", "step": 3}, "step"),
-     ({"series": "requests", "label": "x"}, "label"), ({}, "series")],
+     ({"series": "requests", "label": "x"}, "label"), ({}, "series"),
+     ({"series": "requests", "end": "0001-01-01T00:00:00Z"}, "end")],
 )  # fmt: skip
 def test_what_is_wrong_is_named(
     client: Client, team: Any, query: dict[str, Any], field: str
