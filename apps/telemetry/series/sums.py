@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -32,7 +33,7 @@ def sums_by_deployment(
     slots = slots_of(source)
     # Places of our own catalogue.
     columns = ", ".join(f"sum(sums[{slots[each].sums + 1}])" for each in names)
-    parameters = {
+    parameters: dict[str, Any] = {
         "source": source,
         "cut": TOTAL_CUTS[source],
         "of": list(deployment_ids),
