@@ -42,6 +42,29 @@ _CODES: Mapping[str, tuple[str, ...]] = {
     r"num_speculative_tokens.{0,60}n_predict|Unsupported speculative method": ("EH450", "EH454"),
     r"trust_remote_code=True": ("EH808", "EH830"),
     r"Cannot pack weight|partial blocks": ("EH251", "EH252"),
+    r"moe_backend=.{0,40}is not supported for": ("EH696",),
+    r"is not valid for this configuration": ("EH685",),
+    r"Online transforms with tensor": ("EH335",),
+    r"Currently supported kv cache quantization|strategy for compressed-tensors KV|"
+    r"For NVFP4 weights, input quantization|[Uu]nsupported activation scheme|"
+    r"quantization block size of weight must|block-wise quantization only supports|"
+    r"require channelwise|Unsupported (?:weight_bits|data_type|packing_format)|"
+    r"requires a non-empty 'quantized_layers'|ModelOpt currently only supports|"
+    r"Sparsity support has been removed": ("EH837",),
+    r"was supported in vLLM until": ("EH666",),
+    r"not compatible with vLLM": ("EH697",),
+    r"for custom op|custom_ops c(?:an|annot)|Invalid compilation mode|"
+    r"cudagraph_capture_sizes should contain": ("EH675",),
+    r"enable_expert_parallel must be True to use EPLB|EPLB requires|num_redundant_experts is set|"
+    r"Mamba SSU algorithm selection|mm_shm_cache_max_object_size_mb|offload_prefetch_step|"
+    r"are mutually exclusive|must be >= max_loras|disable_any_whitespace|"
+    r"disable_additional_properties|per-request-spec-decode-metrics requires|"
+    r"long_prefill_token_threshold|logprobs_mode='processed_logprobs'|"
+    r"only be set with --enable-prefix-caching|Microbatching currently only": ("EH694",),
+    r"only supports MoE models|use-replayssm is not supported": ("EH698",),
+    r"Stochastic rounding for Mamba": ("EH686",),
+    r"method %s is deprecated|--allow-deprecated-quantization": ("EH836",),
+    r"is not supported for quantization method": ("EH838",),
 }  # fmt: skip
 """A part of the message -> the codes of the rules that decide it."""
 

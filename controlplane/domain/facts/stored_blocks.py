@@ -1,9 +1,11 @@
-"""What a checkpoint says of its own quantization that no loader of vLLM takes.
+"""What a checkpoint says of its own quantization that no loader of an engine takes.
 
-Source: `compressed_tensors.py` (`_get_scheme_from_parts`, `validate_kv_cache_scheme`) and its
-`compressed_tensors_moe/` and `transform/`, `fp8.py`, `inc/`, `modelopt.py` under
+Source for vLLM: `compressed_tensors.py` (`_get_scheme_from_parts`, `validate_kv_cache_scheme`),
+its `compressed_tensors_moe/` and `transform/`, `fp8.py`, `inc/` and `modelopt.py` under
 `model_executor/layers/quantization/`; vLLM 0.25.1 to 0.33.0, checked 2026-11-30. Only what all of
-these versions refuse is here.
+these versions refuse is here. For TensorRT-LLM: `load_hf_quant_config` of
+`_torch/model_config.py` and `update_quant_config_from_compressed_tensors`; 1.2 and the 1.3 line,
+checked 2026-11-30.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,11 +25,16 @@ _ROUNDED_PACKINGS = (
     "auto_round:auto_gptq", "auto_round:auto_awq", "auto_round:fp8", "auto_round:llm_compressor",
 )  # fmt: skip
 _UNPACKED = ("int-quantized", "float-quantized", "naive-quantized")
+_INPUTS_FOR_TRTLLM: Mapping[tuple[str, str], str] = {
+    ("FP8", "channel"): "token", ("FP8", "block"): "group",
+    ("FP4", "tensor_group"): "tensor_group",
+}  # fmt: skip
+"""Weights that TensorRT-LLM reads of compressed-tensors -> how their inputs are scaled."""
 _MLX_KEYS = {"group_size", "bits", "mode"}
 
 
 class UnreadBlock(BaseModel):
-    """What vLLM refuses of a block, each in words that follow "The checkpoint"."""
+    """What engines refuse of a block, each in words that follow "The checkpoint"."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -36,6 +43,8 @@ class UnreadBlock(BaseModel):
     """Refused where the model has experts."""
     over_ranks: str | None = None
     """Refused where ranks divide the weights."""
+    by_trtllm: str | None = None
+    """Refused by TensorRT-LLM, whatever vLLM makes of it; the others are vLLM's."""
 
 
 def unread_block(method: str, block: Block) -> UnreadBlock:
@@ -46,8 +55,11 @@ def unread_block(method: str, block: Block) -> UnreadBlock:
             always=next(_of_groups(block), None) or _of_cache(block.get("kv_cache_scheme")),
             of_experts=next(_of_expert_groups(block), None),
             over_ranks=_of_transforms(block.get("transform_config")),
+            by_trtllm=next(_of_groups_for_trtllm(block), None),
         )
-    tell = {"fp8": _of_fp8, "auto-round": _of_rounded, "inc": _of_rounded, "modelopt": _of_mixture}
+    if named == "fp8":
+        return UnreadBlock(always=_of_fp8(block), by_trtllm=_of_fp8_for_trtllm(block))
+    tell = {"auto-round": _of_rounded, "inc": _of_rounded, "modelopt": _of_mixture}
     return UnreadBlock(always=tell[named](block) if named in tell else None)
 
 
@@ -114,6 +126,25 @@ def _of_fp8(block: Block) -> str | None:
     return (
         "scales weights by blocks and inputs statically" if sizes and scales == "static" else None
     )
+
+
+def _of_groups_for_trtllm(block: Block) -> Iterator[str]:
+    for weights, inputs, _ in _groups(block):
+        kind, strategy = _kind(weights), weights.get("strategy")
+        wanted = _INPUTS_FOR_TRTLLM.get((kind, str(strategy)))
+        if wanted is None and kind.startswith("FP"):
+            yield f"scales its {kind} weights by `{strategy}`"
+        elif wanted is not None and (inputs is None or inputs.get("strategy") != wanted):
+            given = f"by `{inputs.get('strategy')}`" if inputs else "in 16 bits"
+            yield f"has {kind} weights by `{strategy}` beside inputs {given}"
+
+
+def _of_fp8_for_trtllm(block: Block) -> str | None:
+    sizes = block.get("weight_block_size")
+    if isinstance(sizes, list) and sizes and sizes != [128, 128]:
+        return f"has FP8 blocks of {' x '.join(map(str, sizes))}, where 128 x 128 are read"
+    is_plain = not sizes and block.get("activation_scheme") == "dynamic"
+    return "has FP8 weights by tensor whose inputs are scaled as they come" if is_plain else None
 
 
 def _of_rounded(block: Block) -> str | None:

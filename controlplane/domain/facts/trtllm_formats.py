@@ -38,7 +38,9 @@ def unread_format(existing: ExistingQuantization) -> str | None:
         return f"ModelOpt's `{existing.algorithm}`" if is_unread else None
     if method not in _READ_METHODS or existing.is_mixed:
         return f"`{existing.method}`"
-    return "integers of `compressed-tensors`" if algorithm.startswith("INT") else None
+    if algorithm.startswith("INT"):
+        return "integers of `compressed-tensors`"
+    return f"one that {existing.unread.by_trtllm}" if existing.unread.by_trtllm else None
 
 
 def lacks_format(checkpoint: CheckpointFacts, gpu: Gpu) -> bool:

@@ -17,6 +17,13 @@ _INT4 = {
 _MXFP4 = {"quant_method": "mxfp4"}
 
 
+def _compressed(bits: int, strategy: str, inputs: str | None) -> dict[str, Any]:
+    weights = {"num_bits": bits, "type": "float", "strategy": strategy, "group_size": 16}
+    beside = {"num_bits": bits, "type": "float", "strategy": inputs} if inputs else None
+    group = {"weights": weights, "input_activations": beside}
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}}
+
+
 @pytest.mark.parametrize(
     ("quantization", "experts", "kind", "lacks"),
     [
@@ -33,6 +40,15 @@ _MXFP4 = {"quant_method": "mxfp4"}
         ({"quant_method": "modelopt", "quant_algo": "W8A8_SQ_PER_CHANNEL"}, 0, "H100", True),
         ({"quant_method": "modelopt", "quant_algo": "W4A16_AWQ"}, 0, "A100", False),
         (_INT4, 0, "H100", True),
+        ({"quant_method": "fp8", "activation_scheme": "static"}, 0, "H100", False),
+        ({"quant_method": "fp8", "activation_scheme": "dynamic"}, 0, "H100", True),
+        ({"quant_method": "fp8", "weight_block_size": [64, 64]}, 0, "H100", True),
+        (_compressed(8, "channel", "token"), 0, "H100", False),
+        (_compressed(8, "block", "group"), 0, "H100", False),
+        (_compressed(8, "tensor", "tensor"), 0, "H100", True),
+        (_compressed(8, "channel", None), 0, "H100", True),
+        (_compressed(4, "tensor_group", "tensor_group"), 0, "B200", False),
+        (_compressed(4, "tensor_group", None), 0, "B200", True),
     ],
 )
 def test_a_format_is_judged_by_gpu_and_by_experts(
