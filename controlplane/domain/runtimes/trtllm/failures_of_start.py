@@ -158,6 +158,14 @@ PATTERNS = (
         source=_ARGUMENTS, field=_DRAFTS,
     ),
     log_pattern(
+        "ETR-OLD-GPU", _CONFIG, r"Assertion failed: Unsupported [Aa]rch(?:itecture)?\b",
+        "TensorRT-LLM has no kernels for this GPU.",
+        "Use an Ampere GPU or a newer one, or vLLM, which serves Turing too.",
+        text="RuntimeError: [TensorRT-LLM][ERROR] Assertion failed: Unsupported Arch "
+        "(cutlass_preprocessors.cpp:147)",
+        source="Tlntin/Qwen-TensorRT-LLM#15, 2023-10-28", field=fields.ACCELERATOR,
+    ),
+    log_pattern(
         "ETR-DRAFTS-IN-STAGES", _CONFIG, r"Drafting is not supported for selected executor loop",
         "Drafts and pipeline parallelism do not go together.",
         "Use tensor parallelism instead, or serve without drafts.",

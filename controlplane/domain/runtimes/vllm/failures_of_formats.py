@@ -17,6 +17,25 @@ PATTERNS = (
         source=f"{_V}#16244, 2025-04-08", field=fields.REPO,
     ),
     log_pattern(
+        "EVL-SPARSE-WEIGHTS", _CHECKPOINT,
+        r"KeyError: '[^'\n]*\.bitmask'|is not divisible by thread_m = \d+",
+        "The checkpoint leaves out zeros of its weights (2:4 sparsity), which vLLM gave up.",
+        "Name the original weights, or a copy in FP8, NVFP4 or INT4 that is not sparse.",
+        text="KeyError: 'embed_tokens.weight.bitmask'",
+        source="vllm-project/llm-compressor#1241, 2025-03-12", field=fields.REPO,
+    ),
+    log_pattern(
+        "EVL-OLD-OWN-CODE", _CHECKPOINT,
+        r"cannot import name '(?P<name>\w+)' from 'transformers[.\w]*'",
+        "Code that the checkpoint brings was written for an older transformers: it asks for "
+        "`{name}`, which is gone.",
+        "Use a newer revision of the checkpoint, or take the grant of its code back where vLLM "
+        "has the class itself.",
+        text="ImportError: cannot import name 'is_torch_fx_available' from "
+        "'transformers.utils.import_utils' (/usr/lib/transformers/utils/import_utils.py)",
+        source=f"{_V}#55845, 2026-09-08", field=fields.REPO,
+    ),
+    log_pattern(
         "EVL-NO-CONFIG", _CHECKPOINT, r"No supported config format found in (?P<path>[^\s'\"]+)",
         "`{path}` has no config.json, so it is no checkpoint; an adapter alone is none.",
         "Name a checkpoint, and adapters under lora_adapters.",
