@@ -36,10 +36,16 @@ def divided(c: Context, count: int, kind: str | None = None) -> Patch:
     return patch
 
 
+def division_label(devices: int, ranks: int) -> str:
+    """Return so many GPUs, over which so many ranks divide, as the label of a fix has them."""
+    gpus = "1 GPU" if devices == 1 else f"{devices} GPUs"
+    return f"Use {gpus} and tensor parallel {ranks}"
+
+
 def division(c: Context, count: int) -> Fix:
-    gpus = "1 GPU" if count == 1 else f"{count} GPUs"
+    """Return the fix that divides the model over so many GPUs of its kind."""
     return Fix(
-        label=f"Use {gpus} and tensor parallel {count}",
+        label=division_label(count, count),
         patch=lambda _: divided(c, count),
         safe=True,
     )

@@ -3,7 +3,12 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.rank_shares import divides_heads
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.division import accelerator, divisions, is_served_on
+from controlplane.domain.rules.division import (
+    accelerator,
+    division_label,
+    divisions,
+    is_served_on,
+)
 from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M, Example
 from controlplane.domain.rules.parallelism.share_of_a_rank import ranks_and_devices
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity
@@ -35,13 +40,20 @@ def _use_nearest_below(c: Context) -> Patch | None:
     count = _nearest_below(c)
     patch: dict[str, object] = {c.spec.tensor_parallel_path: count}
     if c.spec.accelerator is not None:
-        stages = c.spec.accelerator_count // c.spec.tensor_parallel or 1
-        patch[_ACCELERATOR] = accelerator(c.gpu.kind, count * stages)
+        patch[_ACCELERATOR] = accelerator(c.gpu.kind, count * _stages(c))
     return patch
 
 
+def _stages(c: Context) -> int:
+    return c.spec.accelerator_count // c.spec.tensor_parallel or 1
+
+
 def _nearest_label(c: Context) -> str:
-    return f"Use tensor parallel {_nearest_below(c)}"
+    """Return what the patch does, in the words of the other rules' divisions."""
+    ranks = _nearest_below(c)
+    if c.spec.accelerator is None:
+        return f"Use tensor parallel {ranks}"
+    return division_label(ranks * _stages(c), ranks)
 
 
 def _heads_do_not_divide(c: Context) -> bool:
