@@ -26,8 +26,7 @@ class Rope:
         block = numbers.mapping(config, "rope_scaling", "rope_parameters")
         if isinstance(inner := block.get("full_attention"), Mapping):
             block = inner
-        kind = block.get("rope_type", block.get("type"))
-        self.kind = kind if isinstance(kind, str) else None
+        self.kind = _kind(block.get("rope_type"), block.get("type"))
         factor = numbers.real(block.get("factor"))
         self.factor = factor if factor and 1 <= factor <= _LARGEST_FACTOR else None
         self.original = numbers.whole(
@@ -54,3 +53,16 @@ class Rope:
         if self.multiplies(model_type):
             return int((self.original or positions) * self.factor)
         return positions
+
+
+_NAMES_OF_ONE = {("longrope", "su"), ("default", "mrope")}
+"""A kind and its older name, which may stand beside each other."""
+
+
+def _kind(named: object, older: object) -> str | None:
+    """Return the kind, or both where a file names two, which no engine takes."""
+    kind = older if named is None else named
+    if not isinstance(kind, str):
+        return None
+    is_one = not isinstance(older, str) or older == kind or (kind, older) in _NAMES_OF_ONE
+    return kind if is_one else f"{kind} and {older}"

@@ -24,6 +24,7 @@ _ROUNDED_TYPES = ("int", "mx_fp", "fp")
 _ROUNDED_PACKINGS = (
     "auto_round:auto_gptq", "auto_round:auto_awq", "auto_round:fp8", "auto_round:llm_compressor",
 )  # fmt: skip
+_GROUP_BESIDE_FP8 = 128
 _UNPACKED = ("int-quantized", "float-quantized", "naive-quantized")
 _INPUTS_FOR_TRTLLM: Mapping[tuple[str, str], str] = {
     ("FP8", "channel"): "token", ("FP8", "block"): "group",
@@ -84,8 +85,16 @@ def _of_groups(block: Block) -> Iterator[str]:
     for weights, inputs, layout in _groups(block):
         if _is_nvfp4(weights) and inputs is not None and not _is_nvfp4(inputs):
             yield f"keeps weights in NVFP4 beside inputs in {_kind(inputs)}"
+        elif _is_four_bit_integer(weights) and inputs is not None and _kind(inputs) == "FP8":
+            yield from _of_mixed_group(weights)
         elif _is_four_bit_integer(weights) and inputs is None and layout in _UNPACKED:
             yield f"keeps INT4 weights in the layout `{layout}`, where `pack-quantized` is read"
+
+
+def _of_mixed_group(weights: Block) -> Iterator[str]:
+    size = numbers.whole(weights.get("group_size"))
+    if size != _GROUP_BESIDE_FP8:
+        yield f"scales INT4 weights by {size or 'a row'} beside inputs in FP8, where 128 is read"
 
 
 def _of_expert_groups(block: Block) -> Iterator[str]:

@@ -93,7 +93,7 @@ def _parts(inputs: PlanInputs) -> _Parts:
         divided=divided,
         drafting=drafting,
         adapters_bytes=-(-adapter_bytes(spec, checkpoint) // divided.devices),
-        step_tokens=_step_tokens(spec, drafting, length),
+        step_tokens=_step_tokens(inputs, drafting, length),
         length=length,
     )
 
@@ -189,8 +189,13 @@ def _layout(
     )
 
 
-def _step_tokens(spec: Spec, drafting: Drafting, length: int) -> int:
-    """Drafts raise a step to a full batch with all of them, an encoder to the longest input."""
+def _step_tokens(inputs: PlanInputs, drafting: Drafting, length: int) -> int:
+    """Drafts raise a step to a full batch with all of them, an encoder to the longest input.
+
+    An engine may raise it further, as vLLM does to a picture that it takes whole.
+    """
+    spec, smallest = inputs.spec, inputs.runtime.smallest_step
+    raised = smallest(spec, inputs.checkpoint) if smallest else 0
     drafted = spec.max_batch_size * (drafting.tokens + 1) if drafting.tokens else 0
     whole = length if spec.base_model.is_encoder else 0
-    return max(spec.max_num_tokens, drafted, whole)
+    return max(spec.max_num_tokens, drafted, whole, raised)

@@ -8,7 +8,9 @@ from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.facts.precision_support import PrecisionSupport
 
 if TYPE_CHECKING:
+    from controlplane.domain.facts.checkpoints import CheckpointFacts
     from controlplane.domain.memory.memory_plan import MemoryPlan, PlanInputs
+    from controlplane.domain.spec import Spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,8 @@ class RuntimeMemory:
     """Drafts a request whose logits are looked at before the cache is sized; None where all are."""
     widened: frozenset[str] = frozenset()
     """Types of models that it computes in float32 on GPUs that have no bfloat16."""
+    smallest_step: "Callable[[Spec, CheckpointFacts], int] | None" = None
+    """The tokens that it raises a step to; None where it takes the step as it is asked for."""
     measured: bool = False
     """Whether the constants were held against runs on more than one kind of GPU."""
 

@@ -7,6 +7,7 @@ import pytest
 
 from controlplane.domain.facts.added_architectures import FIRST_IN_VLLM, comes_later
 from controlplane.domain.facts.architectures import Role, role_of
+from controlplane.domain.facts.drafter_classes import DRAFTERS
 from controlplane.domain.facts.known_architectures import is_known_generator
 from controlplane.domain.facts.removed_architectures import LAST_IN_VLLM, given_up
 from controlplane.domain.facts.unrun_architectures import runs_nowhere_in_vllm
@@ -41,6 +42,10 @@ def test_every_generator_by_its_name_alone_is_taken_for_one() -> None:
     roles = {each: role_of(each, None, has_vision=False) for each in _of(*_GENERATES)}
     made = (Role.CAUSAL, Role.MULTIMODAL, Role.SPEECH)
     assert {each: role for each, role in roles.items() if role not in made} == {}
+
+
+def test_what_drafts_for_another_model_is_known_as_that() -> None:
+    assert {*_of("_SPECULATIVE_DECODING_MODELS")} == DRAFTERS
 
 
 def test_no_class_that_pools_is_said_to_be_missing() -> None:

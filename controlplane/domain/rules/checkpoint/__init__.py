@@ -2,6 +2,7 @@
 
 from controlplane.domain.rules.checkpoint import (
     access,
+    drafters,
     files,
     remote_code,
     secret_expiry,
@@ -12,6 +13,7 @@ from controlplane.domain.rules.checkpoint import (
 
 RULES = (
     *access.RULES,
+    *drafters.RULES,
     *files.RULES,
     *remote_code.RULES,
     *secret_expiry.RULES,

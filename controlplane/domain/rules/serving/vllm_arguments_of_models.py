@@ -15,6 +15,7 @@ _FIELD = "enginehouse.vllm_args"
 _KERNELS = "moe-backend"
 _ROUTED = "enable-return-routed-experts"
 _REPLAY = "use-replayssm"
+_COPIES = "eplb-config"
 _HYBRID = ("nemotron_h", "kimi_linear")
 _H100: Config = {"resources.accelerator": "H100"}
 _MIXTRAL = facts(
@@ -69,6 +70,15 @@ UNSUITED_EXPERTS = Rule(
 )
 
 
+def _uneven_copies(c: Context) -> int | None:
+    """Return the experts with their copies, where the ranks do not divide them."""
+    redundant = _inside(c, _COPIES, "num_redundant_experts")
+    if not isinstance(redundant, int) or redundant < 1 or not c.checkpoint.experts:
+        return None
+    total = c.checkpoint.experts + redundant
+    return total if total % c.spec.tensor_parallel else None
+
+
 def _refused(c: Context) -> Iterator[tuple[str, str]]:
     """Yield each argument that the model has no use for, and why vLLM ends at it."""
     given, known = named_arguments(c), c.checkpoint
@@ -76,6 +86,9 @@ def _refused(c: Context) -> Iterator[tuple[str, str]]:
         yield _ROUTED, f"`{_ROUTED}` is for models with experts"
     if given.get(_REPLAY) is True and known.model_type not in _HYBRID:
         yield _REPLAY, f"`{_REPLAY}` is for {' and '.join(_HYBRID)}, not for `{known.model_type}`"
+    if (total := _uneven_copies(c)) is not None:
+        ranks = c.spec.tensor_parallel
+        yield _COPIES, f"`{_COPIES}` makes {total} experts, which {ranks} ranks do not divide"
 
 
 REFUSED_FOR_MODEL = Rule(
@@ -86,7 +99,7 @@ REFUSED_FOR_MODEL = Rule(
     needs=("checkpoint",),
     fields=lambda c: argument_paths(c, *(name for name, _ in _refused(c))),
     may_mark=(_FIELD,),
-    concerns=lambda c: bool({_ROUTED, _REPLAY} & named_arguments(c).keys()),
+    concerns=lambda c: bool({_ROUTED, _REPLAY, _COPIES} & named_arguments(c).keys()),
     when=lambda c: any(True for _ in _refused(c)),
     message=lambda c: "vLLM ends at its start: " + "; ".join(why for _, why in _refused(c)) + ".",
     fix=Fix(

@@ -60,6 +60,11 @@ def _is_drafted(c: Context) -> bool:
     return c.spec.speculator is not None or bool(argument(c, "speculative_config"))
 
 
+def _drafts_from_text(c: Context) -> bool:
+    kind = str((argument(c, "speculative_config") or {}).get("decoding_type", "")).lower()
+    return c.spec.speculator is not None or kind in ("ngram", "sa")
+
+
 _CLASHES = (
     _Clash(
         names=("enable-eplb",),
@@ -197,6 +202,11 @@ _CLASHES = (
             given.get("per-request-spec-decode-metrics", "none") != "none" and not _is_drafted(c)
         ),
         why="`per-request-spec-decode-metrics` is for speculative decoding alone",
+    ),
+    _Clash(
+        names=("async-scheduling",),
+        is_one=lambda c, given: given.get("async-scheduling") is True and _drafts_from_text(c),
+        why="`async-scheduling` does not go with drafts that are found in the text",
     ),
     _Clash(
         names=("return-sampling-mask",),

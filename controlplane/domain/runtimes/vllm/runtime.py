@@ -1,4 +1,5 @@
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -32,6 +33,7 @@ from controlplane.domain.runtimes.vllm import (
     routes,
 )
 from controlplane.domain.runtimes.vllm.argument_faults import argument_faults
+from controlplane.domain.runtimes.vllm.arguments import step_tokens
 from controlplane.domain.runtimes.vllm.chat_parsers import tool_refusal, unread_reasoning
 from controlplane.domain.runtimes.vllm.effective import vllm_values
 from controlplane.domain.runtimes.vllm.engine_keys import untranslated
@@ -42,6 +44,9 @@ from controlplane.domain.runtimes.vllm.parse import EXPERTS
 from controlplane.domain.runtimes.vllm.reasons import REASONS, TOLD_ALONE
 from controlplane.domain.spec import Spec
 
+_MEMORY = replace(MEMORY, smallest_step=step_tokens)
+_OF_NEWER = replace(MEMORY_OF_NEWER, smallest_step=step_tokens)
+
 
 class Vllm(Runtime):
     name = MEMORY.name
@@ -51,7 +56,7 @@ class Vllm(Runtime):
     routes = routes
     metrics = metrics
     failures = failures
-    memory = MEMORY
+    memory = _MEMORY
     pairs = PAIRS
     ranks = MappingProxyType({Task.TEXT: 0, Task.VECTORS: 1, Task.QUANTIZED_VECTORS: 0})
     run_by_us = capabilities.RUN_BY_US
@@ -139,7 +144,8 @@ class Vllm(Runtime):
         return {path: why for path, why in REASONS.items() if path != reads}
 
     def memory_in(self, version: str) -> RuntimeMemory:
-        return MEMORY_OF_NEWER if capabilities.expands_fp8(version) else MEMORY
+        """Return its memory, with FP8 weights expanded where this version does."""
+        return _OF_NEWER if capabilities.expands_fp8(version) else _MEMORY
 
     def lacks_prediction_layers(self, checkpoint: CheckpointFacts) -> bool:
         """Return as any does, but of types alone that it never has such layers of."""

@@ -6,6 +6,7 @@ import pytest
 
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.rules import examine
+from controlplane.domain.rules.context import context_of
 from controlplane.domain.rules.examples import LLAMA_8B, Example, on_vllm
 from controlplane.domain.runtimes.vllm.arguments import step_tokens
 from controlplane.domain.spec import parse_mapping
@@ -45,3 +46,4 @@ def test_a_step_holds_a_whole_film_of_gemma_4_alone(
     assert step_tokens(spec, checkpoint) == step
     used = {each.field: each.effective for each in examine(of.content, of.known).effective}
     assert used.get(_TOKENS, asked[_TOKENS]) == step
+    assert context_of(spec, of.known).plan.step_tokens == step
