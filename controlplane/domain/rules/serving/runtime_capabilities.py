@@ -132,8 +132,9 @@ def _lacks_a_length(c: Context) -> str:
     given = argument(c, "speculative_config")
     if "speculative_config" not in _untranslated(c) or not isinstance(given, dict):
         return ""
-    lacks = bool(given.get("decoding_type")) and not given.get("max_draft_len")
-    return " Its drafts need a `max_draft_len` of at least 1; without one none are made." * lacks
+    if not given.get("decoding_type") or given.get("max_draft_len"):
+        return ""
+    return " Its drafts need a `max_draft_len` of at least 1; without one none are made."
 
 
 UNTRANSLATED = Rule(
