@@ -4,10 +4,11 @@ Against an embedded PostgreSQL and the real web process, in a fleet of as many d
 and keys as are named. A change is counted from the call that makes it until a gateway's own parts,
 in this process, have asked for it, applied it and have it on disk: the processor time of this
 process, the web process and PostgreSQL together, also as a multiple of what a bare Django view
-takes for one update and one select, in turns with it, and of a fixed loop. That it is applied is
-said with the next poll, which comes in any case, and is measured beside it. Nothing else runs in
-them. A process lives for weeks: the first changes, in which PostgreSQL reads its own catalogue and
-statements are not prepared yet, are told apart. Exit 1 when a bar is missed.
+takes for one update and one select, in turns with it, and of a fixed loop. Which processes there
+are is listed before: listing takes 5 ms, and the caches. What came in the middle is told apart.
+That it is applied is said with the next poll, which comes in any case, and is measured beside it.
+Nothing else runs in them. A process lives for weeks: the first changes, in which PostgreSQL reads
+its own catalogue and statements are not prepared yet, are told apart. Exit 1 when a bar is missed.
 """
 
 import json
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 SIZES = (100, 1000, 10_000)
 DEFAULT_SIZE = 1000
 _Bare = Callable[[], None]
+_LISTED = cpu_time.Listed(os.getpid())
 CHANGES = 20
 _FIRST_CHANGES = 10
 """A connection prepares what it has executed five times; some statements share a change."""
@@ -95,27 +98,36 @@ def measure(folder: Path, *, size: int) -> dict[str, Any]:
             from benchmarks.control_loop_parts.gateway import FollowingGateway
 
             gateway = FollowingGateway(url, folder / "gateway", token)
-            whole = gateway.follow()
+            figures = {"deployments": size, "snapshot_whole_bytes": gateway.follow()}
             bare = _bare_view(fleet)
-            figures = {
-                "deployments": size,
-                **_told("bare_view", [_spent(bare) for _ in range(CHANGES)]),
-                **_idle_round(size),
-                **_poll(gateway),
-                **_ready(fleet, gateway, bare),
-                **_promoted(fleet, gateway, bare),
-                **_revoked(fleet, gateway, bare),
-                "snapshot_whole_bytes": whole,
-                **_routes_check(),
-                **_observe(fleet),
-                **_metrics(fleet, size),
-            }
+            figures |= _one_after_the_other(
+                lambda: _told("bare_view", [_spent(bare) for _ in range(CHANGES)]),
+                lambda: _idle_round(size),
+                lambda: _poll(gateway),
+                lambda: _ready(fleet, gateway, bare),
+                lambda: _promoted(fleet, gateway, bare),
+                lambda: _revoked(fleet, gateway, bare),
+                _routes_check,
+                lambda: _observe(fleet),
+                lambda: _metrics(fleet, size),
+            )
             gateway.close()
     loop_ms = loop_seconds() * 1000
     return figures | {
         f"{name}_x_loop": round(figures[f"{name}_cpu_ms"] / loop_ms, 3)
         for name in ("bare_view", "change_ready", "change_promoted", "change_revoked")
     }
+
+
+def _one_after_the_other(*parts: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the figures of all, and what those computed that came in the middle of a part."""
+    figures: dict[str, Any] = {}
+    came_seconds = 0.0
+    _LISTED.list_again()
+    for part in parts:
+        figures |= part()
+        came_seconds += _LISTED.list_again()
+    return {**figures, "came_meanwhile_cpu_milliseconds": round(came_seconds * 1000, 1)}
 
 
 def _set_up(size: int) -> tuple["Fleet", str]:
@@ -179,21 +191,20 @@ def _ready(fleet: "Fleet", gateway: "FollowingGateway", bare: _Bare) -> dict[str
     last = fleet.replicas[-CHANGES:]
     sent: list[int] = []
 
-    def change(number: int) -> None:
-        replica = last[number]
-        said = [_said(each) for each in last if each.node_id == replica.node_id]
+    def change(replica: Any, said: list[Any]) -> None:
         replicas_observe(node=replica.node, reports=said)
         sent.append(gateway.follow())
 
     Replica.objects.filter(id__in=[each.id for each in last]).update(state="ready")
     figures = []
-    for number, replica in enumerate(last):
+    for replica in last:
         _rest_of_node(last, replica)
         Replica.objects.filter(id=replica.id).update(state="loading")
         _settle(replica.deployment_id)
         gateway.follow()
         replica.node.refresh_from_db()  # as each report reads its node anew
-        figures.append(_in_turns(lambda number=number: change(number), bare))
+        said = [_said(each) for each in last if each.node_id == replica.node_id]
+        figures.append(_in_turns(partial(change, replica, said), bare))
     return {
         **_told_change("ready", figures),
         "snapshot_change_bytes": int(median(sent)),
@@ -348,12 +359,11 @@ def _in_turns(act: Callable[[], object], bare: _Bare) -> dict[str, float]:
 
 def _spent(act: Callable[[], object]) -> dict[str, float]:
     """Return what an act took of the processor, in every process, and at the clock."""
-    # This process is looked at last and first: reading of the others takes it 5 ms of its own.
-    others = cpu_time.of_descendants(os.getpid())
+    others = _LISTED.seconds()
     own, started = time.process_time(), time.perf_counter()
     act()
     wall, own = time.perf_counter() - started, time.process_time() - own
-    others = cpu_time.of_descendants(os.getpid()) - others
+    others = _LISTED.seconds() - others
     return {"cpu_ms": (own + others) * 1000, "wall_ms": wall * 1000}
 
 

@@ -21,6 +21,26 @@ def of_descendants(pid: int) -> float:
     return sum(map(of_process, _descendants(pid)))
 
 
+class Listed:
+    """What a process has started, listed before it is measured.
+
+    Listing takes 5 ms of the processor, and leaves none of the caches to what comes next.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._known: tuple[int, ...] = tuple(_descendants(pid))
+
+    def seconds(self) -> float:
+        """Return what those have computed that were there when they were listed."""
+        return sum(map(of_process, self._known))
+
+    def list_again(self) -> float:
+        """Return what those have computed that came since."""
+        before, self._known = self._known, tuple(_descendants(self._pid))
+        return sum(of_process(each) for each in self._known if each not in before)
+
+
 def _descendants(pid: int) -> Iterator[int]:
     for thread in _threads(pid):
         with suppress(OSError):

@@ -87,13 +87,14 @@ def main() -> int:
         __doc__, full="real engines, stops of a minute, and builds in five rounds"
     )
     parser.add_argument("--only", choices=PARTS, help="one part; without --full it is `serving`")
+    parser.add_argument("--harm", default="", help="of the builds this one alone, as `kill_both`")
     options = parser.parse_args()
     told = report.Report(as_json=options.json)
     parts = (options.only,) if options.only else PARTS if options.full else PARTS[:1]
-    return told.end(measure(parts, full=options.full), BARS)
+    return told.end(measure(parts, full=options.full, harm=options.harm), BARS)
 
 
-def measure(parts: tuple[str, ...], *, full: bool) -> dict[str, Any]:
+def measure(parts: tuple[str, ...], *, full: bool, harm: str = "") -> dict[str, Any]:
     """Return the figures of these parts; those of others are null."""
     figures: dict[str, Any] = dict.fromkeys(BARS)
     if "serving" in parts:
@@ -112,7 +113,7 @@ def measure(parts: tuple[str, ...], *, full: bool) -> dict[str, Any]:
             figures |= cuts_told(two, cuts(short_seconds=30, long_seconds=300 if full else 40))
     if "builds" in parts:
         with data_folder("rec") as folder:
-            figures |= builds_harmed(folder, rounds=5 if full else 1)
+            figures |= builds_harmed(folder, rounds=5 if full else 1, only=harm)
     return figures
 
 

@@ -12,8 +12,8 @@ _KINDS = ("cancelled", "cancel_seen", "given_back", "database")
 """What a harm's name begins with, where its bar is another than that of the true state."""
 
 
-def builds_harmed(folder: Path, *, rounds: int) -> dict[str, Any]:
-    """Return the worst seconds of each harm over the rounds, and what was left behind."""
+def builds_harmed(folder: Path, *, rounds: int, only: str = "") -> dict[str, Any]:
+    """Return the worst seconds of each harm, or of one, over the rounds, and what was left."""
     steps = {name: round(value, 2) for name, value in cancel_steps(folder).items()}
     with enginehouse(folder) as stage:
         # It needs Django's set-up, and that the database's address.
@@ -32,6 +32,10 @@ def builds_harmed(folder: Path, *, rounds: int) -> dict[str, Any]:
             (builds.kill_servers, plain),
             (builds.database_away, plain),
         )
+        known = [harm.__name__ for harm, _revision in harms]
+        if only and only not in known:
+            raise SystemExit(f"There is no harm `{only}`; there are {', '.join(known)}.")
+        harms = tuple(each for each in harms if only in ("", each[0].__name__))
         seconds: dict[str, float] = {}
         left: Counter[str] = Counter()
         for harm, revision in harms * rounds:
@@ -47,8 +51,9 @@ def builds_harmed(folder: Path, *, rounds: int) -> dict[str, Any]:
 
 
 def worst_by_kind(seconds: Mapping[str, float]) -> dict[str, float]:
-    worst = dict.fromkeys(("true_state", *_KINDS), 0.0)
+    """Return the worst of each kind that was measured."""
+    worst: dict[str, float] = {}
     for name, value in seconds.items():
         kind = next((each for each in _KINDS if name.startswith(f"{each}_")), "true_state")
-        worst[kind] = max(worst[kind], value)
+        worst[kind] = max(worst.get(kind, 0.0), value)
     return {f"{kind}_seconds_max": value for kind, value in worst.items()}

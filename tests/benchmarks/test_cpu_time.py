@@ -22,6 +22,19 @@ def test_what_a_process_and_its_children_compute_is_counted() -> None:
     assert cpu_time.of_process(busy.pid) == 0
 
 
+def test_of_what_was_listed_the_same_is_told_and_what_came_since_apart() -> None:
+    listed = cpu_time.Listed(os.getpid())
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            wait_for(lambda: cpu_time.of_process(busy.pid) > 0.01, what="work of the child")
+            before = listed.seconds()
+            assert listed.list_again() > 0.01
+            wait_for(lambda: listed.seconds() > before + 0.01, what="what is listed now")
+            assert listed.list_again() == 0
+        finally:
+            busy.kill()
+
+
 def test_a_thread_that_has_ended_is_counted() -> None:
     """The web process has one for each request, which ends with it."""
     worked: list[float] = []
