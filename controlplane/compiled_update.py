@@ -1,6 +1,7 @@
 """Updates and inserts of a row, whose SQL is written once; see `compiled_query`."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,7 +13,22 @@ from psycopg.sql import SQL, Composed, Identifier
 from controlplane.prepared import prepared_cursor
 
 _IS = SQL("= %s")
-_NOW = SQL("= statement_timestamp()")
+_NOW = "statement_timestamp()"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A value that the statement has of itself."""
+
+    expression: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update:
+    """An update as PostgreSQL is told it, alone or as a part of another statement."""
+
+    statement: str
+    values: Sequence[Any]
 
 
 def rows_update(model: type[Model], changes: Mapping[str, object], /, **where: object) -> int:
@@ -20,13 +36,30 @@ def rows_update(model: type[Model], changes: Mapping[str, object], /, **where: o
 
     As `model.objects.filter(**where).update(**changes)`, of plain values, None and `Now()`.
     """
-    now = tuple(name for name, value in changes.items() if isinstance(value, Now))
-    none = tuple(name for name, value in where.items() if value is None)
-    given = [*_values(model, changes, now), *_values(model, where, none)]
+    update = update_of(model, changes, **where)
     with prepared_cursor() as cursor:
-        cursor.execute(_statement(model, tuple(changes), now, tuple(where), none), given)
+        cursor.execute(update.statement, update.values)
         count: int = cursor.rowcount
     return count
+
+
+def update_of(model: type[Model], changes: Mapping[str, object], /, **where: object) -> Update:
+    """Return what `rows_update` does, to be done with something else."""
+    drawn = _drawn(changes)
+    none = tuple(name for name, value in where.items() if value is None)
+    return Update(
+        statement=_statement(model, tuple(changes), drawn, tuple(where), none),
+        values=[*_values(model, changes, dict(drawn)), *_values(model, where, none)],
+    )
+
+
+def _drawn(changes: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    expressions = {
+        name: value.expression if isinstance(value, Drawn) else _NOW
+        for name, value in changes.items()
+        if isinstance(value, Now | Drawn)
+    }
+    return tuple(expressions.items())
 
 
 def row_insert(row: Model) -> None:
@@ -40,7 +73,7 @@ def row_insert(row: Model) -> None:
     row._state.adding = False
 
 
-def _values(model: type[Model], named: Mapping[str, object], left: tuple[str, ...]) -> list[Any]:
+def _values(model: type[Model], named: Mapping[str, object], left: Container[str]) -> list[Any]:
     connection = connections[DEFAULT_DB_ALIAS]
     return [
         _field(model, name).get_db_prep_save(value, connection)
@@ -58,14 +91,15 @@ def _field(model: type[Model], name: str) -> Any:
 def _statement(
     model: type[Model],
     changed: tuple[str, ...],
-    now: tuple[str, ...],
+    drawn: tuple[tuple[str, str], ...],
     where: tuple[str, ...],
     none: tuple[str, ...],
 ) -> str:
-    def each(name: str, to: SQL) -> Composed:
+    def each(name: str, to: SQL | Composed) -> Composed:
         return SQL("{} {}").format(Identifier(_field(model, name).column), to)
 
-    sets = [each(name, _NOW if name in now else _IS) for name in changed]
+    to = {name: SQL("= {}").format(SQL(text)) for name, text in drawn}
+    sets = [each(name, to.get(name, _IS)) for name in changed]
     tests = [each(name, SQL("IS NULL") if name in none else _IS) for name in where]
     table = Identifier(model._meta.db_table)
     return (

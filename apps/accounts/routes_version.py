@@ -1,7 +1,7 @@
 """The version of the routes that gateways hold: grown in the changing transaction, nudged after."""
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
 import redis
@@ -9,12 +9,16 @@ from django.conf import settings
 from django.db import transaction
 
 from apps.accounts.models import RoutesChange, RoutesVersion
+from controlplane.compiled_update import Drawn, Update
 from controlplane.prepared import prepared_cursor
 
 CHANNEL = "routes_version"
 EVERYTHING = "all"
 CHANGES_KEPT = 10_000
 """So many versions; who is further behind is told everything."""
+_VERSION = "(SELECT version FROM bumped)"
+THE_VERSION = Drawn(_VERSION)
+"""The version that a bump returns, in what is written beside it."""
 _log = logging.getLogger(__name__)
 
 
@@ -24,17 +28,20 @@ def routes_version_bump(
     deployments: Iterable[str] = (),
     replicas: Iterable[str] = (),
     keys: Iterable[str] = (),
+    beside: Sequence[Update] = (),
 ) -> int:
     """Return the version that this transaction's changes will be known by.
 
     What changed is named by id, keys by their hash; where nothing is, everything may have changed,
-    and gateways fetch all of it.
+    and gateways fetch all of it. What is written `beside`, with `THE_VERSION` in it where wanted,
+    goes along: to rows that this transaction holds already, since the order is PostgreSQL's.
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("The routes version grows in the transaction that changes a route.")
     named = {"models": models, "deployments": deployments, "replicas": replicas, "keys": keys}
     changes = {(kind, name) for kind, names in named.items() for name in names if name}
-    version = (_bumped(changes) if changes else None) or _bumped_with_everything(changes)
+    version = _bumped(changes, beside) if changes else None
+    version = version or _bumped_with_everything(changes, beside)
     transaction.on_commit(lambda: _nudge(version))
     return version
 
@@ -49,26 +56,39 @@ _BUMP = """
         FROM bumped, unnest(%s::text[], %s::text[]) AS change (kind, name)
         ON CONFLICT (kind, name) DO UPDATE SET version = EXCLUDED.version
     )
-    SELECT version FROM bumped
+    {beside}SELECT version FROM bumped
 """
 """As one statement: everybody who changes a route waits for the row from it to the commit."""
 
 
-def _bumped(changes: Collection[tuple[str, str]]) -> int | None:
+def _bumped(changes: Collection[tuple[str, str]], beside: Sequence[Update]) -> int | None:
     """Return the new version; None where not all up to the present one is named."""
     kinds, names = zip(*sorted(changes), strict=True)
+    values = [value for each in beside for value in each.values]
     with prepared_cursor() as cursor:
-        cursor.execute(_BUMP, [list(kinds), list(names)])
+        statement = _bump(tuple(each.statement for each in beside))
+        cursor.execute(statement, [list(kinds), list(names), *values])
         row = cursor.fetchone()
     return row[0] if row else None
 
 
-def _bumped_with_everything(changes: Collection[tuple[str, str]]) -> int:
+@cache
+def _bump(beside: tuple[str, ...]) -> str:
+    parts = "".join(f", beside_{place} AS ({each}) " for place, each in enumerate(beside))
+    return _BUMP.replace("{beside}", parts)
+
+
+def _bumped_with_everything(changes: Collection[tuple[str, str]], beside: Sequence[Update]) -> int:
     row = RoutesVersion.objects.select_for_update().filter(id=1).first()
     row = row or RoutesVersion.objects.create(id=1, version=0, named_version=-1)
     version = row.version + 1
     RoutesVersion.objects.filter(id=1).update(version=version, named_version=version)
     _note({*changes, (EVERYTHING, "")}, version)
+    with prepared_cursor() as cursor:
+        for each in beside:
+            # Once more, where it was told with a version that there was not.
+            statement = each.statement.replace(_VERSION, str(version))
+            cursor.execute(statement, each.values)
     return version
 
 

@@ -9,13 +9,13 @@
 Where the environment moves in steps (`rolling`), the second one comes at the end of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import transaction
 
-from apps.accounts.routes_version import routes_version_bump
+from apps.accounts.routes_version import THE_VERSION, routes_version_bump
 from apps.deployments.environments.capacity import Capacity, capacity_of
 from apps.deployments.environments.inheriting import settings_inherit
 from apps.deployments.environments.promotion_settings import promotion_settings
@@ -26,7 +26,7 @@ from apps.deployments.plan import is_at_rest
 from apps.fleet.selectors import gateways_have_applied
 from controlplane import clock
 from controlplane.compiled_query import CompiledQuery
-from controlplane.compiled_update import rows_update
+from controlplane.compiled_update import Update, update_of
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState
 from controlplane.domain.rolling.roll import Roll, Status
 from controlplane.domain.rolling.step import Outcome
@@ -238,16 +238,20 @@ def _switch(environment: Environment, candidate: Deployment) -> bool:
         **_settled(environment.promotion or {}),
         "percent_traffic_to_new_version": 100,
     }
-    environment.promotion_version = _routes_bump(environment, candidate.id, environment.retiring_id)
-    changed = ("retiring_id", "current_id", "candidate_id", "promotion", "promotion_version")
+    changed = ("retiring_id", "current_id", "candidate_id", "promotion")
     row = {name: getattr(environment, name) for name in changed}
-    rows_update(Environment, row, id=environment.id)
+    stored = update_of(Environment, row | {"promotion_version": THE_VERSION}, id=environment.id)
+    environment.promotion_version = _routes_bump(
+        environment, candidate.id, environment.retiring_id, beside=[stored]
+    )
     return is_resized
 
 
-def _routes_bump(environment: Environment, *deployment_ids: str | None) -> int:
+def _routes_bump(
+    environment: Environment, *deployment_ids: str | None, beside: Sequence[Update] = ()
+) -> int:
     named = [each for each in deployment_ids if each is not None]
-    return routes_version_bump(models=[environment.model_id], deployments=named)
+    return routes_version_bump(models=[environment.model_id], deployments=named, beside=beside)
 
 
 def _settled(promotion: Mapping[str, Any]) -> dict[str, Any]:

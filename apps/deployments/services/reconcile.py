@@ -1,9 +1,10 @@
 """Bring one deployment nearer to what is wanted of it."""
 
 from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from apps.accounts.routes_version import routes_version_bump
@@ -19,7 +20,7 @@ from apps.fleet.selectors import gateways_have_applied
 from apps.fleet.services.nodes import node_wanted_version_bump, nodes_lock
 from controlplane import clock
 from controlplane.compiled_query import CompiledQuery
-from controlplane.compiled_update import rows_update
+from controlplane.compiled_update import rows_update, update_of
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
 _LARGE = ("report", "metrics")
@@ -34,27 +35,39 @@ _LOCKED = CompiledQuery(
         Deployment.objects.filter(id=id).defer("spec", "checkpoint").select_for_update(no_key=True)
     ),
 )
+
+
+def _waiting(deployment_id: Any) -> QuerySet[Environment]:
+    """Return the environments that may go on once the deployment has moved."""
+    return Environment.objects.filter(
+        Q(candidate_id=deployment_id)
+        | Q(retiring_id=deployment_id)
+        | Q(current_id=deployment_id, promotion_version__isnull=False)
+        | Q(current_id=deployment_id, candidate__isnull=False)
+    )
+
+
 _LIVE = CompiledQuery(
     str,
     lambda deployment_id: (
         Replica.objects.filter(deployment_id=deployment_id)
         .exclude(state__in=REPLICA_TERMINAL)
-        .annotate(is_to_move=Q(node__draining_since__isnull=False))
+        .annotate(
+            is_to_move=Q(node__draining_since__isnull=False),
+            is_waited_for=Exists(_waiting(OuterRef("deployment_id"))),
+        )
         .defer(*_LARGE)
         .order_by("id")
         .select_for_update(of=("self",), no_key=True)
     ),
 )
-_WAITING = CompiledQuery(
-    str,
-    lambda deployment_id: Environment.objects.filter(
-        Q(candidate_id=deployment_id)
-        | Q(retiring_id=deployment_id)
-        | Q(current_id=deployment_id, promotion_version__isnull=False)
-        | Q(current_id=deployment_id, candidate__isnull=False)
-    ).only("id"),
-)
-"""The environments that may go on once the deployment has moved."""
+_WAITING = CompiledQuery(str, lambda deployment_id: _waiting(deployment_id).only("id"))
+
+
+class _Reconciled(NamedTuple):
+    is_moved: bool
+    is_waited_for: bool
+    """By an environment, as it was while the deployment was held; who names it since, looks."""
 
 
 def no_moves(_deployment: Deployment, _replicas: Sequence[Replica]) -> Collection[str]:
@@ -74,25 +87,34 @@ def deployment_settle(*, deployment_id: str, room: str = "", first: Moves = no_m
 
     `room` is what the fleet offered before. Return whether the deployment itself was moved.
     """
-    moved = deployment_reconcile(deployment_id=deployment_id, room=room, first=first)
-    for environment in _WAITING.rows(deployment_id):
+    reconciled = _reconcile(deployment_id, room, first)
+    for environment in _WAITING.rows(deployment_id) if reconciled.is_waited_for else ():
         for released_id in environment_advance(environment_id=environment.id):
             deployment_reconcile(deployment_id=released_id)
-    return moved
+    return reconciled.is_moved
+
+
+def deployment_reconcile(*, deployment_id: str, room: str = "") -> bool:
+    """Drain, stop and order replicas as the plan says, and store the state they amount to.
+
+    Return whether anything was moved.
+    """
+    return _reconcile(deployment_id, room).is_moved
 
 
 @transaction.atomic
-def deployment_reconcile(*, deployment_id: str, room: str = "", first: Moves = no_moves) -> bool:
-    """Drain, stop and order replicas as the plan says, and store the state they amount to.
+def _reconcile(deployment_id: str, room: str, first: Moves = no_moves) -> _Reconciled:
+    """Return what came of it; `first` comes before, in the same transaction.
 
-    `first` comes before, in the same transaction. Return whether anything was moved. Locks, always
-    in this order: deployment, replicas, failed starts, GPUs, nodes, routes.
+    Locks, always in this order: deployment, replicas, failed starts, GPUs, nodes, routes.
     """
     deployment = _LOCKED.first(deployment_id)
     if deployment is None:
-        return False
+        return _Reconciled(is_moved=False, is_waited_for=True)
     now = clock.now()
     replicas = _live(deployment)
+    # Each says it, since it is asked with them; where there is none, it has not been asked.
+    is_waited_for = all(getattr(each, "is_waited_for", True) for each in replicas)
     rerouted = first(deployment, replicas)
     replicas = _with_ended(deployment, replicas)
     draining = {each.node_id for each in replicas if getattr(each, "is_to_move", False)}
@@ -112,7 +134,7 @@ def deployment_reconcile(*, deployment_id: str, room: str = "", first: Moves = n
     follow_up_store(
         deployment=deployment, replicas=replicas, placed=placed, moved=moved, room=room, now=now
     )
-    return moved
+    return _Reconciled(is_moved=moved, is_waited_for=is_waited_for)
 
 
 @transaction.atomic
@@ -177,12 +199,22 @@ def _store_state(
     if new != deployment.state:
         changes["state"] = new
         changes["active_since"] = Now() if new is DeploymentState.ACTIVE else None
-    if new != deployment.state or rerouted:
-        # Last of all locks, since every transaction that changes a route waits for this row.
-        routes_version_bump(deployments=[deployment.id], replicas=rerouted)
-    if changes:
-        rows_update(Deployment, changes, id=deployment.id, state=deployment.state)
+    _store(
+        deployment, changes, is_told=new != deployment.state or bool(rerouted), rerouted=rerouted
+    )
     return new
+
+
+def _store(
+    deployment: Deployment, changes: dict[str, object], *, is_told: bool, rerouted: Collection[str]
+) -> None:
+    where = {"id": deployment.id, "state": deployment.state}
+    if is_told:
+        # Last of all locks, since every transaction that changes a route waits for this row.
+        beside = [update_of(Deployment, changes, **where)] if changes else []
+        routes_version_bump(deployments=[deployment.id], replicas=rerouted, beside=beside)
+    elif changes:
+        rows_update(Deployment, changes, **where)
 
 
 def _failure(
