@@ -10,6 +10,7 @@ from controlplane.keepalive import (
     PROBES,
     USER_TIMEOUT_SECONDS,
 )
+from controlplane.pooled_connection import PooledConnection
 
 
 def database(url: str) -> dict[str, object]:
@@ -58,6 +59,7 @@ def _database_address(url: str) -> dict[str, object]:
         "OPTIONS": {
             "pool": {
                 **{"min_size": 0, "max_size": 8, "timeout": 10},
+                "connection_class": PooledConnection,
                 # Of a longer one the pauses double on, past the database's return.
                 "reconnect_timeout": 5,
                 "reconnect_failed": _connect_again,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.pooled_connection import PooledConnection
 
 Result = TypeVar("Result")
 Steps = Generator[Any, Any, Result]
@@ -89,7 +90,7 @@ def ask_on_new_connection(parameters: Callable[[], dict[str, Any]]) -> Callable[
 def watched_connection(watch: DatabaseWatch) -> type[psycopg.Connection[Any]]:
     """Return the class of connections that end, with an OperationalError, once it is away."""
 
-    class WatchedConnection(psycopg.Connection[Any]):
+    class WatchedConnection(PooledConnection):
         def wait(self, gen: Steps[Result], *args: Any, **options: Any) -> Result:
             if watch.is_away:
                 raise self.given_up()
