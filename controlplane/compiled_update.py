@@ -24,8 +24,8 @@ class Drawn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Update:
-    """An update as PostgreSQL is told it, alone or as a part of another statement."""
+class Write:
+    """An update or an insert as PostgreSQL is told it, alone or as a part of another statement."""
 
     statement: str
     values: Sequence[Any]
@@ -43,11 +43,11 @@ def rows_update(model: type[Model], changes: Mapping[str, object], /, **where: o
     return count
 
 
-def update_of(model: type[Model], changes: Mapping[str, object], /, **where: object) -> Update:
+def update_of(model: type[Model], changes: Mapping[str, object], /, **where: object) -> Write:
     """Return what `rows_update` does, to be done with something else."""
     drawn = _drawn(changes)
     none = tuple(name for name, value in where.items() if value is None)
-    return Update(
+    return Write(
         statement=_statement(model, tuple(changes), drawn, tuple(where), none),
         values=[*_values(model, changes, dict(drawn)), *_values(model, where, none)],
     )
@@ -64,13 +64,19 @@ def _drawn(changes: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
 
 def row_insert(row: Model) -> None:
     """Store a new row, as its `save(force_insert=True)` does, of a model that is told by nobody."""
+    insert = insert_of(row)
+    with prepared_cursor() as cursor:
+        cursor.execute(insert.statement, insert.values)
+        (row.pk,) = cursor.fetchone()
+    row._state.adding = False
+
+
+def insert_of(row: Model) -> Write:
+    """Return what `row_insert` does, to be done with something else; the row learns no key."""
     fields, statement = _insertion(type(row))
     connection = connections[DEFAULT_DB_ALIAS]
     given = [each.get_db_prep_save(each.pre_save(row, add=True), connection) for each in fields]
-    with prepared_cursor() as cursor:
-        cursor.execute(statement, given)
-        (row.pk,) = cursor.fetchone()
-    row._state.adding = False
+    return Write(statement=statement, values=given)
 
 
 def _values(model: type[Model], named: Mapping[str, object], left: Container[str]) -> list[Any]:

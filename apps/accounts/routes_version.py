@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 
 from apps.accounts.models import RoutesChange, RoutesVersion
-from controlplane.compiled_update import Drawn, Update
+from controlplane.compiled_update import Drawn, Write
 from controlplane.prepared import prepared_cursor
 
 CHANNEL = "routes_version"
@@ -28,7 +28,7 @@ def routes_version_bump(
     deployments: Iterable[str] = (),
     replicas: Iterable[str] = (),
     keys: Iterable[str] = (),
-    beside: Sequence[Update] = (),
+    beside: Sequence[Write] = (),
 ) -> int:
     """Return the version that this transaction's changes will be known by.
 
@@ -41,7 +41,10 @@ def routes_version_bump(
     named = {"models": models, "deployments": deployments, "replicas": replicas, "keys": keys}
     changes = {(kind, name) for kind, names in named.items() for name in names if name}
     version = _bumped(changes, beside) if changes else None
-    version = version or _bumped_with_everything(changes, beside)
+    if version is None:
+        # What was written with a version that there was not is written again, the rest is there.
+        left = [each for each in beside if not changes or _VERSION in each.statement]
+        version = _bumped_with_everything(changes, left)
     transaction.on_commit(lambda: _nudge(version))
     return version
 
@@ -61,7 +64,7 @@ _BUMP = """
 """As one statement: everybody who changes a route waits for the row from it to the commit."""
 
 
-def _bumped(changes: Collection[tuple[str, str]], beside: Sequence[Update]) -> int | None:
+def _bumped(changes: Collection[tuple[str, str]], beside: Sequence[Write]) -> int | None:
     """Return the new version; None where not all up to the present one is named."""
     kinds, names = zip(*sorted(changes), strict=True)
     values = [value for each in beside for value in each.values]
@@ -78,7 +81,7 @@ def _bump(beside: tuple[str, ...]) -> str:
     return _BUMP.replace("{beside}", parts)
 
 
-def _bumped_with_everything(changes: Collection[tuple[str, str]], beside: Sequence[Update]) -> int:
+def _bumped_with_everything(changes: Collection[tuple[str, str]], beside: Sequence[Write]) -> int:
     row = RoutesVersion.objects.select_for_update().filter(id=1).first()
     row = row or RoutesVersion.objects.create(id=1, version=0, named_version=-1)
     version = row.version + 1
@@ -86,9 +89,7 @@ def _bumped_with_everything(changes: Collection[tuple[str, str]], beside: Sequen
     _note({*changes, (EVERYTHING, "")}, version)
     with prepared_cursor() as cursor:
         for each in beside:
-            # Once more, where it was told with a version that there was not.
-            statement = each.statement.replace(_VERSION, str(version))
-            cursor.execute(statement, each.values)
+            cursor.execute(each.statement.replace(_VERSION, str(version)), each.values)
     return version
 
 

@@ -13,7 +13,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 
 from apps.accounts.models import ApiKey, ApiKeyType, AuditEntry, Membership, Team, User
-from controlplane.compiled_update import row_insert
+from controlplane.compiled_update import Write, insert_of, row_insert
 
 Values = Mapping[str, Any]
 
@@ -55,8 +55,35 @@ def audit(
 
     The actor is who sent the request, unless `actor` names who came in just now.
     """
+    entry = _entry(action, target, team, label, before, after, actor)
+    row_insert(entry)
+    return entry
+
+
+def audit_beside(
+    action: str,
+    target: Model,
+    *,
+    team: Team | None,
+    label: str,
+    before: Values | None = None,
+    after: Values | None = None,
+) -> Write:
+    """Return what `audit` writes, for a statement of the change to write along with it."""
+    return insert_of(_entry(action, target, team, label, before, after, actor=None))
+
+
+def _entry(
+    action: str,
+    target: Model | str,
+    team: Team | None,
+    label: str | None,
+    before: Values | None,
+    after: Values | None,
+    actor: User | None,
+) -> AuditEntry:
     who = _whoever(actor)
-    entry = AuditEntry(
+    return AuditEntry(
         **who,
         **_whence(),
         action=action,
@@ -68,8 +95,6 @@ def audit(
         before=before,
         after=after,
     )
-    row_insert(entry)
-    return entry
 
 
 def audit_foreign_read(user: User | None, team: Team) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from apps.accounts.audit.recording import audit
+from apps.accounts.audit.recording import audit, audit_beside
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import ApiKey, ApiKeyType, Team, User
 from apps.accounts.routes_version import routes_version_bump
@@ -96,8 +96,8 @@ def api_key_revoke(*, api_key: ApiKey) -> None:
         revoked = {"revoked_at": clock.now()}
         if not rows_update(ApiKey, revoked, id=api_key.id, revoked_at=None):
             raise NotFound(f"There is no API key `{api_key.prefix}`.")
-        audit("key.revoke", api_key, team=api_key.team, label=key_label(api_key))
-        routes_version_bump(keys=[api_key.secret_sha256])
+        told = audit_beside("key.revoke", api_key, team=api_key.team, label=key_label(api_key))
+        routes_version_bump(keys=[api_key.secret_sha256], beside=[told])
 
 
 def api_keys_revoke_of(rows: QuerySet[Any], *, traffic_mark: str) -> None:

@@ -16,7 +16,7 @@ from apps.deployments.environments.promotion_settings import promotion_settings
 from apps.deployments.environments.services import (
     candidate_name,
     deployment_may_be_promoted,
-    environment_audit,
+    environment_audit_beside,
     no_environment,
 )
 from apps.deployments.models import Deployment, Environment, ServedModel
@@ -67,12 +67,12 @@ def environment_promote(
     candidate_name(
         place, to=candidate, keep_previous=not scale_down_previous, asks_answers=asks_answers
     )
-    environment_audit(
+    told = environment_audit_beside(
         audited_as, place, before={"deployment": before}, after={"deployment": candidate.id}
     )
     if is_at_rest(candidate):
         deployment_activate(deployment=candidate)
-    switch = environment_switch(place)
+    switch = environment_switch(place, beside=[told])
     if switch.is_done:
         # It carries the traffic already: what is left waits for gateways, if any lives.
         transaction.on_commit(lambda: _finish(place), robust=True)
@@ -81,7 +81,8 @@ def environment_promote(
         return candidate
     place.save(update_fields=["candidate", "promotion"])
     # The environment names its first candidate from now on.
-    routes_version_bump(models=[candidate.model_id], deployments=[candidate.id])
+    named = {"models": [candidate.model_id], "deployments": [candidate.id]}
+    routes_version_bump(**named, beside=[told])
     deployment_settle_after_commit(deployment_id=candidate.id)
     return candidate
 

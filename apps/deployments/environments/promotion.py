@@ -26,7 +26,7 @@ from apps.deployments.plan import is_at_rest
 from apps.fleet.selectors import gateways_have_applied
 from controlplane import clock
 from controlplane.compiled_query import CompiledQuery
-from controlplane.compiled_update import Update, update_of
+from controlplane.compiled_update import Write, update_of
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState
 from controlplane.domain.rolling.roll import Roll, Status
 from controlplane.domain.rolling.step import Outcome
@@ -97,13 +97,17 @@ class Switch(NamedTuple):
     is_resized: bool = False
 
 
-def environment_switch(environment: Environment) -> Switch:
+def environment_switch(environment: Environment, beside: Sequence[Write]) -> Switch:
+    """Return what became of the environment, which is locked with its deployments.
+
+    Where it is done, so is what is to be written beside it.
+    """
     candidate = environment.candidate
     if candidate is None or is_rolling(environment) or not _serves(candidate):
         return Switch(is_done=False)
     if not capacity_of(environment, candidate).suffices:
         return Switch(is_done=False)
-    return Switch(is_done=True, is_resized=_switch(environment, candidate))
+    return Switch(is_done=True, is_resized=_switch(environment, candidate, beside))
 
 
 def _advance_candidate(environment: Environment, candidate: Deployment) -> list[str]:
@@ -228,7 +232,7 @@ def _fail(environment: Environment, candidate: Deployment, reason: str) -> list[
     return changed
 
 
-def _switch(environment: Environment, candidate: Deployment) -> bool:
+def _switch(environment: Environment, candidate: Deployment, beside: Sequence[Write] = ()) -> bool:
     """Return whether the candidate now wants another number of replicas."""
     is_resized = settings_inherit(environment, candidate)
     environment.retiring_id = environment.current_id
@@ -242,13 +246,13 @@ def _switch(environment: Environment, candidate: Deployment) -> bool:
     row = {name: getattr(environment, name) for name in changed}
     stored = update_of(Environment, row | {"promotion_version": THE_VERSION}, id=environment.id)
     environment.promotion_version = _routes_bump(
-        environment, candidate.id, environment.retiring_id, beside=[stored]
+        environment, candidate.id, environment.retiring_id, beside=[stored, *beside]
     )
     return is_resized
 
 
 def _routes_bump(
-    environment: Environment, *deployment_ids: str | None, beside: Sequence[Update] = ()
+    environment: Environment, *deployment_ids: str | None, beside: Sequence[Write] = ()
 ) -> int:
     named = [each for each in deployment_ids if each is not None]
     return routes_version_bump(models=[environment.model_id], deployments=named, beside=beside)

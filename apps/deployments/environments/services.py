@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.accounts.audit.recording import Values, audit
+from apps.accounts.audit.recording import Values, audit, audit_beside
 from apps.accounts.models import AuditEntry
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.addresses import CHAT_ROUTE, called_route
@@ -19,6 +19,7 @@ from apps.deployments.environments.rolling.plan import plan_begun
 from apps.deployments.models import PRODUCTION, Deployment, Environment, ServedModel
 from apps.deployments.services.reconcile import deployment_settle_after_commit
 from apps.rest.errors import Conflict, InvalidInput, NotFound
+from controlplane.compiled_update import Write
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
 from controlplane.domain.rolling.answer_guard import schema_of
 from controlplane.domain.rolling.settings import RollSettings, problems_of
@@ -237,15 +238,22 @@ def environment_audit(
     before: Values | None = None,
     after: Values | None = None,
 ) -> AuditEntry:
+    """Return the record of what became of the environment."""
+    named = _named(environment)
+    return audit(f"environment.{what}", environment, **named, before=before, after=after)
+
+
+def environment_audit_beside(
+    what: str, environment: Environment, *, before: Values, after: Values
+) -> Write:
+    """Return the same, for a statement of the change to write along with it."""
+    named = _named(environment)
+    return audit_beside(f"environment.{what}", environment, **named, before=before, after=after)
+
+
+def _named(environment: Environment) -> dict[str, Any]:
     model = environment.model
-    return audit(
-        f"environment.{what}",
-        environment,
-        team=model.team,
-        label=f"{model.name}/{environment.name}",
-        before=before,
-        after=after,
-    )
+    return {"team": model.team, "label": f"{model.name}/{environment.name}"}
 
 
 def deployment_may_be_promoted(deployment: Deployment, environment: Environment) -> None:
