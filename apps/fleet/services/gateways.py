@@ -5,6 +5,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest, Now
 
 from apps.accounts.audit.recording import audit
+from apps.accounts.routes_version import routes_version_current
 from apps.fleet.credentials import hash_of
 from apps.fleet.models import Gateway
 from apps.fleet.services.clocks import clock_ahead
@@ -42,12 +43,23 @@ def gateway_enroll(*, token: str, name: str, credential_sha256: str, address: st
 
 _SEEN = """
     UPDATE fleet_gateway SET
-        last_seen_at = statement_timestamp(), clock_ahead_seconds = %s, disk_free_bytes = %s,
-        applied_version = greatest(applied_version, %s)
-    WHERE credential_sha256 = %s
-    RETURNING coalesce((SELECT version FROM accounts_routesversion WHERE id = 1), 0)
+        last_seen_at = statement_timestamp(), clock_ahead_seconds = %(ahead)s,
+        disk_free_bytes = %(free_bytes)s,
+        applied_version = greatest(
+            CASE WHEN applied_version <= present.version THEN applied_version END,
+            CASE WHEN %(applied)s <= present.version THEN %(applied)s END, 0
+        )
+    FROM (
+        SELECT coalesce((SELECT version FROM accounts_routesversion WHERE id = 1), 0) AS version
+    ) AS present
+    WHERE credential_sha256 = %(credential)s
+    RETURNING present.version
 """
-"""As one statement, since every gateway asks every second."""
+"""As one statement, since every gateway asks every second.
+
+A version that there has not been is of a database that was put back: of the routes that will have
+this number nothing is applied.
+"""
 
 
 def gateway_seen(
@@ -62,15 +74,24 @@ def gateway_seen(
     Records that it polled, how far its clock is off, what room its disk has and by which routes it
     works; of those an older report changes nothing.
     """
-    values = (clock_ahead(sent_at=sent_at), disk_free_bytes, applied_version or 0)
+    values = {
+        "ahead": clock_ahead(sent_at=sent_at),
+        "free_bytes": disk_free_bytes,
+        "applied": applied_version or 0,
+        "credential": hash_of(credential),
+    }
     with prepared_cursor() as cursor:
-        cursor.execute(_SEEN, [*values, hash_of(credential)])
+        cursor.execute(_SEEN, values)
         row = cursor.fetchone()
     return row[0] if row else None
 
 
 def gateway_applied(*, gateway: Gateway, version: int) -> None:
-    """Record the routes version that the gateway works by; an older report changes nothing."""
+    """Record the routes version that the gateway works by; an older report changes nothing.
+
+    Nor does one of a version that there has not been.
+    """
+    known = version if version <= routes_version_current() else 0
     Gateway.objects.filter(id=gateway.id).update(
-        applied_version=Greatest(F("applied_version"), version), last_seen_at=Now()
+        applied_version=Greatest(F("applied_version"), known), last_seen_at=Now()
     )

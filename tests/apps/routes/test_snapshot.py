@@ -12,6 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from apps.accounts.models import ApiKey
 from apps.accounts.routes_version import routes_version_bump, routes_version_current
 from apps.fleet.models import Gateway
+from apps.fleet.selectors import gateways_have_applied
 from apps.routes.snapshot import routes_snapshot
 from controlplane import clock
 from controlplane.domain.rules.examples import facts
@@ -250,6 +251,29 @@ def test_a_poll_says_what_is_applied_and_takes_one_statement_where_nothing_chang
     assert APPLIED_HEADER not in send("GET", current).headers
     send("GET", f"{current}&applied=0")
     assert Gateway.objects.get().applied_version == told["version"], "an older one changes nothing"
+
+
+@pytest.mark.parametrize("by_poll", [True, False])
+def test_a_version_of_before_the_database_was_put_back_is_not_applied(
+    client: Client, by_poll: bool
+) -> None:
+    gateway = make_gateway()
+    send = _as(client, gateway.name)
+    version = routes_version_bump()
+    for ahead, expected in ((5, 0), (0, version)):
+        if by_poll:
+            send("GET", f"routes?after={version}&format=2&applied={version + ahead}")
+        else:
+            send("POST", "gateways/applied", {"version": version + ahead})
+        assert Gateway.objects.get().applied_version == expected
+    assert not gateways_have_applied(routes_version_bump(keys=["a"])), "it has not seen that one"
+
+
+def test_what_was_noted_of_a_later_version_is_forgotten_by_the_next_poll(client: Client) -> None:
+    version = routes_version_bump()
+    gateway = make_gateway(applied_version=version + 5)
+    _as(client, gateway.name)("GET", f"routes?after={version}&format=2&applied={version}")
+    assert Gateway.objects.get().applied_version == version
 
 
 def test_a_stranger_gets_nothing(client: Client) -> None:
