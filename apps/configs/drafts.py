@@ -165,7 +165,7 @@ class PostedDraft:
             self.refusal = f"{error} Change it in the YAML view."
 
     def _write(self, text: str) -> None:
-        """Take another text; what was read of the last one holds no more."""
+        """Replace the text; what was parsed of the last one no longer holds."""
         self.text, self.presses_fix = text, False
         for name in ("parsed", "draft"):
             self.__dict__.pop(name, None)

@@ -55,6 +55,6 @@ def _every_place(known: RoutesDigest) -> Iterator[Place]:
 
 
 def unnamed_of(differing: Collection[Place]) -> list[Place]:
-    """Return what somebody changed without naming it; that time ends a key, nobody names."""
+    """Return what was changed without being named; the end of a key by time never is."""
     expired = keys_that_expired([id for kind, id in differing if kind == "keys"])
     return sorted(place for place in differing if place[0] != "keys" or place[1] not in expired)

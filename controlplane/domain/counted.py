@@ -1,3 +1,3 @@
 def counted(number: int, noun: str) -> str:
-    """Return such as `1 request` or `2,000 requests`."""
+    """Return the number with its noun: `1 request`, `2,000 requests`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -18,7 +18,7 @@ class Ending:
         self._act: Callable[[], object] = _nothing
 
     def listen(self) -> None:
-        """Hear from now on, also what a supervisor held back until now."""
+        """Handle signals from now on, also those that a supervisor held back."""
         for number in _ENDING:
             signal.signal(number, self._hear)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)

@@ -72,7 +72,7 @@ class Hints:
         self.note()
 
     def note(self, message: object = None) -> None:
-        """Take a message for a hint, whatever it says."""
+        """Count any message as a hint, whatever it says."""
         self._bell.set()
 
     def wait(self, seconds: float) -> bool:

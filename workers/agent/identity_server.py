@@ -43,7 +43,7 @@ class IdentityServer:
                 self._hear(key.data)
 
     def close(self) -> None:
-        """Answer nobody from now on; a repeat changes nothing."""
+        """Stop answering; a repeat changes nothing."""
         while self._asking:
             self._drop(self._asking[0])
         self._listener.close()

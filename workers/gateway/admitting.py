@@ -76,7 +76,7 @@ class Admitting:
 
 
 def _keep(request: Request, admission: Admission, snapshot: Snapshot, edition: int) -> None:
-    """Have the next request with this head admitted as this one was, where nothing else counts."""
+    """Keep the admission for the next request with this head, where nothing else counts."""
     known, key = request.known, admission.key
     is_counted = key.spent_until is not None or key.spend is not None
     is_spread = admission.target.place is Place.ENVIRONMENT and bool(

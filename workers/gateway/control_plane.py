@@ -56,7 +56,7 @@ class Credential:
 
 class ControlPlane(Protocol):
     async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
-        """Return the credential that opens the control plane from now on, holding this `secret`."""
+        """Return the credential that the control plane takes from now on, with this `secret`."""
 
     async def routes_after(
         self,

@@ -243,7 +243,7 @@ class Gateway:
             self.limits.leave(admission.key, tokens=tokens)
 
     def look_who_is_ejected(self) -> None:
-        """Have the metrics tell of it, which nobody counts."""
+        """Set the gauges of ejected replicas, which no request counts."""
         models = {} if self.routes.snapshot is None else self.routes.snapshot.models
         for (model_id, id), counts in self.metrics.deployments.items():
             known = models[model_id].deployments.get(id) if model_id in models else None

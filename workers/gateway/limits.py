@@ -58,7 +58,7 @@ class KeyLimits:
         self._ask(key.id)
 
     def leave(self, key: Key, *, tokens: int = 0) -> None:
-        """Let the next one in; what it read and wrote is known only now."""
+        """Count the tokens that an ended request used, and let the next one begin."""
         holding = self._holdings.get(key.id)
         if holding is None or holding.running <= 0:
             return

@@ -50,12 +50,12 @@ class Load:
         """A request waits for a deployment that sleeps, or somebody asked to wake one."""
 
     def wake(self, deployment_id: str) -> None:
-        """Have the control plane told at once that the deployment is wanted."""
+        """Report at once that the deployment is wanted."""
         self._woken.add(deployment_id)
         self.is_urgent.set()
 
     def keep_woken(self, report: LoadReport) -> None:
-        """Tell of them with the next report: this one did not arrive."""
+        """Report them again: this report did not arrive."""
         self._woken.update(report.woken)
 
     def take(self, running: Iterable["Exchange"], waiting: Mapping[str, int]) -> LoadReport:

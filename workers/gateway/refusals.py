@@ -112,7 +112,7 @@ def waiting_room_full(deployment: Deployment, what: str) -> Refusal:
 
 
 def queue_full(deployment: Deployment, what: str, retry_after_seconds: int) -> Refusal:
-    """Return that no more requests may wait until a replica has room."""
+    """Return the refusal of one request too many to wait for a replica."""
     return rate_limited(
         f"All replicas of deployment `{deployment.id}` are busy, and {what} wait already. "
         f"Send the request again in {retry_after_seconds} s.",

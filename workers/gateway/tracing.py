@@ -82,7 +82,7 @@ class Tracing:
         counts: TokenCounts | None,
         now: float,
     ) -> None:
-        """Tell of a request that has ended; `now` is by the clock that measures."""
+        """Export the spans of a request that has ended; `now` is by the clock that measures."""
         epoch = self._clock.time() - now
         asked_at, first = meter.asked_at, meter.first_byte_at
         status = meter.status or 0

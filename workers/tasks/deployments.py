@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 @tick("deployments.sweep")
 def sweep() -> None:
-    """Make true what lost messages, nodes and processes left behind."""
+    """Repair what lost messages, nodes and processes left behind."""
     deployments_sweep()
 
 
@@ -34,7 +34,7 @@ def after_build(*, build_id: str, format: int, **unknown: object) -> None:
 
 
 def announce_end(build_id: str) -> None:
-    """Have a control worker look at what waited for the build.
+    """Ask a control worker to look at what waited for the build.
 
     A build worker itself has no right to rows of deployments.
     """

@@ -18,7 +18,7 @@ from controlplane import clock
 
 @transaction.atomic
 def member_add(*, team: Team, user: User, role: TeamRole) -> Membership:
-    """Return that the person belongs to the team; who belongs already keeps the role."""
+    """Return the membership; whoever belongs to the team already keeps the role."""
     membership, is_new = Membership.objects.get_or_create(
         team=team, user=user, defaults={"role": role}
     )

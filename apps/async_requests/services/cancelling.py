@@ -13,7 +13,7 @@ ENDED = "The request has ended as {} and cannot be canceled."
 
 @transaction.atomic
 def async_request_cancel(*, request: AsyncRequest) -> tuple[bool, str]:
-    """Return whether it is called off, and how that stands in words.
+    """Return whether it is cancelled, and its state in words.
 
     A queued one ends at once; a running one is stopped by its worker, which looks every second.
     """

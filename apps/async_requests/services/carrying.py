@@ -47,7 +47,7 @@ def async_request_begin(*, lease: Lease) -> Call:
 
 
 def async_request_finish(*, lease: Lease, attempt: Attempt) -> bool:
-    """Return whether it was stored how the attempt went; what was called off stays so."""
+    """Return whether the attempt's outcome was stored; a cancelled request stays cancelled."""
     try:
         with lease_held(lease) as request:
             if request.cancel_requested_at is not None:

@@ -19,7 +19,7 @@ def verdict_fields(examination: Examination) -> dict[str, Any]:
 
 
 def verdict_settle(revision: Revision) -> None:
-    """Say again what still waits, for the facts may have come between the check and the save."""
+    """Examine again what still waits: facts may have come between the check and the save."""
     if revision.waiting:
         verdict_renew(revision)
 

@@ -48,7 +48,7 @@ def consent_give(*, team: Team, share: float, kept_days: int, user: User | None)
 
 @transaction.atomic
 def consent_revoke(*, team: Team) -> None:
-    """Take the consent back: gateways delete what they keep once they hear. Raises Conflict."""
+    """Revoke the consent: gateways delete what they keep once they learn of it. Raises Conflict."""
     consent = _locked_consent(team)
     audit("traffic_samples.revoke", consent, team=team, before={"share": consent.share})
     consent.delete()

@@ -31,7 +31,7 @@ class Standing:
 
 
 def standing_of(deployment: Deployment, *, now: datetime | None = None) -> Standing | None:
-    """Return how it stands; None for one that is not sized by its load now."""
+    """Return how the deployment stands to its load; None where it is not sized by it now."""
     if deployment.state not in SIZED:
         return None
     at = now or clock.now()

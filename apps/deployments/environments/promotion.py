@@ -142,7 +142,7 @@ def promotion_switch(environment: Environment, candidate: Deployment) -> None:
 
 
 def promotion_end(environment: Environment, roll: Roll) -> None:
-    """Have the deployment in place carry everything again, and let the candidate go."""
+    """Send all traffic to the deployment in place again, and release the candidate."""
     because, candidate_id = roll.returns_because, environment.candidate_id
     _restore(environment, roll)
     if environment.candidate is not None:

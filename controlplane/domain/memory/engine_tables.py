@@ -18,7 +18,7 @@ _REST = MIB // 2
 
 
 def engine_table_bytes(checkpoint: CheckpointFacts, *, number_bytes: float, devices: int) -> int:
-    """Return them on each of the GPUs that share the weights."""
+    """Return the tables' bytes on each of the GPUs that share the weights."""
     table = (checkpoint.max_positions or 0) * (checkpoint.head_dim or 0) * _TABLE_NUMBER_BYTES
     return table + round(sum(_cut(checkpoint, number_bytes / devices)) / _SEGMENT * _REST)
 

@@ -46,7 +46,7 @@ class ScalingSettings:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the settings that were told, over the defaults; other names are passed over."""
+        """Return the given settings over the defaults; other names are passed over."""
         names = {each.name for each in fields(cls)}
         known = {name: value for name, value in stored.items() if name in names}
         defaults = OF_TOKENS if known.get("target_in_flight_tokens") is not None else {}

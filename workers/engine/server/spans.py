@@ -62,7 +62,7 @@ class RequestSpans:
             times.ended_at, times.failure = now, piece.failure or ""
 
     def ended(self, rows: Sequence[Row]) -> None:
-        """Tell of it, once."""
+        """Export the spans, once."""
         if self._has_ended:
             return
         self._has_ended = True

@@ -63,7 +63,7 @@ class Health:
         self.failed(self.reason)
 
     def on_trial(self) -> None:
-        """A request was sent to it: until it has ended, no other is."""
+        """Note a request on trial: until it has ended, no other is sent."""
         self._is_on_trial = True
 
     def let_go(self) -> None:

@@ -73,7 +73,7 @@ class Placing:
         return True
 
     def wait_for_turn(self, exchange: "Exchange") -> Refusal | None:
-        """Let it wait until it is called; return why it cannot, or None."""
+        """Queue it until it is called; return why it cannot wait, or None."""
         deployment = exchange.admission.deployment
         counts = self._metrics.of(deployment.model_id, deployment.id)
         limit = deployment.backpressure
@@ -86,7 +86,7 @@ class Placing:
         return self.turns.add(exchange, retry_after_seconds=pause)
 
     def left(self, deployment: Deployment) -> None:
-        """A replica of the deployment has room for another request."""
+        """Note that a replica of the deployment has room for another request."""
         if len(self.turns):
             self.turns.call(deployment)
 
@@ -102,7 +102,7 @@ class Placing:
         return dict(Counter(each.reason for each in healths if not each.is_well))
 
     def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
-        """Let it go, and have its key's turn cost what it really used."""
+        """Release the replica, and charge the key's turn with what was really used."""
         if not len(self.turns):
             return
         self.turns.discard(exchange)

@@ -18,7 +18,7 @@ class Room:
         self.most = 0
 
     def refused(self, beside: int) -> None:
-        """The engine took no other beside so many."""
+        """Note that the engine refused one more beside so many."""
         self.most, self._known_since, self.is_open = beside, self._clock.monotonic(), False
 
     def takes(self, in_flight: int) -> bool:

@@ -28,7 +28,7 @@ class FairQueue(Generic[Item]):
         return item in self._place_of
 
     def add(self, item: Item, *, key: str, tokens: int, urgency: Urgency) -> None:
-        """Let it wait. Urgency within a key orders the key's own; it takes nothing from others."""
+        """Queue it. Urgency orders the key's own requests and takes nothing from others."""
         band = urgency.band
         self._place_of[item] = (band, key)
         self._rings.setdefault(band, _Ring()).add(item, key, tokens, urgency)

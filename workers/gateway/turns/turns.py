@@ -41,7 +41,7 @@ class Turns:
         return 0 if queue is None else len(queue)
 
     def add(self, exchange: "Exchange", *, retry_after_seconds: int) -> Refusal | None:
-        """Let it wait; return why it cannot, or None."""
+        """Queue it; return why it cannot wait, or None."""
         deployment, bounds = exchange.admission.deployment, self._bounds
         count = self.waiting(deployment.id)
         size_bytes = self._bytes_of[deployment.id] + exchange.request_bytes

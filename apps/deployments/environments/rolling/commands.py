@@ -106,7 +106,7 @@ def promotion_force_forward(*, environment: Environment, actor: str = "") -> Non
 
 
 def _under_way(environment: Environment) -> tuple[Environment, Roll]:
-    """Return it, locked with its deployments, and how far it is. Raises Conflict."""
+    """Return the environment, locked with its deployments, and its roll. Raises Conflict."""
     row = Environment.objects.select_for_update(no_key=True).get(id=environment.id)
     deployments_lock(row)
     if row.candidate_id is None:

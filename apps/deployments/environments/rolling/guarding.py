@@ -30,7 +30,7 @@ class Guard:
 
 
 def guard_settings(environment: Environment) -> GuardSettings | None:
-    """Return by what the roll is guarded; None where it is not."""
+    """Return the guard's own settings; None where the roll has no guard."""
     settings = ((environment.promotion or {}).get("plan") or {}).get("slo_guard")
     return None if settings is None else GuardSettings.of(settings)
 

@@ -25,7 +25,7 @@ def event_add(
     percents: tuple[int, int],
     actor: str = ITSELF,
 ) -> None:
-    """Remember what happened; the caller is in the transaction in which it does."""
+    """Record the event in the caller's transaction."""
     PromotionEvent.objects.create(
         environment=environment,
         candidate_id=environment.candidate_id or "",
