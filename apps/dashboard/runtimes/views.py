@@ -35,6 +35,7 @@ def runtimes(request: HttpRequest) -> HttpResponse:
         "has_hosts": bool(hosts.kinds),
         "has_owned": any(column.is_owned for column in table.columns),
         "is_wide": is_wide,
+        "kinds_query": "&gpus=every" if is_wide and hosts.kinds else "",
     }
     return render(request, "dashboard/runtimes.html", context)
 
