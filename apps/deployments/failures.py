@@ -27,22 +27,6 @@ def backing_off(waiting: str, refusals: Sequence[NoRoom]) -> Failure:
     return serving.BACKOFF.failure(reasons=reasons)
 
 
-def pool_of_others(pool: str) -> Failure:
-    return serving.POOL.failure(pool=pool)
-
-
-def not_placeable(sentence: str) -> Failure:
-    return serving.UNPLANNED.failure(reason=sentence)
-
-
-def node_silent(node_name: str) -> Failure:
-    return serving.NODE_SILENT.failure(node=node_name)
-
-
-def gone_from_node(node_name: str) -> Failure:
-    return serving.GONE.failure(node=node_name)
-
-
 def elsewhere(node: Node, host: str) -> Failure:
     return serving.ADDRESS.failure(node=node.name, address=node.address, host=host)
 
@@ -51,7 +35,3 @@ def foreign_port(node: Node, port: int) -> Failure:
     return serving.PORT.failure(
         node=node.name, port=port, lowest=node.lowest_engine_port, highest=node.highest_engine_port
     )
-
-
-def unexplained() -> Failure:
-    return serving.UNEXPLAINED.failure()

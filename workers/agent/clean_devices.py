@@ -7,8 +7,9 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.gpus import IDLE_BYTES
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.raised import RaisedFailure
+from controlplane.domain.failures.registry import serving
 from workers.agent import nvidia
-from workers.agent.failures import device_lost, device_memory_held, device_taken
+from workers.agent.failures import device_memory_held, device_taken
 
 WAIT_SECONDS = 10.0
 """For a former engine to end and give its memory back; whatever lasts longer is told."""
@@ -55,7 +56,7 @@ def _what_holds(uuid: str) -> Failure | None:
     try:
         use = nvidia.use_of(uuid)
     except LookupError as error:
-        return device_lost(str(error))
+        return serving.GPU_LOST.failure(reason=str(error))
     if use.users:
         return device_taken(uuid, use.users)
     return device_memory_held(uuid, use.used_bytes) if use.used_bytes > IDLE_BYTES else None

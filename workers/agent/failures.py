@@ -14,52 +14,12 @@ class NoLauncher(RaisedFailure):
     """An order names a runtime that this agent cannot start; `failure` says so."""
 
 
-def runner_killed() -> Failure:
-    return serving.RUNNER_KILLED.failure()
-
-
-def host_restarted() -> Failure:
-    return serving.REBOOT.failure()
-
-
-def never_ready(seconds: float) -> Failure:
-    return serving.NEVER_READY.failure(seconds=seconds)
-
-
-def no_answer(seconds: float) -> Failure:
-    return serving.NO_ANSWER.failure(seconds=seconds)
-
-
-def no_free_port(sentence: str) -> Failure:
-    return serving.NO_PORT.failure(reason=sentence)
-
-
-def not_started(sentence: str) -> Failure:
-    return serving.NOT_STARTED.failure(reason=sentence)
-
-
-def disk_full(folder: str) -> Failure:
-    return serving.DISK_FULL.failure(folder=folder)
-
-
-def no_launcher(runtime: str) -> Failure:
-    return serving.NO_LAUNCHER.failure(runtime=runtime)
-
-
 def device_taken(uuid: str, users: Sequence[DeviceUser]) -> Failure:
     return serving.GPU_TAKEN.failure(in_use=in_use_by(f"GPU `{uuid}`", users))
 
 
 def device_memory_held(uuid: str, used_bytes: int) -> Failure:
     return serving.GPU_MEMORY.failure(held=held_by_nobody_shown(f"GPU `{uuid}`", used_bytes))
-
-
-def device_lost(reason: str) -> Failure:
-    return serving.GPU_LOST.failure(reason=reason)
-
-
-def not_rendered(sentence: str) -> Failure:
-    return serving.NOT_RENDERED.failure(reason=sentence)
 
 
 def of_exit(record: Mapping[str, Any], last_line: str) -> Failure:

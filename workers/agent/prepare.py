@@ -14,12 +14,13 @@ from typing import Any
 from controlplane.artifacts import ArtifactFailure
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.failures.registry import serving
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.runtimes import RUNTIMES, Launch, Start
 from controlplane.domain.spec import Spec
 from workers.agent.clean_devices import DevicesTaken, visible_devices, wait_until_clean
 from workers.agent.copies import Copies
-from workers.agent.failures import NoLauncher, no_free_port, no_launcher, not_rendered
+from workers.agent.failures import NoLauncher
 from workers.agent.folders import ReplicaFolder
 from workers.filled_pipe import read_pipe, store_descriptor
 from workers.runtimes.container.failures import FILE_NAME, ContainerRefused
@@ -51,11 +52,11 @@ def main() -> int:
         return 1
     except NoFreePort as error:
         _log.error("%s", error)
-        folder.write("failure", no_free_port(str(error)).to_json())
+        folder.write("failure", serving.NO_PORT.failure(reason=str(error)).to_json())
         return 1
     except (UnplannableError, ValueError) as error:
         _log.error("%s", error)
-        folder.write("failure", not_rendered(str(error)).to_json())
+        folder.write("failure", serving.NOT_RENDERED.failure(reason=str(error)).to_json())
         return 1
     return 0
 
@@ -160,7 +161,7 @@ def _installed(runtime: str, own_python: str) -> Installed:
     launcher = LAUNCHERS.get(runtime)
     installed = launcher.installed(os.environ, own_python=own_python) if launcher else None
     if installed is None:
-        raise NoLauncher(no_launcher(runtime))
+        raise NoLauncher(serving.NO_LAUNCHER.failure(runtime=runtime))
     return installed
 
 

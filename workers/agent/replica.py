@@ -12,8 +12,8 @@ from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import serving
 from controlplane.domain.lifecycle import ReplicaState
-from workers.agent import failures
 from workers.agent.containers import Removal
 from workers.agent.folders import ReplicaFolder, is_locked, replica_folder, try_lock
 from workers.agent.identity import ProcessIdentity, is_alive, send_signal
@@ -83,7 +83,7 @@ class Replica:
         except OSError as error:
             if not says_full(error):
                 raise
-            self._end_with(failures.disk_full(str(self._settings.home)))
+            self._end_with(serving.DISK_FULL.failure(folder=str(self._settings.home)))
 
     def _start_runner(self) -> None:
         self.folder.write("wanted", self.wanted)
@@ -263,7 +263,7 @@ class Replica:
         if somebody_stopped_it(self.folder):
             probe.excuse()
             return None
-        return failures.no_answer(SILENT_LIMIT_SECONDS)
+        return serving.NO_ANSWER.failure(seconds=SILENT_LIMIT_SECONDS)
 
     def _stuck_while_loading(self) -> Failure | None:
         if self._progress is None:
@@ -271,7 +271,7 @@ class Replica:
         self._progress.look()
         limit_seconds = self._settings.engine_start_seconds
         is_stuck = self._progress.still_seconds > limit_seconds
-        return failures.never_ready(limit_seconds) if is_stuck else None
+        return serving.NEVER_READY.failure(seconds=limit_seconds) if is_stuck else None
 
     def _runner(self) -> ProcessIdentity | None:
         return self.folder.runner()

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import serving
 from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.runtimes.engine_log import guess_log
@@ -44,10 +45,10 @@ def _explained(
 
 def loss(folder: ReplicaFolder, runner: ProcessIdentity | None, settings: Settings) -> Failure:
     if is_full(settings.replicas):
-        return failures.disk_full(str(settings.home))
+        return serving.DISK_FULL.failure(folder=str(settings.home))
     if runner is None:
         words = tail(folder.path / "runner.log", 300).strip()
-        return failures.not_started(f"The runner did not start. {words}".strip())
+        return serving.NOT_STARTED.failure(reason=f"The runner did not start. {words}".strip())
     if runner.boot_id != boot_id():
-        return failures.host_restarted()
-    return failures.runner_killed()
+        return serving.REBOOT.failure()
+    return serving.RUNNER_KILLED.failure()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from apps.deployments.failures import elsewhere, foreign_port, gone_from_node, unexplained
+from apps.deployments.failures import elsewhere, foreign_port
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.nodes.failed_starts import failed_starts_follow
 from apps.deployments.services.measurements import LiveReplica, measurements_store
@@ -14,6 +14,7 @@ from apps.deployments.services.replicas import changes_routes, replica_move_sile
 from apps.fleet.models import Node
 from apps.fleet.services.nodes import node_versions_note
 from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import serving
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 
 LONGEST_VERSION = 64
@@ -160,5 +161,5 @@ def _reason(node: Node, target: ReplicaState, report: ReplicaReport | None) -> F
     if target is not ReplicaState.FAILED:
         return None
     if report is None:
-        return gone_from_node(node.name)
-    return report.failure or unexplained()
+        return serving.GONE.failure(node=node.name)
+    return report.failure or serving.UNEXPLAINED.failure()

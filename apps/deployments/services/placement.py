@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from apps.deployments.failures import backing_off, no_room, not_placeable, pool_of_others
+from apps.deployments.failures import backing_off, no_room
 from apps.deployments.memory_need import Hardware, bytes_per_device, hardware_of
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.ranking import Candidate, placement_words, ranked, waiting_words
@@ -26,6 +26,7 @@ from apps.fleet.services.devices import (
 )
 from controlplane import clock
 from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import serving
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
 from controlplane.domain.memory import UnplannableError
 
@@ -51,7 +52,7 @@ def replica_place(*, deployment: Deployment) -> Placed:
     """Order one replica on the node that has room, did not fail, and has the fewest of these."""
     hardware = hardware_of(deployment)
     if hardware.pool in pools_closed_to(team_id=deployment.model.team_id):
-        return Placed(failure=pool_of_others(hardware.pool))
+        return Placed(failure=serving.POOL.failure(pool=hardware.pool))
     every, now = _by_preference(deployment, hardware), clock.now()
     refusals: dict[str, NoRoom] = {}
     for each in every:
@@ -62,7 +63,8 @@ def replica_place(*, deployment: Deployment) -> Placed:
         except NoRoom as full:
             refusals[each.node.id] = full
         except UnplannableError as error:
-            return Placed(failure=not_placeable(f"The memory cannot be planned: {error}."))
+            reason = f"The memory cannot be planned: {error}."
+            return Placed(failure=serving.UNPLANNED.failure(reason=reason))
     return Placed(failure=_nowhere(every, refusals, hardware, now))
 
 
@@ -100,7 +102,7 @@ def replica_obstacle(deployment: Deployment) -> Failure | None:
     """Return why no replica of it could be ordered now, None where one could; orders nothing."""
     hardware = hardware_of(deployment)
     if hardware.pool in pools_closed_to(team_id=deployment.model.team_id):
-        return pool_of_others(hardware.pool)
+        return serving.POOL.failure(pool=hardware.pool)
     every, now = _by_preference(deployment, hardware), clock.now()
     refusals: dict[str, NoRoom] = {}
     for each in every:

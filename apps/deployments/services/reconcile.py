@@ -9,7 +9,6 @@ from django.db.models.functions import Now
 
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.environments.promotion import environment_advance
-from apps.deployments.failures import unexplained
 from apps.deployments.models import Deployment, Environment, Replica
 from apps.deployments.plan import decide, ready_count, state_after
 from apps.deployments.queue import nodes_nudge
@@ -20,7 +19,8 @@ from apps.fleet.selectors import gateways_have_applied
 from apps.fleet.services.nodes import node_wanted_version_bump, nodes_lock
 from controlplane import clock
 from controlplane.compiled_query import CompiledQuery
-from controlplane.compiled_update import rows_update, update_of
+from controlplane.compiled_update import rows_update
+from controlplane.domain.failures.registry import serving
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
 _LARGE = ("report", "metrics")
@@ -230,7 +230,7 @@ def _failure(
         return deployment.last_failure  # none while replicas that were just asked for start
     ended = [each for each in replicas if each.state == ReplicaState.FAILED]
     if ended:
-        return ended[-1].failure or unexplained().to_json()
+        return ended[-1].failure or serving.UNEXPLAINED.failure().to_json()
     # A reason that still holds (no room, a failed build) stays until something is under way.
     return (
         None

@@ -7,12 +7,12 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from apps.accounts.routes_version import routes_version_bump
-from apps.deployments.failures import node_silent
 from apps.deployments.models import Deployment, Replica
 from apps.fleet.services.devices import devices_release
 from controlplane import clock
 from controlplane.compiled_update import rows_update
 from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import serving
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState, may_move_replica
 
 ENDED_KEPT = timedelta(days=7)
@@ -50,7 +50,7 @@ def replica_move_silently(
     if to is ReplicaState.READY:
         changes["ready_at"] = clock.now()
     if to is ReplicaState.LOST:
-        failure = node_silent(replica.node.name)
+        failure = serving.NODE_SILENT.failure(node=replica.node.name)
     if to in REPLICA_TERMINAL:
         failure_json = failure.to_json() if failure else None
         changes |= {"finished_at": clock.now(), "failure": failure_json}
@@ -65,7 +65,7 @@ def replica_move_silently(
 
 
 def replicas_stop(*, replicas: Iterable[Replica]) -> set[str]:
-    """Want these replicas gone, and return the ids of their nodes."""
+    """Mark these replicas to end, and return the ids of their nodes."""
     stopping = list(replicas)
     if not stopping:
         return set()
