@@ -147,8 +147,9 @@ class RoutesBook:
             differing = there.differing(self._digest, places)
         if differing:
             self._tell_unnamed(version, differing)
+            names: dict[str, Any] = _by_kind(differing)
             with transaction.atomic():
-                routes_version_bump(**_by_kind(differing))
+                routes_version_bump(**names)
 
     def _tell_unnamed(self, version: int, differing: Collection[Place]) -> None:
         if unnamed := unnamed_of(differing):
