@@ -27,8 +27,6 @@ class NoAnswer(OSError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """What an answer may take, from the connection to its last byte."""
-
     seconds: float
     most_bytes: int
     clock: Clock = SYSTEM

@@ -23,8 +23,6 @@ _CAPACITY = (
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One value on either side, as it is shown."""
-
     name: str
     before: str
     after: str

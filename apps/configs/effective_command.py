@@ -20,8 +20,6 @@ _MODEL_DIR, _HOST, _PORT = "/models/ARTIFACT", "127.0.0.1", 8000
 
 @dataclass(frozen=True, kw_only=True)
 class EffectiveCommand:
-    """A command with its files, and every setting that it says otherwise or not at all."""
-
     runtime: str
     command: str
     files: Mapping[str, str]

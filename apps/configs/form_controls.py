@@ -19,8 +19,6 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class FieldView:
-    """A control of the form with its value and the findings that mark it."""
-
     field: Field
     value: str
     findings: Sequence[Mapping[str, Any]] = ()

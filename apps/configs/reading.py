@@ -12,8 +12,6 @@ _CHAT_WORDS = {True: "yes", False: "none", None: "not said"}
 
 @dataclass(frozen=True, kw_only=True)
 class FitLine:
-    """One way to run it, with the address that opens the editor on it."""
-
     row: FitRow
     url: str
 

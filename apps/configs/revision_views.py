@@ -1,5 +1,3 @@
-"""Pages of a config's history: its revisions, two compared, one restored, another name."""
-
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse

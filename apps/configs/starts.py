@@ -36,8 +36,6 @@ EXAMPLES: Mapping[str, Preset] = {each.name: each for each in (*PRESETS, *DOCUME
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A checkpoint that is being read, or was."""
-
     named: Named
     record: CheckpointRecord
     owned: tuple[GpuOffer, ...]

@@ -28,8 +28,6 @@ class FirstStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Newcomer:
-    """Whose steps they are, and what is known of their team already."""
-
     user: User
     may_sign_in: bool
     has_devices: bool

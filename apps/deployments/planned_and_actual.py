@@ -13,8 +13,6 @@ _DTYPES = {2: "bfloat16", 4: "float32"}
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """One number as planned and as the engine reports it."""
-
     label: str
     planned: str
     reported: str

@@ -1,5 +1,3 @@
-"""What the pages of models and deployments show, in words, computed from their rows."""
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -69,8 +67,6 @@ class DeploymentRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaView:
-    """One replica with what its engine last measured."""
-
     replica: Replica
     devices: Sequence[str] = ()
     """The GPUs that it holds or held, each with its slot."""
@@ -113,8 +109,6 @@ REPLICA_SORTS: Mapping[str, Callable[[ReplicaView], Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class PromotionNote:
-    """What an environment is going through, as far as this deployment has to do with it."""
-
     words: str
     tone: Tone
 

@@ -27,8 +27,6 @@ class Lease:
 
 @dataclass(frozen=True, kw_only=True)
 class Renewal:
-    """What a holder learns each time it looks at its lease."""
-
     is_cancel_requested: bool
 
 

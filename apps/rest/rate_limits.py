@@ -23,8 +23,6 @@ _REST_SECONDS = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """What a caller has left of the running minute."""
-
     limit: int
     used: int
     reset_seconds: int

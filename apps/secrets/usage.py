@@ -19,8 +19,6 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """Something that a secret is to open, as a config says."""
-
     kind: ProbeKind
     target: str
     named_by: str

@@ -1,5 +1,3 @@
-"""What every page's frame needs."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-"""How numbers, sizes and times are written on pages."""
-
 import re
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,5 +1,3 @@
-"""The page for what broke on our side, or is too busy."""
-
 import sys
 
 from django.db import InterfaceError, OperationalError

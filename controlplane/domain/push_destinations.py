@@ -15,8 +15,6 @@ _BRANCH = re.compile(r"\w[\w./-]{0,199}", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class HubDestination:
-    """A branch of a model repository."""
-
     repo: str
     branch: str
 

@@ -15,8 +15,6 @@ _NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One input of which two builds differ, with both values."""
-
     path: str
     """Dotted, as in the stored document: `tool_versions.torch`, `spec.trt_llm.build.base_model`."""
     label: str

@@ -142,8 +142,6 @@ def _open_azure(
 
 
 class _S3Login:
-    """Hands the client one login that does not change."""
-
     def __init__(self, keys: secrets.S3Keys) -> None:
         self._keys = keys
 

@@ -91,8 +91,6 @@ class HubReader:
 
 
 class _Commit:
-    """A pinned commit as downloads see it."""
-
     errors = HUB_ERRORS
 
     def __init__(self, hub: Hub, commit: str) -> None:

@@ -37,8 +37,6 @@ class LookedTime:
 
 @dataclass(frozen=True, kw_only=True)
 class _Doing:
-    """What the processes of a replica have done until now."""
-
     log_bytes: int
     processor_seconds: float
     read_bytes: int

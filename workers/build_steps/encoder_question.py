@@ -31,8 +31,6 @@ _SHOWN = 3
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderAnswer:
-    """What was asked, what came back in words, and how long that took."""
-
     question: str
     text: str
     seconds: float

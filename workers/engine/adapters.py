@@ -26,8 +26,6 @@ SETTINGS_THAT_CHANGE_THE_SUM = (
 
 @dataclass(frozen=True, kw_only=True)
 class Adapter:
-    """What one adapter adds to the products of some modules."""
-
     name: str
     rank: int
     """The largest of its modules."""

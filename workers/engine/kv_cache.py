@@ -13,8 +13,6 @@ from workers.engine.slots import Row, SlotPool
 
 @dataclass(frozen=True, kw_only=True)
 class CacheShape:
-    """What one token of the checkpoint keeps in the cache."""
-
     layers: int
     kv_heads: int
     head_dim: int

@@ -34,8 +34,6 @@ LENGTH_DEPENDENT_ROPE = "dynamic"
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedModel:
-    """A model ready to run, and what the engine must know of it."""
-
     module: nn.Module
     shape: CacheShape
     max_positions: int

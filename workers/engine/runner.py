@@ -20,8 +20,6 @@ ATTENTION_NAME = "enginehouse_slots"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The tokens that a step feeds of one row."""
-
     row: Row
     tokens: Sequence[int]
     drafts: int = 0

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 class Admission(NamedTuple):
-    """A key that may call a deployment."""
-
     key: Key
     target: Target
     deployment: Deployment

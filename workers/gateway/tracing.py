@@ -30,8 +30,6 @@ class Spans(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One request's place in its trace."""
-
     trace_id: str
     parent_id: str | None
     span_id: str

@@ -10,8 +10,6 @@ Ask = Callable[[str], bytes | None]
 
 
 class Launcher(Protocol):
-    """One runtime on this host."""
-
     def installed(self, environment: Mapping[str, str], *, own_python: str) -> Installed | None:
         """Return how it is started here, None where this host does not have it.
 

@@ -1,5 +1,3 @@
-"""Builds that failed, and builds that nobody carries out."""
-
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 

@@ -1,5 +1,3 @@
-"""Secrets that end, and keys whose money is used up."""
-
 from collections.abc import Iterator
 
 from django.urls import reverse

@@ -1,5 +1,3 @@
-"""Deployments that do not serve as they should."""
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Deployments whose requests fail, or wait too long, by the limits of their teams."""
-
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 

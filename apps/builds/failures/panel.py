@@ -20,8 +20,6 @@ _BLAME_WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class FailurePanel:
-    """What stands between the steps and the log of a failed build."""
-
     failure: Mapping[str, Any]
     proposal: Proposal | None
     made: Build | None

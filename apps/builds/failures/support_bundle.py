@@ -75,8 +75,6 @@ def bundle_chunks(build: Build) -> Iterator[bytes]:
 
 
 class _Sink(io.RawIOBase):
-    """Takes what a zip writer writes, and gives it on."""
-
     def __init__(self) -> None:
         super().__init__()
         self._waiting = bytearray()

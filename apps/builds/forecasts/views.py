@@ -1,5 +1,3 @@
-"""The forecast as a part of other pages: of the text in the editor, and of a saved revision."""
-
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_POST
 

@@ -1,5 +1,3 @@
-"""What a build was calibrated on, in words: from where, how much, what was passed over."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

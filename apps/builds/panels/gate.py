@@ -1,5 +1,3 @@
-"""What the gate found, in words: the figures beside their limits, and the worst samples."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,8 +31,6 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class WorstSample:
-    """A sample that lost much: its figure and the beginning of its text."""
-
     figure: str
     tokens: int
     text: str

@@ -1,5 +1,3 @@
-"""Why a build could or could not take an earlier artifact, in words."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

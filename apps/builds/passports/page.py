@@ -33,8 +33,6 @@ class EffectiveRow:
 
 @dataclass(frozen=True, kw_only=True)
 class PassportPage:
-    """What an artifact was made of, by what, how well, by whom and when."""
-
     artifact: Artifact
 
     @cached_property

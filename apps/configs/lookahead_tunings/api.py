@@ -1,5 +1,3 @@
-"""REST of tunings: ask for one, read it until it has ended, take its recommendation over."""
-
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response

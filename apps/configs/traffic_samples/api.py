@@ -1,5 +1,3 @@
-"""REST of traffic samples: the team's consent, what lies under it, and its deletion."""
-
 from typing import ClassVar
 
 from drf_spectacular.utils import extend_schema

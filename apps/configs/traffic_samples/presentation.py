@@ -1,5 +1,3 @@
-"""A consent and what lies under it, as pages and REST tell it."""
-
 from typing import Any
 
 from apps.accounts.models import Team

@@ -21,8 +21,6 @@ _finders: list[FindNames] = []
 
 @dataclass(frozen=True, kw_only=True)
 class SampledModel:
-    """What all gateways together hold of one model."""
-
     model_id: str
     name: str
     samples: int

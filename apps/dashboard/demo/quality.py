@@ -1,5 +1,3 @@
-"""What quantization cost and what this machine emulates, as lines of the demonstration."""
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

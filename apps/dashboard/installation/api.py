@@ -1,5 +1,3 @@
-"""What the installation runs with, over REST, for admins of the organisation."""
-
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema

@@ -1,5 +1,3 @@
-"""How the installation is: versions, schema, keys, processes, storage, retention."""
-
 import platform
 import shutil
 from collections.abc import Sequence
@@ -35,8 +33,6 @@ _PACKAGES = ("django", "djangorestframework", "celery", "psycopg", "uvicorn")
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaState:
-    """Whether the database has every migration of this code."""
-
     applied: int
     missing: Sequence[str]
     last: str
@@ -56,8 +52,6 @@ class KeyRingState:
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessState:
-    """A process of ours, and when it was last heard of."""
-
     kind: str
     name: str
     state: str

@@ -1,5 +1,3 @@
-"""The page of settings: what the installation runs with, for admins of the organisation."""
-
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 

@@ -1,5 +1,3 @@
-"""The operations of the OpenAPI document, by area."""
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,8 +22,6 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Body:
-    """What is sent, or answered with a status."""
-
     status: str
     words: str
     media_type: str

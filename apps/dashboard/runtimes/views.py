@@ -1,5 +1,3 @@
-"""The page of runtimes: what each version can do on each kind of GPU, and who starts it."""
-
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse

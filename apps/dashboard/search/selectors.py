@@ -1,5 +1,3 @@
-"""What words lead to: places of the product, and what a team has, by name."""
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

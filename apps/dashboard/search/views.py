@@ -1,5 +1,3 @@
-"""The page of the search, and its part for the dialog that every page opens with a key."""
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache

@@ -1,5 +1,3 @@
-"""Sizes of a deployment over REST: what was decided, and how it stands now."""
-
 from typing import Any
 
 from rest_framework import serializers

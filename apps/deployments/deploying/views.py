@@ -1,5 +1,3 @@
-"""The page that deploys a build, and the part of it that says what that changes."""
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse

@@ -1,5 +1,3 @@
-"""What was done to a model's deployments and environments, by whom, from the audit trail."""
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

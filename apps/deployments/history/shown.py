@@ -1,5 +1,3 @@
-"""What the pages of a model and of a deployment show of the past, and the way back."""
-
 from collections.abc import Sequence
 from typing import Any
 

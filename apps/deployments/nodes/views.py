@@ -1,5 +1,3 @@
-"""The page of one node: its labels, its GPUs, what runs there, and how far a drain is."""
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect

@@ -1,5 +1,3 @@
-"""REST of the grants: an admin of the organisation reads, grants and revokes them."""
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

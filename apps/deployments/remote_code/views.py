@@ -1,5 +1,3 @@
-"""The page of grants: which repository may run its own code, at which commit, and what runs."""
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

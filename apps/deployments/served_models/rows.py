@@ -1,5 +1,3 @@
-"""The list of models: each with its environments and deployments nested."""
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

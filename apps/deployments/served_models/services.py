@@ -1,5 +1,3 @@
-"""Models: made from a build, removed when nothing of them runs."""
-
 import re
 
 from django.db import IntegrityError, transaction

@@ -23,8 +23,6 @@ _BEFORE_READY = frozenset({ReplicaState.STARTING, ReplicaState.LOADING})
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaReport:
-    """One replica as its node's agent sees it now."""
-
     id: str
     generation: int
     state: ReplicaState

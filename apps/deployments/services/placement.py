@@ -33,8 +33,6 @@ from controlplane.domain.memory import UnplannableError
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """The new replica, or why there is none."""
-
     replica: Replica | None = None
     failure: Failure | None = None
 

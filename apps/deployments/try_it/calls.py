@@ -33,8 +33,6 @@ _TOO_LONG = openai_error(
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One request as the gateway is to get it."""
-
     url: str
     key: str
     body: bytes

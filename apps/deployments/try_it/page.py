@@ -43,8 +43,6 @@ _ON_THE_WAY = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class TriedPlace:
-    """A place that is asked, with what the page's scripts need to know of it."""
-
     address: Address
 
     @property

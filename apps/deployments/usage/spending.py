@@ -49,8 +49,6 @@ class UsageLine:
 
 @dataclass(kw_only=True)
 class Called:
-    """What one key asked of one deployment within one hour."""
-
     key_id: str
     model_id: str
     team_id: str

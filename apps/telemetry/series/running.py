@@ -32,8 +32,6 @@ _AS_TEXTS = json.JSONDecoder(parse_float=str, parse_int=str)
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """All that one label set ever counted."""
-
     deployment_id: str
     environment: str
     replica_id: str

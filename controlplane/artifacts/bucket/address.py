@@ -28,8 +28,6 @@ _ROLE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Keys:
-    """A login that does not change."""
-
     access_key_id: str
     secret_access_key: str = field(repr=False)
     session_token: str | None = field(repr=False)

@@ -218,8 +218,6 @@ def _client_options(address: Address, silence_seconds: float) -> "ClientConfig":
 
 
 class _Login:
-    """Hands the client one login that does not change."""
-
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
 

@@ -7,8 +7,6 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Mapped:
-    """A flag and the setting that means the same."""
-
     flag: str
     field: str
     value: Any

@@ -29,8 +29,6 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineChoice:
-    """Which engine, why, and what a config writes for it."""
-
     engine: Engine
     reason: str
     source: Source

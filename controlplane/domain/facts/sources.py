@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A document, the section in it, and the day it was last checked."""
-
     document: str
     section: str
     checked: str

@@ -11,8 +11,6 @@ _SHOWN_POSITIONS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """The steps that a setting took to say the recorded answers."""
-
     setting: LookaheadSetting
     tokens: int
     steps: int

@@ -15,8 +15,6 @@ MOST_STEP_TOKENS = 512
 
 @dataclass(frozen=True, kw_only=True)
 class Predicted:
-    """What one setting would bring, by requests at once."""
-
     counted: Counted
     ratios: dict[int, float]
     """Requests at once -> speed to that without lookahead."""

@@ -38,8 +38,6 @@ RECOMMENDED_DRAFT_TOKENS = 41
 
 @dataclass(frozen=True, kw_only=True)
 class StepWork:
-    """What one engine step of one GPU reads and computes."""
-
     weight_bytes: int
     """Read whole in each step: all but the embedding table."""
     experts_bytes: int

@@ -17,8 +17,6 @@ FLOAT32_BYTES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """All weights of a model, before they are divided over GPUs."""
-
     total_bytes: int
     quantized_bytes: int = 0
     experts_bytes: int = 0

@@ -18,8 +18,6 @@ def identity(finding: Finding) -> Identity:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Everything found in one state of a config."""
-
     findings: tuple[Finding, ...]
     is_readable: bool
     """Whether it is a spec at all; nothing but the schema speaks of one that is not."""

@@ -22,8 +22,6 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What the runtime makes of a feature on these kinds."""
-
     column: Column
     capability: Capability
 
@@ -92,8 +90,6 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeTable:
-    """What a runtime can do in one version: feature by feature, and two together."""
-
     runtime: Runtime
     version: str
     columns: tuple[Column, ...]

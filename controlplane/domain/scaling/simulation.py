@@ -31,8 +31,6 @@ class Traffic:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What the deployment lives in."""
-
     start_seconds: float = 120.0
     places: int | None = None
     """Requests at once that one replica takes; as many as the target where it is None."""

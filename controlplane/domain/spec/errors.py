@@ -28,8 +28,6 @@ class Problem(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class SpecError:
-    """One schema error with its place in the text."""
-
     path: str
     """Dotted; empty for the whole file."""
     message: str

@@ -34,8 +34,6 @@ _BLOCK_BYTES = 1024 * 1024
 
 
 class DatasetHub:
-    """A data set as the hub shows it to one token."""
-
     def __init__(self, dataset: Dataset, *, token: str | None, options: SourceOptions) -> None:
         self._dataset, self._options = dataset, options
         self._headers = {"user-agent": "enginehouse", "accept-encoding": "identity"}

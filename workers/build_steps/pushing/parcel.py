@@ -14,8 +14,6 @@ MANIFEST_NAME = "enginehouse-manifest.json"
 
 @dataclass(kw_only=True)
 class Parcel:
-    """An artifact on its way, and how far it is."""
-
     order: PushOrder
     manifest: Manifest
     store: ArtifactStore = field(repr=False)

@@ -13,8 +13,6 @@ _ROOT_OF_TWO = math.sqrt(2)
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """What became of the answers of some rows."""
-
     least_cosine: float | None
     """Of vectors; None of labels."""
     mean_cosine: float | None

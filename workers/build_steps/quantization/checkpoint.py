@@ -21,8 +21,6 @@ _CAUSAL = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """The folder, its class in Transformers and what it is for."""
-
     folder: Path
     architecture: str
     model_class: Any

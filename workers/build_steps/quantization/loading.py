@@ -42,8 +42,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """Where a model is to compute, and with what."""
-
     kind: str
     """`cpu` or `cuda`; of several visible GPUs all are used."""
     threads: int

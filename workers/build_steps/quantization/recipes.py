@@ -35,8 +35,6 @@ _NOT_FEED_FORWARD = ("*attention.output.dense*",)
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What ModelOpt is told for one quantization type."""
-
     number: Number
     mlp_only: bool = False
     kv_cache: bool = False
@@ -68,8 +66,6 @@ RECIPES: Mapping[QuantizationType, Recipe] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptConfig:
-    """The config of one build, and the names to show for it."""
-
     config: dict[str, Any]
     names: tuple[str, ...]
 

@@ -27,8 +27,6 @@ Switch = Callable[[nn.Module, bool], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """How near the answers are to stay."""
-
     least_cosine: float
     most_changed: float
     """Share of labels, or of pairs in their order, that may become another."""
@@ -42,8 +40,6 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """What stays in 16 bits, and what that changes."""
-
     layers: Sequence[str]
     of_layers: int
     rows: int

@@ -24,8 +24,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """A checkpoint's folder, and what is known of it before its tensors are compared."""
-
     folder: Path
     facts: CheckpointFacts
     not_finite: Mapping[str, Mapping[str, int]]

@@ -87,8 +87,6 @@ class _Stored:
 
 
 class _Loading:
-    """One class, and the shapes of one checkpoint."""
-
     def __init__(self, folder: str, shapes: Shapes) -> None:
         import transformers
 

@@ -34,8 +34,6 @@ Shapes = Mapping[str, Sequence[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How the tensors of a checkpoint fit its class."""
-
     missing: tuple[str, ...]
     wrong: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
     """Name, stored shape, wanted shape."""

@@ -34,8 +34,6 @@ COMPARED_METHODS = frozenset({
 
 @dataclass(frozen=True)
 class Plain:
-    """A tensor as a class without quantization names it."""
-
     stored_as: str
     shape: tuple[int, ...]
     is_packed: bool

@@ -49,8 +49,6 @@ _UNUSED = ("pooler.",)
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedEncoder:
-    """A model ready to pool, and what the engine must know of it."""
-
     task: Task
     module: Any
     head: Head

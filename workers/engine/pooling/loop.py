@@ -27,8 +27,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Started:
-    """A forward under way."""
-
     batch: Sequence[Waiting]
     finish: Finish
 

@@ -28,8 +28,6 @@ class Row:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Request:
-    """Rows that are answered together."""
-
     rows: Sequence[Row]
     arrived_at: float
     answer: "Future[list[Tensor]]" = field(default_factory=Future)

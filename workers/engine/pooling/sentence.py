@@ -36,8 +36,6 @@ class Splade:
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """The steps after the model, and what is put before a text."""
-
     modes: tuple[str, ...] = ()
     splade: Splade | None = None
     includes_prompt: bool = True

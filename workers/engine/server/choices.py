@@ -20,8 +20,6 @@ CALLED_TOOLS = "tool_calls"
 
 @dataclass(slots=True, kw_only=True)
 class Choice:
-    """One answer so far."""
-
     index: int
     reader: ChatReader | None
     check: AnswerCheck

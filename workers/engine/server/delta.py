@@ -14,8 +14,6 @@ class CallPiece:
 
 @dataclass(frozen=True, kw_only=True)
 class Delta:
-    """What one piece adds to the message."""
-
     content: str = ""
     reasoning: str = ""
     calls: tuple[CallPiece, ...] = ()

@@ -17,8 +17,6 @@ MOST_PROMPTS = 128
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The prompts, what holds each answer, and who reads it."""
-
     prompts: Sequence[Sequence[int]]
     grammar: Grammar | None
     make_reader: Callable[[], ChatReader | None] = lambda: None

@@ -19,8 +19,6 @@ _DELTA_OF = {
 
 @dataclass(slots=True)
 class _Open:
-    """The item that is being written."""
-
     kind: str
     id: str
     name: str = ""

@@ -68,8 +68,6 @@ class _Refusal:
 
 
 class StepDevices:
-    """Claims for one step, in the name of the build."""
-
     def __init__(
         self, keeper: LeaseKeeper, report: StepReport, *, step: str, clock: Clock = SYSTEM
     ) -> None:

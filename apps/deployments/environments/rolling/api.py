@@ -1,5 +1,3 @@
-"""Promotions under way over REST: pause, resume, cancel, force, and what happened."""
-
 from collections.abc import Callable
 
 from drf_spectacular.utils import extend_schema

@@ -17,8 +17,6 @@ from controlplane.domain.rolling.slo_guard import GuardAction, GuardSettings, Ve
 
 @dataclass(frozen=True, kw_only=True)
 class Guard:
-    """What a guard knows between two looks."""
-
     since: datetime
     look: int
     """At this share."""

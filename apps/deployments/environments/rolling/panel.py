@@ -1,5 +1,3 @@
-"""What the pages of a model and its deployments show of environments that are on their way."""
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +15,6 @@ EVENTS_SHOWN = 8
 
 @dataclass(frozen=True, kw_only=True)
 class RollPanel:
-    """One environment that rolls, or rolled last, with what happened."""
-
     environment: Environment
     events: Sequence[PromotionEvent]
     is_closed: bool

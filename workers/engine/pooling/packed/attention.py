@@ -22,8 +22,6 @@ _LARGEST_HEAD = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packing:
-    """Where each row is among the tokens of a forward."""
-
     lengths: Sequence[int]
     """Of the rows in their order, the longest first: rows of one length lie together."""
     starts: Tensor

@@ -15,8 +15,6 @@ from workers.engine.server.body import Fields, check_body, parse_object
 
 @dataclass(frozen=True, kw_only=True)
 class Computed:
-    """What the model made of each text."""
-
     rows: Sequence[Row]
     outputs: Sequence[Tensor]
 

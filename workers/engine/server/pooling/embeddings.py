@@ -18,8 +18,6 @@ from workers.engine.server.pooling.number_text import Numbers, write_rows
 
 
 class Embeddings:
-    """What a model that makes vectors answers."""
-
     def __init__(self, engine: PoolingEngine, sentence: Sentence) -> None:
         self._engine = engine
         self._sentence = sentence

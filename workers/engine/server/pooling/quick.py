@@ -36,8 +36,6 @@ _RETRY_AFTER = [(name.encode(), value.encode()) for name, value in RETRY_AFTER.i
 
 
 class _Exchange:
-    """One request and whoever waits for it."""
-
     def __init__(self, call: Call, answer: Answer, *, is_flat: bool) -> None:
         self.call = call
         self.answer = answer

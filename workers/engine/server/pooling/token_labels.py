@@ -15,8 +15,6 @@ from workers.engine.server.pooling.fields import HubTokenFields, PredictFields, 
 
 
 class TokenLabels:
-    """What a model that labels tokens answers."""
-
     def __init__(self, engine: PoolingEngine) -> None:
         self._labels = engine.model.labels
         self._encoder = engine.encoder

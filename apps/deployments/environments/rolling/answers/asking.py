@@ -31,8 +31,6 @@ _KEY_LASTS = timedelta(hours=12)
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where one deployment is asked, and under which name."""
-
     url: str
     model: str
 

@@ -1,5 +1,3 @@
-"""What the panel of a roll shows of the answers of both deployments."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
