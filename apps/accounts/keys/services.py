@@ -96,8 +96,8 @@ def api_key_revoke(*, api_key: ApiKey) -> None:
         revoked = {"revoked_at": clock.now()}
         if not rows_update(ApiKey, revoked, id=api_key.id, revoked_at=None):
             raise NotFound(f"There is no API key `{api_key.prefix}`.")
-        told = audit_beside("key.revoke", api_key, team=api_key.team, label=key_label(api_key))
-        routes_version_bump(keys=[api_key.secret_sha256], beside=[told])
+        entry = audit_beside("key.revoke", api_key, team=api_key.team, label=key_label(api_key))
+        routes_version_bump(keys=[api_key.secret_sha256], beside=[entry])
 
 
 def api_keys_revoke_of(rows: QuerySet[Any], *, traffic_mark: str) -> None:

@@ -67,12 +67,12 @@ def environment_promote(
     candidate_name(
         place, to=candidate, keep_previous=not scale_down_previous, asks_answers=asks_answers
     )
-    told = environment_audit_beside(
+    entry = environment_audit_beside(
         audited_as, place, before={"deployment": before}, after={"deployment": candidate.id}
     )
     if is_at_rest(candidate):
         deployment_activate(deployment=candidate)
-    switch = environment_switch(place, beside=[told])
+    switch = environment_switch(place, beside=[entry])
     if switch.is_done:
         # It carries the traffic already: what is left waits for gateways, if any lives.
         transaction.on_commit(lambda: _finish(place), robust=True)
@@ -82,7 +82,7 @@ def environment_promote(
     place.save(update_fields=["candidate", "promotion"])
     # The environment names its first candidate from now on.
     named = {"models": [candidate.model_id], "deployments": [candidate.id]}
-    routes_version_bump(**named, beside=[told])
+    routes_version_bump(**named, beside=[entry])
     deployment_settle_after_commit(deployment_id=candidate.id)
     return candidate
 
