@@ -13,6 +13,7 @@ _LOGS = "Logs and traces of engines are collected by their agent."
 _METRICS = "Metrics are read from every engine anyway."
 _TUNING = "The runtime's driver decides how the engine compiles, schedules and places its kernels."
 _PARSER = "Which parser reads an answer is a setting; how it goes about it is the parser's own."
+_THINKING = "vLLM gave it up with 0.10: a `reasoning-parser` says it alone."
 _OWN_PARSER = "A file with a parser of one's own is not loaded; name one that vLLM has."
 _TEMPLATE_VALUES = "Each request gives `chat_template_kwargs` as it wants."
 _POOLER = "How an encoder pools stands in its checkpoint (`1_Pooling/config.json`)."
@@ -68,9 +69,10 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
         "disable-async-output-proc", "linear-backend", "kv-cache-memory-bytes",
     ),
     _PARSER: (
-        "reasoning-config", "enable-reasoning", "tool-server",
-        "exclude-tools-when-tool-choice-none", "guided-decoding-disable-fallback",
+        "reasoning-config", "tool-server", "exclude-tools-when-tool-choice-none",
+        "guided-decoding-disable-fallback",
     ),
+    _THINKING: ("enable-reasoning",),
     _OWN_PARSER: ("tool-parser-plugin", "reasoning-parser-plugin"),
     _TEMPLATE_VALUES: ("default-chat-template-kwargs",),
     _POOLER: ("pooler-config", "override-pooler-config"),
