@@ -1,5 +1,7 @@
 """Metrics of models, deployments and environments over REST, in the hosted product's shape."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +19,7 @@ from apps.rest.serializers import StrictSerializer, validated
 from controlplane import clock
 
 _LATEST_MILLIS = 10**14
+_FIELDS = {"start": "start_epoch_millis", "end": "end_epoch_millis"}
 _METRICS_EXAMPLE = {
     "start_epoch_millis": 1795737600000,
     "end_epoch_millis": 1795737660000,
@@ -97,15 +100,26 @@ class _MetricsView(TeamView):
         if names := self.request.query_params.getlist("metrics"):
             given["metrics"] = names
         query = validated(MetricsQuery, given)
-        answer = hosted_metrics(
-            scope=Scope(team_id=self.team.id, filters=filters),
-            mode=Mode(query["mode"]),
-            names=query.get("metrics", ()),
-            start=_moment(query.get("start_epoch_millis")),
-            end=_moment(query.get("end_epoch_millis")),
-            now=clock.now(),
-        )
+        with _named_as_asked():
+            answer = hosted_metrics(
+                scope=Scope(team_id=self.team.id, filters=filters),
+                mode=Mode(query["mode"]),
+                names=query.get("metrics", ()),
+                start=_moment(query.get("start_epoch_millis")),
+                end=_moment(query.get("end_epoch_millis")),
+                now=clock.now(),
+            )
         return Response(MetricsObject(answer).data)
+
+
+@contextmanager
+def _named_as_asked() -> Iterator[None]:
+    """Have a refusal name the fields as this form has them."""
+    try:
+        yield
+    except InvalidInput as error:
+        error.fields = tuple(_FIELDS.get(each, each) for each in error.fields)
+        raise
 
 
 class ModelMetricsView(_MetricsView):

@@ -161,7 +161,7 @@ def _range_of(start: datetime, end: datetime, now: float) -> tuple[float, float]
         raise InvalidInput(
             f"From {start.isoformat()} to {end.isoformat()} is no time within the last two years.",
             fields=["start", "end"],
-            hint="`start` lies before `end` and before now.",
+            hint="The start lies before the end and before now.",
         )
     return begin, until
 

@@ -91,3 +91,11 @@ def test_an_unknown_metric_is_refused_with_those_that_there_are(
     answer = ask(client, deployment, "", metrics=["cpu"])
     assert answer.status_code == 400
     assert "`gpu_utilization`" in answer.json()["hint"]
+
+
+def test_a_range_that_is_none_is_refused_by_the_names_that_it_was_given_by(
+    client: Client, deployment: Deployment
+) -> None:
+    answer = ask(client, deployment, "", mode="SERIES", start_epoch_millis=0)
+    assert answer.status_code == 400
+    assert answer.json()["fields"] == ["start_epoch_millis", "end_epoch_millis"]
