@@ -16,6 +16,7 @@ from tests.factories import (
     make_checkpoint_record,
     make_config,
     make_deployment,
+    make_environment,
     make_revision,
 )
 from tests.folded import folded
@@ -37,6 +38,13 @@ def test_the_list_shows_what_became_of_each_config() -> None:
     page = signed_in(cast.owner).get("/configs/").content.decode()
     assert "/checkpoints/tiny" in page
     assert f"{deployment.model.name} production" in page
+    for place in ("canary", "staging"):
+        make_environment(model=deployment.model, name=place, current=deployment)
+    page = folded(signed_in(cast.owner).get("/configs/").content.decode())
+    row = page.partition(">tiny</a>")[2]
+    serves = row.partition('data-label="Serves"')[2].partition("</td>")[0]
+    assert "and 2 more" in serves
+    assert all(f"{deployment.model.name} {each}" in serves for each in ("canary", "staging"))
 
 
 def test_the_list_takes_the_committed_number_of_queries() -> None:
