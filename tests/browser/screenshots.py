@@ -5,16 +5,22 @@
 """
 
 import os
+from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import FloatRect, Page
 
+from apps.alerts.evaluation import alerts_evaluate
 from apps.fleet.models import Node
+from benchmarks.many_rows import Amounts, fill
 from controlplane import clock
 from tests.browser.conftest import OpenPage
 from tests.browser.stage import Stage
 from tests.factories import make_user
+from tests.factories_serving import listened
 
 pytestmark = [
     pytest.mark.screenshots,
@@ -31,6 +37,9 @@ EMPTY = {
     "models-empty": "/models/",
     "try-empty": "/models/try/",
 }
+SILENT = ("overview", "nodes", "node")
+"""What shows a node that was heard of no more."""
+MANY = {"models-many": "/models/", "configs-many": "/configs/", "nodes-many": "/nodes/"}
 TALL_EDITOR = 1080
 """Tall enough for the panel, which scrolls by itself."""
 TALLEST_KEPT = 1800
@@ -60,12 +69,34 @@ def test_photograph_every_page(visit: OpenPage, stage: Stage, scheme: str, suffi
         page.wait_for_load_state("networkidle")
         _photograph(page, f"{name}-{scheme}{suffix}")
         page.context.close()
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": height}}
     newcomer = make_user(email="newcomer@example.com")
-    for name, path in _chosen(EMPTY).items():
-        page = visit(
-            path, user=newcomer, color_scheme=scheme, viewport={"width": width, "height": height}
-        )
-        _photograph(page, f"{name}-{scheme}{suffix}")
+    _photograph_each(EMPTY, f"-{scheme}{suffix}", visit, user=newcomer, **options)
+    falls_silent()
+    every = pages_of(stage)
+    silent = {f"{name}-silent": every[name] for name in SILENT}
+    _photograph_each(silent, f"-{scheme}{suffix}", visit, **options)
+    if _chosen(MANY):
+        busy = make_user(email="busy@example.com", is_admin=True)
+        fill(busy.team, busy, Amounts(configs=60, builds=200, deployments=200, minutes=5))
+        _photograph_each(MANY, f"-{scheme}{suffix}", visit, user=busy, **options)
+
+
+def falls_silent() -> None:
+    """Let every node be heard of no more, and the sweep find it."""
+    long_ago = clock.now() - timedelta(minutes=20)
+    Node.objects.update(last_heartbeat_at=long_ago, replicas_heard_at=long_ago)
+    listened()
+    alerts_evaluate()
+
+
+def _photograph_each(
+    paths: Mapping[str, str], suffix: str, visit: OpenPage, **options: Any
+) -> None:
+    for name, path in _chosen(paths).items():
+        page = visit(path, **options)
+        page.wait_for_load_state("networkidle")
+        _photograph(page, f"{name}{suffix}")
         page.context.close()
 
 
@@ -145,7 +176,7 @@ def pages_of_admins() -> dict[str, str]:
     return {"settings": "/settings/", "remote-code": "/remote-code/"}
 
 
-def _chosen(pages: dict[str, str]) -> dict[str, str]:
+def _chosen(pages: Mapping[str, str]) -> dict[str, str]:
     return {name: path for name, path in pages.items() if not PAGES or name in PAGES}
 
 

@@ -1,4 +1,4 @@
-"""axe-core finds nothing serious on any page, light or dark."""
+"""axe-core finds nothing serious on any page, light or dark; `test_every_width.py`: in both."""
 
 import re
 from collections.abc import Sequence
@@ -19,20 +19,15 @@ pytestmark = pytest.mark.browser
 PASSWORD = "correct horse battery"
 SERIOUS = ("serious", "critical")
 THEMES = ("light", "dark")
+WIDTHS = (1440, 1024, 720, 390)
+"""Those of `make test-long`; `make test` looks at 320 px, where least fits."""
 CONTRAST_ONLY = {"runOnly": ["color-contrast"]}
 """All that a theme changes."""
 
 
 @pytest.mark.usefixtures("measured")
-@pytest.mark.parametrize(
-    "in_both",
-    [
-        pytest.param(False, id="one after the other"),
-        pytest.param(True, id="both", marks=pytest.mark.long),
-    ],
-)
-def test_no_page_has_a_serious_violation_in_either_theme(
-    visit: OpenPage, stage: "Stage", in_both: bool
+def test_no_page_has_a_serious_violation_in_one_theme_or_the_other(
+    visit: OpenPage, stage: "Stage"
 ) -> None:
     paths = pages_of(stage)
     page = visit(paths.pop("overview"), color_scheme="light")
@@ -40,10 +35,10 @@ def test_no_page_has_a_serious_violation_in_either_theme(
     found = violations(page, "overview")
     for number, (name, path) in enumerate(paths.items()):
         page.goto(origin + path)
-        found += violations(page, name, THEMES if in_both else _in_turn(number))
+        found += violations(page, name, _in_turn(number))
     for number, (name, path) in enumerate(pages_of_admins().items()):
         page = visit(path, user=stage.admin, color_scheme="light")
-        found += violations(page, name, THEMES if in_both else _in_turn(number))
+        found += violations(page, name, _in_turn(number))
     assert found == []
 
 

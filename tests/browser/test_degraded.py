@@ -12,7 +12,7 @@ from controlplane import clock
 from tests import factories
 from tests.browser.conftest import OpenPage
 from tests.browser.stage import Stage
-from tests.browser.test_accessibility import violations
+from tests.browser.test_accessibility import WIDTHS, violations
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +48,9 @@ def pages(stage: Stage) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("width", [320, pytest.param(1280, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "width", [320, *(pytest.param(width, marks=pytest.mark.long) for width in WIDTHS)]
+)
 @pytest.mark.usefixtures("measured")
 def test_they_have_no_serious_violation_and_fit(
     visit: OpenPage, pages: dict[str, str], width: int

@@ -12,7 +12,7 @@ from controlplane.domain.rolling.roll import Roll
 from tests import factories
 from tests.browser.conftest import OpenPage
 from tests.browser.stage import Stage
-from tests.browser.test_accessibility import violations
+from tests.browser.test_accessibility import WIDTHS, violations
 
 pytestmark = pytest.mark.browser
 
@@ -59,7 +59,9 @@ def place(stage: Stage) -> Environment:
     return found
 
 
-@pytest.mark.parametrize("width", [320, pytest.param(1280, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "width", [320, *(pytest.param(width, marks=pytest.mark.long) for width in WIDTHS)]
+)
 @pytest.mark.usefixtures("measured")
 def test_a_roll_has_no_serious_violation_and_fits(
     visit: OpenPage, stage: Stage, place: Environment, width: int
