@@ -9,6 +9,7 @@ from tests.time_budget import (
     TimeBudget,
     area_of,
     cpu_seconds,
+    of_folder,
     of_no_test,
 )
 
@@ -35,13 +36,26 @@ def test_what_a_waited_for_process_spent_is_counted_unless_it_is_nobodys() -> No
     budget = TimeBudget()
     with of_no_test():
         subprocess.run(_BUSY, check=True)
-    report = pytest.TestReport(
-        "tests/domain/test_x.py::test", ("", 0, ""), {}, "passed", None, "call"
-    )
+    told(budget, "tests/domain/test_x.py::test")
+    assert budget.cpu_seconds["domain"] < 0.3
+    assert list(budget.cpu_seconds_of_files) == ["tests/domain/test_x.py"]
+
+
+def test_what_all_tests_of_a_folder_share_is_counted_for_the_folder() -> None:
+    budget = TimeBudget()
+    with of_folder("tests/browser/"):
+        subprocess.run(_BUSY, check=True)
+    told(budget, "tests/domain/test_x.py::test")
+    assert budget.cpu_seconds["browser"] >= 0.3 > budget.cpu_seconds["domain"]
+    told(budget, "tests/domain/test_y.py::test")
+    assert budget.cpu_seconds["browser"] == budget.cpu_seconds_of_files["tests/browser/"] < 0.6
+
+
+def told(budget: TimeBudget, nodeid: str) -> None:
+    """Let the plugin make a report of the test and add it up."""
+    report = pytest.TestReport(nodeid, ("", 0, ""), {}, "passed", None, "call")
     hook = budget.pytest_runtest_makereport()
     next(hook)
     with pytest.raises(StopIteration):
         hook.send(report)
     budget.pytest_runtest_logreport(report)
-    assert budget.cpu_seconds["domain"] < 0.3
-    assert list(budget.cpu_seconds_of_files) == ["tests/domain/test_x.py"]

@@ -40,6 +40,8 @@ BUDGET_CPU_SECONDS = {
 _OTHER_CPU_SECONDS = 10
 _DEAREST_FILES = 40
 _of_no_test = 0.0
+_of_folders: collections.Counter[str] = collections.Counter()
+"""What was spent for all tests of a folder and is yet to be told with a report."""
 
 
 def cpu_seconds() -> float:
@@ -55,6 +57,18 @@ def of_no_test() -> Iterator[None]:
     before = cpu_seconds()
     yield
     _of_no_test += cpu_seconds() - before
+
+
+@contextmanager
+def of_folder(folder: str) -> Iterator[None]:
+    """Let what is spent meanwhile be a whole folder's, not that of whichever test is last.
+
+    So the end of a Chromium: only then its whole life is counted.
+    """
+    before = cpu_seconds()
+    with of_no_test():
+        yield
+    _of_folders[folder] += cpu_seconds() - before
 
 
 def area_of(nodeid: str) -> str:
@@ -85,13 +99,19 @@ class TimeBudget:
         report = yield
         spent = cpu_seconds() - _of_no_test
         report.cpu_seconds, self._spent = spent - self._spent, spent  # type: ignore[attr-defined]
+        report.cpu_seconds_of_folders = dict(_of_folders)  # type: ignore[attr-defined]
+        _of_folders.clear()
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        area, spent = area_of(report.nodeid), getattr(report, "cpu_seconds", 0.0)
-        self.cpu_seconds[area] += spent
-        self.cpu_seconds_of_files[report.nodeid.split("::")[0]] += spent
-        self.wall_seconds[area] += report.duration
+        self._add(report.nodeid.split("::")[0], getattr(report, "cpu_seconds", 0.0))
+        for folder, spent in getattr(report, "cpu_seconds_of_folders", {}).items():
+            self._add(folder, spent)
+        self.wall_seconds[area_of(report.nodeid)] += report.duration
+
+    def _add(self, place: str, spent_seconds: float) -> None:
+        self.cpu_seconds[area_of(place)] += spent_seconds
+        self.cpu_seconds_of_files[place] += spent_seconds
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

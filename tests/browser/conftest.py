@@ -19,6 +19,7 @@ from playwright.sync_api import (
 )
 
 from tests.debian_parts import program
+from tests.time_budget import of_folder
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
 if TYPE_CHECKING:
@@ -48,13 +49,15 @@ def started_browser() -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
     Without windows of its own where there is such a one: those take two thirds of its CPU.
     """
     path = program("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-    with sync_playwright() as playwright:
-        loop = asyncio.get_running_loop()
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        asyncio._set_running_loop(None)
-        yield browser, loop
-        asyncio._set_running_loop(loop)
+    playwright = sync_playwright().start()
+    loop = asyncio.get_running_loop()
+    browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    asyncio._set_running_loop(None)
+    yield browser, loop
+    asyncio._set_running_loop(loop)
+    with of_folder("tests/browser/"):
         browser.close()
+        playwright.stop()
 
 
 @pytest.fixture(scope="module")
