@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ import pytest
 import pytest_django
 
 from controlplane.processes import ports
-from tests import migrated_postgres, side_by_side
+from tests import migrated_postgres, process_state, side_by_side
 from tests.embedded_postgres import (
     empty_database,
     leave_database,
@@ -230,11 +229,10 @@ def all_is_answered(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def routes_are_read_anew() -> Iterator[None]:
-    """Answer no gateway by what another test's database had at a version of the same number."""
+def nothing_is_known_of_the_test_before() -> Iterator[None]:
+    """Forget what this process of tests keeps of rows and servers."""
     yield
-    if (api := sys.modules.get("apps.routes.internal_api")) is not None:
-        api.BOOK = type(api.BOOK)()
+    process_state.forget()
 
 
 @contextmanager
