@@ -21,6 +21,7 @@ TOGETHER = (
 """Folders whose files share one installation, one engine of Docker's, one of our own, or what takes
 a process ten seconds to import: torch, Transformers, sentence-transformers and peft."""
 FIRST = (
+    "tests/contracts/test_imports_of_tests",
     "tests/e2e/newcomer/",
     "tests/contributing/",
     "tests/workers/tasks/",
@@ -39,7 +40,7 @@ FIRST = (
     "tests/workers/gateway/",
     "tests/controlplane/",
 )
-"""The longest first, so that no process ends long after the others; installations, whose
+"""What tells at once, then the longest, so that no process ends long after the others; installations, whose
 start has a time limit of the product's, one after the other beside tests that compute."""
 
 
