@@ -40,8 +40,9 @@ FIRST = (
     "tests/workers/gateway/",
     "tests/controlplane/",
 )
-"""What tells at once, then the longest, so that no process ends long after the others; installations, whose
-start has a time limit of the product's, one after the other beside tests that compute."""
+"""What tells at once, then the longest, so that no process ends long after the others;
+installations, whose start has a time limit of the product's, one after the other beside tests that
+compute."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

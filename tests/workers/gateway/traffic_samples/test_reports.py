@@ -73,6 +73,7 @@ async def until_done(sampled: SampleReports) -> None:
     await sampled._running[1]
 
 
+@pytest.mark.process
 def test_an_ordered_replay_is_told_as_figures_once(plane: Plane, files: SampleFiles) -> None:
     files.keep(CONSENT, "modelaaa", pack(Outline(TEXT, TEXT)))
     (files.folder(CONSENT.id, "modelaaa") / f"{10**19}-torn{SUFFIX}").write_bytes(b"torn")
