@@ -55,9 +55,10 @@ endif
 test-fast: $(VENV)/.dev  ## those that start no process of the product; CHANGED=1: what mirrors your changes
 	@$(PY) -m tests.tiers $(if $(CHANGED),--changed) $(ORDER)
 
-test-long: $(VENV)/.dev chromium  ## the soaks and the long chaos too
+test-long: $(VENV)/.dev chromium  ## the soaks and the long chaos too, and a round under stress
 	@HYPOTHESIS_PROFILE=random $(PY) -m pytest --timeout 3600 $(ORDER) $(TESTS)
 	@$(if $(TESTS),,$(MAKE) --no-print-directory test-hygiene test-oldest)
+	@$(if $(TESTS),,$(PY) -m tests.stress --rounds 1 --recovery)
 
 test-stress: $(VENV)/.dev chromium  ## in random order while processes are stopped at random; ROUNDS=, TESTS=
 	@$(PY) -m tests.stress --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) $(TESTS)

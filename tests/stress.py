@@ -1,7 +1,8 @@
 """Runs the suite again and again in random order while its processes are stopped at random.
 
 `make test-stress`: ROUNDS rounds of the fast tests and of the recovery tests and one of the whole,
-or ROUNDS rounds of TESTS. Exit status 1 where any test failed.
+or ROUNDS rounds of TESTS; `make test-long` has one of the recovery tests alone. Exit status 1 where
+any test failed.
 """
 
 import argparse
@@ -96,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = Path(tempfile.mkdtemp(prefix="eh-stress-"))
     stress = Stress(options.seed, folder)
-    for name, command in _plan(options.rounds, options.tests):
+    for name, command in _plan(options.rounds, options.tests, recovery_alone=options.recovery):
         stress.run(name, command)
     failed = [each for each in stress.rounds if each.has_failed]
     _say(f"{len(failed)} of {len(stress.rounds)} runs failed; what they said is in {folder}")
@@ -105,14 +106,17 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if failed else 0
 
 
-def _plan(rounds: int, tests: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+def _plan(
+    rounds: int, tests: Sequence[str], *, recovery_alone: bool
+) -> Iterator[tuple[str, Sequence[str]]]:
     for number in range(1, rounds + 1):
         if tests:
             yield f"round {number}", (*_PYTEST, "-m", "not long", *tests)
-        else:
+            continue
+        if not recovery_alone:
             yield f"fast tests, round {number}", FAST
-            yield f"recovery tests, round {number}", RECOVERY
-    if not tests:
+        yield f"recovery tests, round {number}", RECOVERY
+    if not (tests or recovery_alone):
         yield "whole", WHOLE
 
 
@@ -168,6 +172,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(31))
+    parser.add_argument("--recovery", action="store_true", help="the recovery tests alone")
     parser.add_argument("tests", nargs="*", help="what to run instead, as pytest takes it")
     return parser.parse_args(arguments)
 
