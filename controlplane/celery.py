@@ -34,7 +34,13 @@ def _every(seconds: float, task: str) -> dict[str, object]:
     }
 
 
-app = Celery("enginehouse", broker=settings.BROKER_URL, amqp=BoundedAmqp, include=["workers.tasks"])
+app = Celery(
+    "enginehouse",
+    broker=settings.BROKER_URL,
+    amqp=BoundedAmqp,
+    loader="controlplane.celery_loader:Loader",
+    include=["workers.tasks"],
+)
 app.conf.update(
     task_ignore_result=True,
     task_acks_late=False,

@@ -17,6 +17,7 @@ import hypothesis
 import pytest
 import pytest_django
 
+from controlplane.collecting import without_collecting
 from controlplane.processes import ports
 from tests import migrated_postgres, process_state, side_by_side
 from tests.embedded_postgres import (
@@ -31,7 +32,6 @@ from tests.side_by_side import rank
 from tests.time_budget import TimeBudget, of_no_test
 from tests.waiting import DEADLINE_SECONDS
 from tests.web_server import Connections, wait_until_all_is_answered
-from workers.imports import without_collecting
 from workers.table_of_models import keep_table_of_models
 
 # A short path: PostgreSQL's socket lies below it.

@@ -1,6 +1,5 @@
 """Imports of large libraries, at less than their usual price."""
 
-import gc
 import importlib.util
 import os
 import sys
@@ -21,21 +20,6 @@ _SOLVERS = ("scipy", "sklearn")
 """Of losses and of beam search, which only training and Transformers' own generation have."""
 _PARTS_OF_SOLVERS = ("scipy.interpolate", "scipy.optimize", "scipy.spatial", "scipy.stats")
 _OVER_SEVERAL_DEVICES = ("accelerate",)
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Nothing is collected in the block, and what it made is never looked through again.
-
-    torch and its companions make a million objects that all stay. To look for garbage among them
-    is a sixth of their import, and afterwards as long a pause in the middle of the work.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def import_transformers(*, spreads_over_devices: bool) -> None:

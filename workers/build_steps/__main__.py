@@ -11,6 +11,7 @@ from pathlib import Path
 
 from controlplane.artifacts import ArtifactFailure
 from controlplane.artifacts.durable import means_disk_full
+from controlplane.collecting import without_collecting
 from controlplane.domain.failures import Failure
 from controlplane.sources import SourceFailure
 from workers.build_steps import lifeline, outputs
@@ -23,7 +24,7 @@ from workers.build_steps.processes import memory_of
 from workers.build_steps.step import StepResult
 from workers.filled_pipe import read_pipe
 from workers.gates import pass_gate
-from workers.imports import import_tokenizers, import_transformers, without_collecting
+from workers.imports import import_tokenizers, import_transformers
 
 STEPS = (
     "fetch", "inspect", "calibrate", "gate", "package", "smoke_test", "preview", "push",

@@ -11,9 +11,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from controlplane.collecting import without_collecting
 from controlplane.domain.facts.class_counts.parts import part_of
 from workers.build_steps.weights.class_loading import CPU_SECONDS, MEMORY_BYTES
-from workers.imports import import_transformers, without_collecting
+from workers.imports import import_transformers
 
 SHORT, LONG = 8, 24
 _CACHES = ("past_key_values", "cache_params", "mems", "state")

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from controlplane.collecting import without_collecting
 from controlplane.domain.facts.config_numbers import layerless
 from workers.build_steps.weights.mending import mending
-from workers.imports import import_transformers, without_collecting
+from workers.imports import import_transformers
 
 CPU_SECONDS = 60
 _GRACE_SECONDS = 5

@@ -16,13 +16,14 @@ import uvicorn
 from starlette.applications import Starlette
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.collecting import without_collecting
 from workers.engine.checkpoint_folder import read_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.server.front.exchange import Handler
 from workers.engine.server.front.server import Front
 from workers.engine.settings import EngineSettings
 from workers.engine.task import Task, read_task
-from workers.imports import import_transformers, without_collecting
+from workers.imports import import_transformers
 from workers.runtimes.native.command_line import Address
 
 log = logging.getLogger(__name__)
