@@ -64,7 +64,8 @@ OF_EVERY_TEST = {
     "workers.tasks.leasing.stopping._Stopping": "nothing: it asks Celery",
 }
 """By class, what its instances in modules keep that is right for the next test, too."""
-_PRODUCT = {"apps", "controlplane", "workers"}
+_WITH_ROWS = ("apps.", "controlplane.", "workers.tasks.")
+"""What works on rows within a process of tests; gateways, agents and steps are made by each test."""
 _TABLES = ("apps.ui.navigation.", "controlplane.domain.")
 """Where modules hold tables that nobody writes to."""
 
@@ -79,7 +80,7 @@ def forget() -> None:
 def kept_by_modules() -> Iterator[tuple[str, str]]:
     """Yield the class and the place of each object in a loaded module that could change."""
     for name, module in sorted(sys.modules.items()):
-        if name.split(".")[0] in _PRODUCT:
+        if name.startswith(_WITH_ROWS):
             for word, value in sorted(vars(module).items(), key=lambda named: named[0]):
                 if (kept := _class_of(value)) and not kept.startswith(_TABLES):
                     yield kept, f"{name}.{word}"
@@ -89,5 +90,5 @@ def _class_of(value: object) -> str:
     """Return the product's class of an object that is not frozen; nothing for any other."""
     of = type(value)
     frozen = getattr(getattr(of, "__dataclass_params__", None), "frozen", False)
-    ours = of.__module__.split(".")[0] in _PRODUCT and not isinstance(value, type)
+    ours = of.__module__.startswith(_WITH_ROWS) and not isinstance(value, type)
     return "" if frozen or not ours else f"{of.__module__}.{of.__qualname__}"
