@@ -65,7 +65,7 @@ OF_EVERY_TEST = {
 }
 """By class, what its instances in modules keep that is right for the next test, too."""
 _WITH_ROWS = ("apps.", "controlplane.", "workers.tasks.")
-"""What works on rows within a process of tests; gateways, agents and steps are made by each test."""
+"""What works on rows in a process of tests; gateways, agents and steps are made by each test."""
 _TABLES = ("apps.ui.navigation.", "controlplane.domain.")
 """Where modules hold tables that nobody writes to."""
 

@@ -40,7 +40,7 @@ KEY_WANTED: dict[str, Any] = {
     "type": "WORKSPACE_INVOKE",
     "model_ids": ["h5ymnrdv"],
     "environments": ["production"],
-    "expires_at": "2027-06-01T00:00:00Z",
+    "expires_at": "2099-06-01T00:00:00Z",
     "requests_per_minute": 600,
     "tokens_per_minute": 200_000,
     "parallel_requests": 16,

@@ -2,7 +2,7 @@
 
 from apps.accounts.examples import ADA, CREATED_AT, SEEN_AT, TEAM_NAME
 
-ENDS_AT = "2027-03-01T00:00:00Z"
+ENDS_AT = "2099-03-01T00:00:00Z"
 SECRET_WANTED = {
     # A curl command shows it, and whoever pastes one must not lose a secret that is in use.
     "name": "example_token",
