@@ -40,17 +40,19 @@ def main() -> int:
 def _measure(size: int) -> dict[str, Any]:
     import django
 
-    django.setup()
+    from controlplane.collecting import without_collecting
+
+    with without_collecting():
+        django.setup()
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
-    from apps.deployments.metrics.page import metrics_page, metrics_parts
-    from benchmarks.control_loop_parts.fleet import fill
-    from controlplane.domain.wire.exposition import Form
-    from controlplane.processes.web import calm_the_collector
+    with without_collecting():
+        from apps.deployments.metrics.page import metrics_page, metrics_parts
+        from benchmarks.control_loop_parts.fleet import fill
+        from controlplane.domain.wire.exposition import Form
 
     team = fill(size).team
-    calm_the_collector()
     figures: dict[str, Any] = {"deployments": size}
     for name, form in (("", Form.TEXT), ("openmetrics_", Form.OPEN_METRICS)):
         page = metrics_page(team=team, form=form) if size < LARGE else b""
