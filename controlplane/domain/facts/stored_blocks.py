@@ -140,10 +140,10 @@ def _of_fp8(block: Block) -> str | None:
 def _of_groups_for_trtllm(block: Block) -> Iterator[str]:
     for weights, inputs, _ in _groups(block):
         kind, strategy = _kind(weights), weights.get("strategy")
-        wanted = _INPUTS_FOR_TRTLLM.get((kind, str(strategy)))
-        if wanted is None and kind.startswith("FP"):
+        read = _INPUTS_FOR_TRTLLM.get((kind, str(strategy)))
+        if read is None and kind.startswith("FP"):
             yield f"scales its {kind} weights by `{strategy}`"
-        elif wanted is not None and (inputs is None or inputs.get("strategy") != wanted):
+        elif read is not None and (inputs is None or inputs.get("strategy") != read):
             given = f"by `{inputs.get('strategy')}`" if inputs else "in 16 bits"
             yield f"has {kind} weights by `{strategy}` beside inputs {given}"
 

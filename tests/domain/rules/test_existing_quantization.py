@@ -12,7 +12,19 @@ H100 = {"resources.accelerator": "H100"}
 VLLM = {**H100, "enginehouse.runtime": "vllm"}
 TRTLLM = {**H100, "enginehouse.runtime": "trtllm"}
 AGAIN, NOT_NATIVE, NOT_TRTLLM = "EH203", "EH654", "EH806"
-FLOAT8 = {"g": {"weights": {"type": "float", "num_bits": 8}}}
+_FLOAT8 = {"type": "float", "num_bits": 8}
+FLOAT8 = {
+    "g": {
+        "weights": {**_FLOAT8, "strategy": "channel"},
+        "input_activations": {**_FLOAT8, "strategy": "token", "dynamic": True},
+    }
+}
+FLOAT8_BY_TENSOR = {
+    "g": {
+        "weights": {**_FLOAT8, "strategy": "tensor"},
+        "input_activations": {**_FLOAT8, "strategy": "tensor", "dynamic": False},
+    }
+}
 INT4 = {"g": {"weights": {"type": "int", "num_bits": 4}}}
 
 
@@ -26,12 +38,16 @@ METHODS: dict[str, tuple[dict[str, Any], set[str]]] = {
     "bitsandbytes": (block("bitsandbytes", load_in_4bit=True), {NOT_NATIVE, NOT_TRTLLM}),
     "bitsandbytes without its name": ({"load_in_8bit": True}, {NOT_NATIVE, NOT_TRTLLM}),
     "compressed-tensors FP8": (block("compressed-tensors", config_groups=FLOAT8), set()),
+    "compressed-tensors FP8 by tensor": (
+        block("compressed-tensors", config_groups=FLOAT8_BY_TENSOR),
+        {NOT_TRTLLM},
+    ),
     "compressed-tensors INT4": (
         block("compressed-tensors", config_groups=INT4),
         {NOT_NATIVE, NOT_TRTLLM},
     ),
     "fp8 in blocks": (block("fp8", weight_block_size=[128, 128]), set()),
-    "fp8 in other blocks": (block("fp8", weight_block_size=[64, 64]), {NOT_NATIVE}),
+    "fp8 in other blocks": (block("fp8", weight_block_size=[64, 64]), {NOT_NATIVE, NOT_TRTLLM}),
     "fp8 of Transformers": (block("fp8", activation_scheme="static"), {NOT_NATIVE}),
     "fbgemm_fp8": (block("fbgemm_fp8"), {NOT_NATIVE, NOT_TRTLLM}),
     "ModelOpt FP8": (block("modelopt", quant_algo="FP8"), set()),

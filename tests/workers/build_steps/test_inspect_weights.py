@@ -166,9 +166,9 @@ def test_a_class_that_transformers_does_not_have_is_said_to_be_not_compared(
     inspect: Callable[..., StepResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_PYTHON", "/opt/engine/bin/python")
-    weights = inspect(config(architectures=["AquilaForCausalLM"]), on="H100").values["weights"]
+    weights = inspect(config(architectures=["OrionForCausalLM"]), on="H100").values["weights"]
     assert not weights["compared"]
-    assert "AquilaForCausalLM" in weights["reason"]
+    assert "OrionForCausalLM" in weights["reason"]
 
 
 def test_a_config_that_names_no_class_ends_the_build_before_one_is_looked_for(

@@ -30,6 +30,17 @@ EH806). Source: `load_hf_quant_config` of `_torch/model_config.py`, `_torch/modu
 Support Matrix" of its documentation, 1.2 and the 1.3 line, 2026-11-30.
 
 | Stored weights |"""
+
+
+def _compressed_fp8(weights: str, inputs: str) -> Mapping[str, Any]:
+    number = {"num_bits": 8, "type": "float"}
+    group = {
+        "weights": {**number, "strategy": weights},
+        "input_activations": {**number, "strategy": inputs, "dynamic": inputs == "token"},
+    }
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}}
+
+
 _FP8_BLOCKS = {"quant_method": "fp8", "weight_block_size": [128, 128]}
 _FORMATS: Mapping[str, Mapping[str, Any]] = {
     "ModelOpt FP8": {"quant_method": "modelopt", "quant_algo": "FP8"},
@@ -38,10 +49,8 @@ _FORMATS: Mapping[str, Mapping[str, Any]] = {
     "ModelOpt INT4 AWQ": {"quant_method": "modelopt", "quant_algo": "W4A16_AWQ"},
     "ModelOpt SmoothQuant": {"quant_method": "modelopt", "quant_algo": "W8A8_SQ_PER_CHANNEL"},
     "MXFP4": {"quant_method": "mxfp4"},
-    "compressed-tensors FP8": {
-        "quant_method": "compressed-tensors",
-        "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"}}},
-    },
+    "compressed-tensors FP8, by channel": _compressed_fp8("channel", "token"),
+    "compressed-tensors FP8, by tensor": _compressed_fp8("tensor", "tensor"),
     "compressed-tensors INT4": {
         "quant_method": "compressed-tensors",
         "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "int"}}},

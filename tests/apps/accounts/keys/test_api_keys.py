@@ -229,7 +229,7 @@ def test_a_refused_form_keeps_what_was_typed(cast: Cast) -> None:
     form = {"name": "ci", "type": "WORKSPACE_INVOKE", "model_ids": "nothere"}
     page = signed_in(cast.owner).post("/keys/create/", form)
     assert page.status_code == 400
-    assert "has no model `nothere`" in page.content.decode()
+    assert "has no model <code>nothere</code>" in page.content.decode()
     assert 'value="nothere"' in page.content.decode()
 
 

@@ -80,7 +80,10 @@ def test_what_holds_once_is_typed_in_the_time_zone_of_the_schedules(
         ({"weekdays": []}, "Choose at least one."),
         ({"start_time": ""}, "When?"),
         ({"cadence": "ONE_TIME"}, "When?"),
-        ({"min_replica": "5", "max_replica": "2"}, "`min_replica` 5 above `max_replica` 2"),
+        (
+            {"min_replica": "5", "max_replica": "2"},
+            "<code>min_replica</code> 5 above <code>max_replica</code> 2",
+        ),
         ({"min_replica": "2000"}, "less than or equal to 1000"),
     ],
 )
