@@ -238,7 +238,6 @@ def environment_audit(
     before: Values | None = None,
     after: Values | None = None,
 ) -> AuditEntry:
-    """Return the record of what became of the environment."""
     named = _named(environment)
     return audit(f"environment.{what}", environment, **named, before=before, after=after)
 
@@ -246,7 +245,6 @@ def environment_audit(
 def environment_audit_beside(
     what: str, environment: Environment, *, before: Values, after: Values
 ) -> Write:
-    """Return the same, for a statement of the change to write along with it."""
     named = _named(environment)
     return audit_beside(f"environment.{what}", environment, **named, before=before, after=after)
 

@@ -134,7 +134,6 @@ def _sum(totals: Iterable[Total], series: str) -> float:
 
 
 def _together(writer: HistogramWriter, tally: Tally, labels: str, totals: Sequence[Total]) -> str:
-    """Return one histogram of all classes of status."""
     rows = [each.tallies for each in totals if tally.counts_in(each.tallies)]
     if len(rows) == 1:  # mostly it is
         return writer.lines(labels, tally.counts_in(rows[0]), tally.sum_in(rows[0]))

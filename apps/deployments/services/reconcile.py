@@ -19,7 +19,7 @@ from apps.fleet.selectors import gateways_have_applied
 from apps.fleet.services.nodes import node_wanted_version_bump, nodes_lock
 from controlplane import clock
 from controlplane.compiled_query import CompiledQuery
-from controlplane.compiled_update import rows_update
+from controlplane.compiled_update import rows_update, update_of
 from controlplane.domain.failures.registry import serving
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 

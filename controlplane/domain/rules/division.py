@@ -43,7 +43,6 @@ def division_label(devices: int, ranks: int) -> str:
 
 
 def division(c: Context, count: int) -> Fix:
-    """Return the fix that divides the model over so many GPUs of its kind."""
     return Fix(
         label=division_label(count, count),
         patch=lambda _: divided(c, count),

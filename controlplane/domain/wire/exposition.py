@@ -122,7 +122,6 @@ class HistogramWriter:
 
 
 def exemplar(request_id: str, value: float | str, at: float | str | None = None) -> str:
-    """Return what stands behind a bucket's count in OpenMetrics; numbers may be texts."""
     when = "" if at is None else f" {at}"
     return f'{{request_id="{_escaped(request_id)}"}} {value}{when}'
 

@@ -144,7 +144,6 @@ class Vllm(Runtime):
         return {path: why for path, why in REASONS.items() if path != reads}
 
     def memory_in(self, version: str) -> RuntimeMemory:
-        """Return its memory, with FP8 weights expanded where this version does."""
         return _OF_NEWER if capabilities.expands_fp8(version) else _MEMORY
 
     def lacks_prediction_layers(self, checkpoint: CheckpointFacts) -> bool:
