@@ -83,7 +83,7 @@ PATTERNS = (
         r"PTX \.version (?P<version>[\d.]+) does not support \.target (?P<target>sm_\w+)",
         "The CUDA toolkit beside the engine is older than this GPU (`{target}`).",
         "Set TRITON_PTXAS_PATH to the `ptxas` of a newer CUDA toolkit, or use vLLM's image.",
-        text="ptxas /tmp/tmpmwke15zw.ptx, line 6; error   : PTX .version 8.4 does not support "
+        text="ptxas kernel.ptx, line 6; error   : PTX .version 8.4 does not support "
         ".target sm_120a",
         source="NixOS/nixpkgs#406675, 2025-07-01",
     ),
