@@ -36,6 +36,7 @@ class Probe:
         self.metrics: dict[str, float] | None = None
         self._time = LookedTime(clock=clock)
         self._answered_at = self._time.seconds
+        self._is_read_again = False
         self._address = (host, port)
         self._runtime = runtime
         self._log = log
@@ -64,7 +65,7 @@ class Probe:
         if self._get("/health") is None:
             return
         self._answered_at = self._time.seconds
-        if self.report is None:
+        if self.report is None or self._is_read_again:
             self._read_report()
         self.is_ready = True
         if self._clock.monotonic() >= self._metrics_at:
@@ -83,6 +84,8 @@ class Probe:
         launcher = LAUNCHERS.get(self._runtime)
         report = launcher.read_report(self._get, self._log()) if launcher else None
         self.report = None if report is None else engine_report(report)
+        # A container's log may come after the engine's first answer, so it is read once more.
+        self._is_read_again = not self.is_ready
 
     def _read_metrics(self) -> None:
         metrics = RUNTIMES[self._runtime].metrics

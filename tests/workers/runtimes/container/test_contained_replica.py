@@ -55,6 +55,15 @@ class Host:
 
         return dict(wait_for(reached, what=f"state {state}") or {})
 
+    def wait_for_report(self, name: str, value: int) -> None:
+        """Wait, since Docker hands a container's log on after the container's answers."""
+
+        def reached() -> bool:
+            self.replica.look(self.pool)
+            return bool(self.replica.observed()["report"][name] == value)
+
+        wait_for(reached, what=f"{name} {value}")
+
     def kill_runner(self) -> None:
         runner = self.replica.folder.runner()
         assert runner is not None
@@ -141,9 +150,8 @@ def spec() -> dict[str, Any]:
 
 def test_it_serves_confined_and_the_next_agent_adopts_and_drains_it(host: Host) -> None:
     container = host.serve()
-    seen = host.replica.observed()
-    assert seen["report"]["version"] == "0.25.1"
-    assert seen["report"]["kv_tokens"] == 3_076_000
+    host.wait_for_report("kv_tokens", 3_076_000)
+    assert host.replica.observed()["report"]["version"] == "0.25.1"
     _assert_confined(container, host)
     host.adopt()
     host.wait_for_state("ready")
