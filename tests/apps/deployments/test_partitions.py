@@ -302,6 +302,7 @@ def test_nobody_gets_a_device_of_a_silent_node_however_free_it_is(
     parted: Partition, holder: str
 ) -> None:
     node = make_serving_node(last_heartbeat_at=clock.now() - timedelta(seconds=16))
+    listened()
     with pytest.raises(NoRoom, match="does not speak"):
         devices_claim(holder=holder, node=node, kind="CPU", count=1, memory_bytes=GIB)
     assert not DeviceLease.objects.filter(device__node=node).exists()
