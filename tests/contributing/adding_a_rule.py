@@ -26,8 +26,7 @@ TESTS = (
 
 
 def _follow(copy: Copy) -> None:
-    copy.put(MODULE, RULE, before="RULES = (\n")
-    copy.put(MODULE, " POINTLESS,", after="RULES = (\n   ")
+    copy.put(MODULE, RULE, before="STRETCHED = Rule(\n")
     copy.put("CHANGELOG.md", "- A hint about nothing.\n", after="### Configs and checks\n\n")
 
 

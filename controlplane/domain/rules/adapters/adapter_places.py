@@ -155,5 +155,3 @@ UNREADABLE_PLACE = Rule(
     bad=example(**{_ADAPTERS: {"a": {"source": "S3", "repo": "gs://weights/legal"}}}),
     good=example(**{_ADAPTERS: {"a": {"source": "GCS", "repo": "gs://weights/legal"}}}),
 )  # fmt: skip
-
-RULES = (UNLISTED_SECRET, TWICE, ADAPTER_AS_BASE, UNREADABLE_PLACE)

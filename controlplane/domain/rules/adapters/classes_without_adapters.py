@@ -35,5 +35,3 @@ NO_ADAPTERS = Rule(
     ),
     good=Example(config=_LEGAL, checkpoint=LLAMA_8B),
 )
-
-RULES = (NO_ADAPTERS,)

@@ -38,5 +38,3 @@ RANK_ABOVE_THE_ENGINE = Rule(
     bad=_example(_LARGE),
     good=_example(LARGEST_RANK),
 )
-
-RULES = (RANK_ABOVE_THE_ENGINE,)

@@ -163,13 +163,3 @@ ON_ENCODER = Rule(
     bad=_example(**{"trt_llm.build.base_model": "encoder"}),
     good=_example(),
 )
-
-RULES = (
-    RANK_BELOW_ONE,
-    RANK_ABOVE_CACHE,
-    UNKNOWN_MODULES,
-    CONFIGURED_WITHOUT_ADAPTERS,
-    SAME_NAME,
-    ONE_ADAPTER,
-    ON_ENCODER,
-)

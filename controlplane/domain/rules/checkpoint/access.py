@@ -250,14 +250,3 @@ NO_ARCHITECTURE = Rule(
     bad=Example(checkpoint=facts(architectures=None, model_type=None)),
     good=Example(),
 )
-
-RULES = (
-    UNREADABLE,
-    GATED_WITHOUT_SECRET,
-    UNLISTED_SECRET,
-    SECRET_NOT_STORED,
-    TRAINING_SOURCE,
-    UNSERVABLE_QUANTIZATION,
-    NO_WEIGHTS,
-    NO_ARCHITECTURE,
-)

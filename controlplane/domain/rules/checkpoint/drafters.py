@@ -23,5 +23,3 @@ DRAFTER = Rule(
     bad=on_vllm(Example(config=_L4, checkpoint=facts(architectures=["LlamaForCausalLMEagle3"]))),
     good=on_vllm(Example(config=_L4, checkpoint=LLAMA_8B)),
 )
-
-RULES = (DRAFTER,)

@@ -219,8 +219,3 @@ HUB_ID_AS_FOLDER = Rule(
     bad=Example(config={_REPO: "hf://owner/model"}),
     good=Example(),
 )
-
-RULES = (
-    GGUF_ONLY, PICKLED, NO_TOKENIZER, DISAGREE, ASSUMED, TOKEN_IN_VARIABLE, WRITTEN_SECRET,
-    HUB_ID_AS_FOLDER,
-)  # fmt: skip

@@ -126,6 +126,3 @@ def _grant(c: Context) -> CodeGrant:
     grant = grant_of(c)
     assert grant is not None
     return grant
-
-
-RULES = (BRINGS_CODE, NOT_GRANTED, ON_NATIVE, GRANTED)

@@ -73,5 +73,3 @@ EXPIRED = Rule(
     bad=_example(-1),
     good=_example(3),
 )
-
-RULES = (EXPIRES_SOON, EXPIRED)

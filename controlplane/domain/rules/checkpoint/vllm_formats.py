@@ -116,5 +116,3 @@ ODD_BITS = Rule(
     bad=_quantized(quant_method="gptq", bits=3, group_size=128, sym=True),
     good=_quantized(quant_method="gptq", bits=8, group_size=128, sym=True),
 )
-
-RULES = (NO_METHOD, ODD_BITS, UNNAMED_METHOD, DEPRECATED_METHOD)

@@ -98,5 +98,3 @@ UNCOMPUTED_TYPE = Rule(
     bad=_quantized("T4", "gemma3", **_GPTQ),
     good=_quantized("T4", "llama", **_GPTQ),
 )
-
-RULES = (UNREAD_SCHEME, UNCOMPUTED_TYPE)

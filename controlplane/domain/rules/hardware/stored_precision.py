@@ -37,5 +37,3 @@ LACKS_PRECISION = Rule(
     bad=Example(config=_T4, checkpoint=_FP8),
     good=Example(config={**_T4, _ACCELERATOR: "L4"}, checkpoint=_FP8),
 )
-
-RULES = (LACKS_PRECISION,)

@@ -97,5 +97,3 @@ NAMED_KERNELS = Rule(
     bad=_named_example("H200"),
     good=_named_example("B200"),
 )
-
-RULES = (BLOCK_EXPERTS, ATTENTION, NAMED_KERNELS)

@@ -62,5 +62,3 @@ BUILDERS = Rule(
         checkpoint=LLAMA_70B,
     ),
 )
-
-RULES = (BUILDERS,)

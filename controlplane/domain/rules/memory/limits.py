@@ -285,8 +285,3 @@ UNCOUNTED = Rule(
     bad=v2_example({"model_kwargs": {"num_hidden_layers": 16}}),
     good=v2_example({"model_kwargs": {"max_position_embeddings": 65_536}, "dtype": "bfloat16"}),
 )
-
-RULES = (
-    TAKES_ALL, TAKES_LITTLE, BATCH_BEYOND_CACHE, BATCH_BEYOND_STEP, LARGE_STEP, STEP_IN_THE_WAY,
-    HOST_CACHE, TINY_HOST_CACHE, TIGHT, UNCOUNTED,
-)  # fmt: skip

@@ -87,5 +87,3 @@ PREFIXES_BELOW_A_BLOCK = Rule(
     bad=Example(config={**_ON_VLLM, _SEQUENCE: 128}, checkpoint=_HYBRID),
     good=Example(config=_ON_VLLM, checkpoint=_HYBRID),
 )
-
-RULES = (BATCH_BEYOND_STATES, PREFIXES_BELOW_A_BLOCK)

@@ -99,5 +99,3 @@ TOTAL_LIMIT = Rule(
     bad=Example(config={**_L4, _TOTAL: 1000}),
     good=Example(config=_L4),
 )
-
-RULES = (ONE_BY_ONE, EVICTS, TOTAL_LIMIT)

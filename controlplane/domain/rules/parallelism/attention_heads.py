@@ -135,10 +135,3 @@ COPIED_KV_HEADS = Rule(
     ),
     good=Example(config={_ACCELERATOR: "L4:8", _TENSOR: 8}, checkpoint=LLAMA_8B),
 )
-
-
-RULES = (
-    HEADS,
-    KV_HEADS,
-    COPIED_KV_HEADS,
-)

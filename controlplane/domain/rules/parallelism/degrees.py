@@ -213,12 +213,3 @@ EXPERT_PARALLEL = Rule(
     bad=Example(config={_ACCELERATOR: "H100:2", _TENSOR: 2, _EXPERTS: 4}, checkpoint=LLAMA_8B),
     good=Example(config={_ACCELERATOR: "H100:2", _TENSOR: 2, _EXPERTS: 2}, checkpoint=LLAMA_8B),
 )
-
-RULES = (
-    PARALLEL_COUNTS,
-    MORE_RANKS_THAN_DEVICES,
-    IDLE_DEVICES,
-    UNUSUAL_WORLD,
-    DIVIDED_ENCODER,
-    EXPERT_PARALLEL,
-)

@@ -59,5 +59,3 @@ DIVIDED_CONTEXTS = Rule(
     bad=on_vllm(Example(config=_EIGHT, checkpoint=LLAMA_8B)),
     good=on_vllm(Example(config=_EIGHT, checkpoint=LLAMA_8B.model_copy(update={"kv_heads": 2}))),
 )
-
-RULES = (DIVIDED_CONTEXTS,)

@@ -167,5 +167,3 @@ TURNED_INPUTS = Rule(
         checkpoint=facts(quantization_config=_TURNED),
     ),
 )
-
-RULES = (CUT_GROUPS, DIVIDED_BITSANDBYTES, CUT_EXPERT_GROUPS, TURNED_INPUTS)

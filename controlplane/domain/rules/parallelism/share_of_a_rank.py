@@ -92,5 +92,3 @@ CUT_BLOCKS = Rule(
         checkpoint=_IN_BLOCKS,
     ),
 )
-
-RULES = (UNEVEN_MLP, CUT_BLOCKS)

@@ -257,8 +257,3 @@ LATENT_CACHE = Rule(
     bad=Example(config=_TWO, checkpoint=LLAMA_8B.model_copy(update={"kv_lora_rank": 512})),
     good=Example(config=_TWO, checkpoint=LLAMA_8B),
 )
-
-RULES = (
-    DRAFTS_OVER_STAGES, TOO_MANY_STAGES, UNEVEN_STAGES, SEQUENCE_PARALLEL, DIVIDED_SMALL,
-    FEW_FOR_LARGE, UNEVEN_EXPERTS, EXPERTS_OF_DENSE, LATENT_CACHE,
-)  # fmt: skip

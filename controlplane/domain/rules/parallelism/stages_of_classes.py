@@ -44,5 +44,3 @@ NO_STAGES = Rule(
     ),
     good=Example(config=_TWO_STAGES, checkpoint=LLAMA_8B),
 )
-
-RULES = (NO_STAGES,)

@@ -121,5 +121,3 @@ AUDIO_HEADS = Rule(
         checkpoint=_QWEN3_OMNI,
     ),
 )
-
-RULES = (VISION_HEADS, AUDIO_HEADS)

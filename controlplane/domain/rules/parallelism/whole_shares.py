@@ -128,5 +128,3 @@ CUT_ATTENTION = Rule(
     bad=on_vllm(Example(config={_ACCELERATOR: "H100:4", _TENSOR: 4}, checkpoint=_SMALL_HEADS)),
     good=on_vllm(Example(config=_TWO, checkpoint=_SMALL_HEADS)),
 )
-
-RULES = (UNEVEN_VOCABULARY, UNEVEN_SHARES, CUT_ATTENTION)

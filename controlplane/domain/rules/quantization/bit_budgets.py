@@ -113,5 +113,3 @@ UNREACHABLE = Rule(
         config={**_B200, _BUDGET: 8, _EXCLUDED: ["*.down_proj"]}, checkpoint=LLAMA_WITH_MATRICES
     ),
 )
-
-RULES = (NOT_SEARCHED, OF_OTHERS, UNREACHABLE)

@@ -170,6 +170,3 @@ SMALL_SET = Rule(
 def _rows(c: Context) -> int:
     version = _calibrated_on(c)
     return 2**31 if version is None or version.rows is None else version.rows
-
-
-RULES = (UNKNOWN_SET, CHATS_WITHOUT_TEMPLATE, SMALL_SET)

@@ -153,5 +153,3 @@ ONE_EXPERT = Rule(
     bad=Example(config={**_FP8, _EXCLUDED: ["model.layers.0.mlp.experts.7.*"]}, checkpoint=EXPERTS),
     good=Example(config={**_FP8, _EXCLUDED: ["model.layers.0.mlp.experts"]}, checkpoint=EXPERTS),
 )
-
-RULES = (UNKNOWN_MODULE, TORN_APART, ONE_EXPERT)

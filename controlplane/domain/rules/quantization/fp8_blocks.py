@@ -142,5 +142,3 @@ CUT_ROWS = Rule(
     bad=Example(config=_ON_VLLM, checkpoint=_SMALL_KEYS),
     good=Example(config={**_ON_VLLM, _ACCELERATOR: "H100:2", _TENSOR: 2}, checkpoint=LLAMA_8B),
 )
-
-RULES = (NOT_SERVED, ODD_INPUTS, CUT_ROWS)

@@ -114,5 +114,3 @@ ODD_WIDTHS = Rule(
     bad=Example(config=_ON_VLLM, checkpoint=SMOLLM2_135M),
     good=Example(config=_ON_VLLM, checkpoint=LLAMA_8B),
 )
-
-RULES = (NOT_SERVED, OF_EXPERTS, ODD_WIDTHS)

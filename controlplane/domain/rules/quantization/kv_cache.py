@@ -127,5 +127,3 @@ WINDOWED_KV = Rule(
     ),
     good=Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp8_kv"}, checkpoint=LLAMA_8B),
 )
-
-RULES = (SHORT_KV, LONG_KV, LATENT_KV, WINDOWED_KV)

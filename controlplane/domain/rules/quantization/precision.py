@@ -206,12 +206,3 @@ LEGACY_TYPE = Rule(
     ),
     good=Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp8"}, checkpoint=LLAMA_8B),
 )
-
-RULES = (
-    FP8_ON_OLD_GPU,
-    FP4_BELOW_BLACKWELL,
-    REQUANTIZED,
-    EMULATED_ON_CPU,
-    FP4_ON_CPU,
-    LEGACY_TYPE,
-)

@@ -248,8 +248,3 @@ PREQUANTIZED_V1 = Rule(
     bad=on_trtllm(Example(config={_ACCELERATOR: "H100"}, checkpoint=_MODELOPT)),
     good=on_trtllm(v2_example({})),
 )
-
-RULES = (
-    FP4_ELSEWHERE, FP4_ON_SMALL, LLAMA_ON_B200, LARGE_IN_16_BITS, STACKED,
-    SAVING, UNDOCUMENTED, FP4_ENCODER, PREQUANTIZED_V1,
-)  # fmt: skip

@@ -203,13 +203,3 @@ UNLISTED_FAMILY = Rule(
         )
     ),
 )
-
-
-RULES = (
-    QWEN2_KV,
-    QWEN2_CALIBRATION,
-    SMALL_MODEL,
-    QUANTIZED_BERT,
-    KV_ON_ENCODER,
-    UNLISTED_FAMILY,
-)

@@ -219,8 +219,3 @@ UNKNOWN_POSITIONS = Rule(
         Example(config=_L4, checkpoint=facts(rope_scaling={"rope_type": "yarn", "factor": 2.0}))
     ),
 )
-
-RULES = (
-    NOT_NATIVE, NOT_QUANTIZED, NOT_IN_TRANSFORMERS, NO_CLASS, GIVEN_UP, NOT_YET, NOT_RUN,
-    UNKNOWN_POSITIONS,
-)  # fmt: skip

@@ -64,5 +64,3 @@ ELSEWHERE = Rule(
     bad=v2_example({"quant_config": {"quant_algo": "FP8"}}),
     good=v2_example({}),
 )
-
-RULES = (ELSEWHERE,)

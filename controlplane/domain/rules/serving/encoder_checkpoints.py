@@ -139,5 +139,3 @@ SHORT_STEP = Rule(
     bad=Example(config={**BERT_ON_L4, _TOKENS: 256}, checkpoint=BERT),
     good=Example(config={**BERT_ON_L4, _TOKENS: 8192}, checkpoint=BERT),
 )
-
-RULES = (POOLING_FILES, POOLING_MODE, NO_LABELS, SHORT_STEP)

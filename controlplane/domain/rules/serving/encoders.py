@@ -194,6 +194,3 @@ ROUTE_ON_DECODER = Rule(
     bad=Example(config={"resources.accelerator": "L4", _ROUTE: "/rerank"}),
     good=Example(config={"resources.accelerator": "L4"}),
 )
-
-
-RULES = (BERT_ON_BEI, CAUSAL_ON_BERT, LARGE_BERT, TOKEN_LABELS, WRONG_ROUTE, ROUTE_ON_DECODER)

@@ -252,7 +252,3 @@ HALF_DIVIDED = Rule(
     bad=v2_example({"is_disaggregated": True}),
     good=v2_example({"is_disaggregated": False}),
 )
-
-RULES = (
-    SHADOWED, UNKNOWN, PREVIEW, REMOTE_CODE, OVERRIDES_WITH_CODE, KV_TYPE, ROUTER, HALF_DIVIDED,
-)  # fmt: skip

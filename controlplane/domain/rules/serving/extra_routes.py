@@ -60,5 +60,3 @@ BORROWED_ROUTES = Rule(
     bad=_ran("0.27.1"),
     good=_ran("0.25.1"),
 )
-
-RULES = (EXTRA_ROUTES, BORROWED_ROUTES)

@@ -173,5 +173,3 @@ UNTESTED = Rule(
     bad=on_vllm(Example(config={**_H100, SPECULATOR: RECOMMENDED, **_ONE}, checkpoint=LLAMA_8B)),
     good=on_vllm(Example(config={**_H100, **_ONE}, checkpoint=LLAMA_8B)),
 )
-
-RULES = (REFUSED, UNTESTED)

@@ -236,8 +236,3 @@ CHUNKS_OF_LATENT = Rule(
         Example(config=_H100, checkpoint=LLAMA_8B.model_copy(update={"kv_lora_rank": 512}))
     ),
 )
-
-RULES = (
-    STRETCHED, STRETCHED_FOR_NOTHING, ALL_WINDOWED, RESERVED_VARIABLES, IDLE_ON_ENCODER,
-    SLOW_EMBEDDER, CHUNKS_OF_LATENT,
-)  # fmt: skip

@@ -233,5 +233,3 @@ UNREADABLE_QUANTIZATION = Rule(
         checkpoint=facts(quantization_config={"quant_method": "modelopt", "quant_algo": "FP8"})
     ),
 )
-
-RULES = (REFUSED, POOLING, WITHOUT_EFFECT, UNREADABLE_QUANTIZATION)

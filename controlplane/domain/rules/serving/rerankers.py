@@ -161,5 +161,3 @@ TEXT_OF_RERANKER = Rule(
     bad=Example(config={_REPO: "/models/a-reranker"}, checkpoint=LLAMA_8B),
     good=Example(checkpoint=LLAMA_8B),
 )
-
-RULES = (NO_TEMPLATE, NATIVE_ALONE, NO_PAIR, MULTI_VECTOR, TEXT_OF_RERANKER)

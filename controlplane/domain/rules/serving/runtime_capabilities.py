@@ -179,5 +179,3 @@ UNREAD = Rule(
     ),
     good=Example(config=_ON_VLLM, checkpoint=LLAMA_8B),
 )
-
-RULES = (POOLING, OLD_DEVICE, EXPANDED, UNTRANSLATED, UNREAD)

@@ -131,5 +131,3 @@ NOT_YET_RUN = Rule(
     ),
     good=on_trtllm(Example(config={_ACCELERATOR: "H100", "enginehouse.runtime": "vllm"})),
 )
-
-RULES = (NO_DRIVER, NATIVE_ON_GPU, NOT_YET_RUN)

@@ -79,5 +79,3 @@ REASONING_UNREAD = Rule(
         checkpoint=_CALLING.model_copy(update={"thought_form": ThoughtForm.DEEPSEEK}),
     ),
 )
-
-RULES = (TOOLS_REFUSED, TOOLS_NOT_SHOWN, REASONING_UNREAD)

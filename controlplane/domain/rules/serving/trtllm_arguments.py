@@ -95,5 +95,3 @@ REFUSED_VALUES = Rule(
     bad=on_trtllm(v2_example({_GUIDED: "outlines"})),
     good=on_trtllm(v2_example({_GUIDED: "xgrammar"})),
 )
-
-RULES = (REFUSED_VALUES,)

@@ -67,5 +67,3 @@ NO_REUSE = Rule(
     bad=on_trtllm(Example(config={**V2, _REUSE: True}, checkpoint=_QWEN3_NEXT)),
     good=on_trtllm(Example(config={**V2, _REUSE: True}, checkpoint=LLAMA_8B)),
 )
-
-RULES = (NO_CLASS, NO_REUSE)

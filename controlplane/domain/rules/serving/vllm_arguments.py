@@ -200,8 +200,3 @@ FLOAT16_OF_AN_UNSTABLE_CLASS = Rule(
                 checkpoint=LLAMA_8B)
     ),
 )  # fmt: skip
-
-RULES = (
-    OTHER_RUNTIME, UNKNOWN, WRONG_VALUE, DECIDED, MISPLACED, UNLISTED, BFLOAT16_ON_OLD_GPU,
-    FLOAT16_OF_AN_UNSTABLE_CLASS,
-)  # fmt: skip

@@ -111,5 +111,3 @@ REFUSED_FOR_MODEL = Rule(
     bad=on_vllm(Example(config={**_H100, _FIELD: {_ROUTED: True}}, checkpoint=LLAMA_8B)),
     good=on_vllm(Example(config={**_H100, _FIELD: {_ROUTED: True}}, checkpoint=_MIXTRAL)),
 )
-
-RULES = (UNSUITED_EXPERTS, REFUSED_FOR_MODEL)

@@ -280,5 +280,3 @@ REFUSED_TOGETHER = Rule(
         )
     ),
 )
-
-RULES = (REFUSED_TOGETHER,)

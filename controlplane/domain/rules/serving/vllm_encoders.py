@@ -42,5 +42,3 @@ NO_ENCODER_CLASS = Rule(
     bad=on_vllm(Example(config=_L4, checkpoint=_DEBERTA)),
     good=on_vllm(Example(config=_L4, checkpoint=BERT)),
 )
-
-RULES = (NO_ENCODER_CLASS,)

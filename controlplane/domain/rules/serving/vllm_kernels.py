@@ -169,5 +169,3 @@ NO_WIDE_HEADS = Rule(
     bad=on_vllm(Example(config={_ACCELERATOR: "T4"}, checkpoint=_GEMMA_4)),
     good=on_vllm(Example(config=_H100, checkpoint=_GEMMA_4)),
 )
-
-RULES = (UNSUITED_BACKEND, ROUNDED_STATES, NO_SPARSE_LATENT, NO_WIDE_HEADS)

@@ -65,5 +65,3 @@ NOT_IN_THE_MATRIX = Rule(
     bad=_drafts(_NEXT),
     good=_drafts(LLAMA_8B),
 )
-
-RULES = (NO_DRAFTER, NOT_IN_THE_MATRIX)

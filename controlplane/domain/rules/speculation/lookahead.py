@@ -247,14 +247,3 @@ WITHOUT_PAGING = Rule(
     bad=on_trtllm(draft_example(RECOMMENDED, **{_PAGED: {"use_paged_context_fmha": False}})),
     good=on_trtllm(draft_example(RECOMMENDED)),
 )
-
-RULES = (
-    WITHOUT_SIZES,
-    LARGE_BATCH,
-    DRAFT_TOO_LONG,
-    DRAFT_LONG,
-    DRAFT_EMPTY,
-    DRAFT_BELOW_SIZES,
-    ON_BLACKWELL,
-    WITHOUT_PAGING,
-)

@@ -228,8 +228,3 @@ FULL_FRACTION = Rule(
     bad=on_trtllm(draft_example(_WITH_B10, **{_FRACTION: 0.95})),
     good=on_trtllm(draft_example(_WITH_B10, **{_FRACTION: 0.85})),
 )
-
-RULES = (
-    B10_IN_ANOTHER_MODE, WITHOUT_B10, STRUCTURED, SAMPLED, UNLISTED_DEVICE, ON_ENCODER, DRAFT_MODEL,
-    PROMPT_TABLE, LOGITS, FULL_FRACTION,
-)  # fmt: skip

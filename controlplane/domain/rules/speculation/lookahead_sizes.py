@@ -246,8 +246,3 @@ DRAFTS_BEYOND_STEP = Rule(
     bad=_with(7, 5, 7, **{_BATCH: 64, "trt_llm.build.max_num_tokens": 1024}),
     good=_with(1, 8, 1, **{_BATCH: 8}),
 )
-
-RULES = (
-    CODE_WINDOW, SHORT_PATTERN, UNUSUAL_SIZES, COSTLY_VERIFICATION, DRAFT_MEMORY, GIVEN_LENGTH,
-    DRAFTS_BEYOND_STEP,
-)  # fmt: skip

@@ -30,5 +30,3 @@ SLOWER_WHERE_NOTHING_IS_COPIED = Rule(
     bad=on_vllm(draft_example(RECOMMENDED)),
     good=on_vllm(draft_example({}, **{SPECULATOR: None})),
 )
-
-RULES = (SLOWER_WHERE_NOTHING_IS_COPIED,)

@@ -218,8 +218,3 @@ SHARED_POOL = Rule(
     bad=on_trtllm(_example({**_NGRAM, "is_public_pool": True})),
     good=on_trtllm(_example({**_NGRAM, "is_public_pool": False})),
 )
-
-RULES = (
-    UNKNOWN_TYPE, REMOVED_TYPE, NO_DRAFT_MODEL, NO_LENGTH, NO_PREDICTION_LAYERS, OVERLAP,
-    GUIDED_OVERLAP, SHARED_POOL,
-)  # fmt: skip

@@ -179,13 +179,3 @@ CARRIED = Rule(
     bad=Example(config={"requirements": ["numpy"]}),
     good=Example(),
 )
-
-RULES = (
-    RENAMED_BASE_MODEL,
-    WHISPER,
-    EXTERNAL_DRAFTS,
-    BOTH_TAGS,
-    LEGACY_TAG,
-    FP8_CONTEXT,
-    CARRIED,
-)
