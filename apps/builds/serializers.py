@@ -205,8 +205,8 @@ class BuildDetailObject(BuildObject):
 
     @extend_schema_field(OutcomeObject(many=True))
     def get_outcome(self, build: Build) -> Any:
-        device = forecast_panel(build)
-        return [each.to_json() for each in device.compared] if device else []
+        panel = forecast_panel(build)
+        return [each.model_dump(mode="json") for each in panel.compared] if panel else []
 
     @extend_schema_field(HeldDeviceObject(many=True))
     def get_devices(self, build: Build) -> Any:

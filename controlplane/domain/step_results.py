@@ -1,29 +1,25 @@
-"""What steps of a build leave behind for later ones, for pages and for REST.
-
-Fields that an older release did not write have defaults; those of a newer one are ignored.
-"""
+"""What steps of a build leave behind for later ones, for pages and for REST."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from controlplane.domain.record import Record
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class DataIdentity(_Record):
+class DataIdentity(Record):
     """What decides which rows a name gives: a part of a build's reuse key."""
 
     dataset: str
+    """Name of the data set."""
     config: str | None = None
+    """Which of its parts, of a data set that has several."""
     split: str = ""
+    """Which of its splits."""
     revision: str
     """The hub's commit, or the digest of a file."""
 
 
-class FetchedFile(_Record):
+class FetchedFile(Record):
     """A file of a checkpoint."""
 
     path: str
@@ -31,14 +27,14 @@ class FetchedFile(_Record):
     sha256: str
 
 
-class CodeFile(_Record):
+class CodeFile(Record):
     """A file of Python that a checkpoint brings and a build runs."""
 
     path: str
     sha256: str
 
 
-class FetchedAdapter(_Record):
+class FetchedAdapter(Record):
     """An adapter, pinned to a commit."""
 
     name: str
@@ -47,7 +43,7 @@ class FetchedAdapter(_Record):
     commit: str
 
 
-class FetchResult(_Record):
+class FetchResult(Record):
     """What `fetch` brought, pinned to a commit."""
 
     commit: str

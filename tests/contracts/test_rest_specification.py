@@ -12,7 +12,6 @@ from apps.rest.specification import document
 CLOSED_SETS = {"state", "status", "severity", "blame", "verdict", "binding"}
 """Names of fields whose values a program must be able to list."""
 FREE_BY_NATURE = {
-    "calibration": "as the passport of the artifact holds it",
     "dataset": "its own name, or its location with columns",
     "details": "the user's own values, by the kind of error",
     "fix": "settings by their path",

@@ -1,5 +1,3 @@
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,5 +13,5 @@ class RevisionForecastView(TeamView):
     def get(self, request: Request, config_id: str, number: int) -> Response:
         """Return what a build of the revision takes, as it would start now."""
         config = config_get(team=self.team, config_id=config_id)
-        forecast: dict[str, Any] = forecast_of_revision(revision_get(config=config, number=number))
-        return Response(ForecastObject(forecast).data)
+        forecast = forecast_of_revision(revision_get(config=config, number=number))
+        return Response(forecast.to_json())

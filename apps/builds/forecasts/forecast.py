@@ -17,14 +17,24 @@ from controlplane import clock
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.forecast import (
     Ahead,
+    BuildForecast,
+    Estimate,
+    Forecast,
     PastStep,
     QueuePlace,
     forecast,
     queue_place,
     steps_of_past,
 )
-from controlplane.domain.forecast.cached import DOWNLOADS_KEPT_SECONDS, CachedCheckpoint
+from controlplane.domain.forecast.cached import (
+    DOWNLOADS_KEPT_SECONDS,
+    Cached,
+    CachedArtifact,
+    CachedCheckpoint,
+    cached_checkpoint,
+)
 from controlplane.domain.forecast.history import is_same_kind
+from controlplane.domain.forecast.outcome import Measured
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, StepState
 from controlplane.domain.rules.context import Context, Known, context_of
 from controlplane.domain.spec import Spec
@@ -36,27 +46,25 @@ _RUNNING = frozenset(BuildState) - BUILD_TERMINAL - {BuildState.QUEUED}
 _DONE = (StepState.FINISHED, StepState.REUSED)
 
 
-def forecast_of_revision(revision: Revision) -> dict[str, Any]:
+def forecast_of_revision(revision: Revision) -> Forecast:
     return forecast_of_spec(team=revision.config.team, spec=Spec.model_validate(revision.spec))
 
 
-def forecast_of_spec(*, team: Team, spec: Spec) -> dict[str, Any]:
-    """Return the forecast's stored form; `absent` says why there is none."""
+def forecast_of_spec(*, team: Team, spec: Spec) -> Forecast:
+    """Return the forecast; `absent` says why there is none."""
     known = known_of(team=team, spec=spec)
     spec = context_of(spec, known).spec
-    forecast: dict[str, Any] = {
-        "made_at": clock.now().isoformat(timespec="seconds"),
-        "queue": queue_before(pool=spec.pool).to_json(),
-        "absent": _why_absent(spec, known),
-    }
-    if forecast["absent"] is None:
-        cached = _cached_checkpoint(team, spec, known)
-        forecast |= _planned(team, spec, known, is_fetched=cached.is_fetched)
-        forecast["cached"] = {
-            "checkpoint": cached.to_json(),
-            "artifact": _known_artifact(team, spec, known),
-        }
-    return forecast
+    forecast = Forecast(
+        made_at=clock.now().replace(microsecond=0),
+        queue=queue_before(pool=spec.pool),
+        absent=_why_absent(spec, known),
+    )
+    if forecast.absent is not None:
+        return forecast
+    checkpoint = _cached_checkpoint(team, spec, known)
+    planned = _planned(team, spec, known, is_fetched=checkpoint.is_fetched)
+    cached = Cached(checkpoint=checkpoint, artifact=_known_artifact(team, spec, known))
+    return forecast.model_copy(update={**dict(planned), "cached": cached})
 
 
 def queue_before(*, pool: str, build: Build | None = None) -> QueuePlace:
@@ -72,7 +80,7 @@ def queue_before(*, pool: str, build: Build | None = None) -> QueuePlace:
     return queue_place(pool, [_ahead(row) for row in rows])
 
 
-def _planned(team: Team, spec: Spec, known: Known, *, is_fetched: bool) -> dict[str, Any]:
+def _planned(team: Team, spec: Spec, known: Known, *, is_fetched: bool) -> BuildForecast:
     context = Context(spec=spec, known=known)
     assert context.device is not None
     assert known.checkpoint is not None
@@ -84,7 +92,7 @@ def _planned(team: Team, spec: Spec, known: Known, *, is_fetched: bool) -> dict[
         host=max(hosts, key=lambda offer: offer.memory_bytes, default=None),
         past=steps_of_past(_past(team, spec)),
         is_fetched=is_fetched,
-    ).to_json()
+    )
 
 
 def _why_absent(spec: Spec, known: Known) -> str | None:
@@ -98,15 +106,13 @@ def _why_absent(spec: Spec, known: Known) -> str | None:
 
 
 def _ahead(row: Mapping[str, Any]) -> Ahead:
-    expected = row["forecast__seconds"]
     elapsed = 0.0
     if row["started_at"] is not None:
         elapsed = (clock.now() - row["started_at"]).total_seconds()
-    low, high = (
-        (max(0.0, expected["low"] - elapsed), max(0.0, expected["high"] - elapsed))
-        if expected
-        else (None, None)
-    )
+    low = high = None
+    if row["forecast__seconds"]:
+        expected = Estimate.model_validate(row["forecast__seconds"])
+        low, high = max(0.0, expected.low - elapsed), max(0.0, expected.high - elapsed)
     is_running = row["state"] != BuildState.QUEUED
     return Ahead(is_running=is_running, low_seconds=low, high_seconds=high)
 
@@ -132,13 +138,13 @@ def _past(team: Team, spec: Spec) -> Iterator[PastStep]:
             other = Spec.model_validate(row["build__revision__spec"])
             kinds[revision_id] = is_same_kind(spec, other)
         if kinds[revision_id]:
-            measured: Mapping[str, Any] = row["measured"] or {}
+            measured = Measured.model_validate(row["measured"])
             yield PastStep(
                 name=row["name"],
-                seconds=measured["seconds"],
-                peak_host_bytes=measured["peak_host_bytes"],
-                peak_device_bytes=measured["peak_device_bytes"],
-                disk_bytes=measured["disk_bytes"],
+                seconds=measured.seconds,
+                peak_host_bytes=measured.peak_host_bytes,
+                peak_device_bytes=measured.peak_device_bytes,
+                disk_bytes=measured.disk_bytes,
             )
 
 
@@ -147,8 +153,8 @@ def _cached_checkpoint(team: Team, spec: Spec, known: Known) -> CachedCheckpoint
     commit = known.checkpoint.commit if known.checkpoint else None
     is_local = spec.checkpoint is not None and spec.checkpoint.source is CheckpointSource.LOCAL
     fetched = None if is_local or not commit else _last_fetch(team, spec, commit).first()
-    return CachedCheckpoint(
-        commit=commit,
+    return cached_checkpoint(
+        commit,
         is_local=is_local,
         build_number=fetched.build.number if fetched else None,
         host=(fetched.measured or {}).get("host") if fetched else None,
@@ -171,7 +177,7 @@ def _last_fetch(team: Team, spec: Spec, commit: str) -> QuerySet[BuildStep]:
     )
 
 
-def _known_artifact(team: Team, spec: Spec, known: Known) -> dict[str, Any] | None:
+def _known_artifact(team: Team, spec: Spec, known: Known) -> CachedArtifact | None:
     """Return the newest artifact of this commit and spec, with what else has to be the same."""
     commit = known.checkpoint.commit if known.checkpoint else None
     if not commit:
@@ -180,12 +186,11 @@ def _known_artifact(team: Team, spec: Spec, known: Known) -> dict[str, Any] | No
         team=team, inputs__commit=commit, inputs__spec=spec.model_dump(mode="json")
     )
     artifact = same.defer("files", "passport").order_by("-created_at").first()
-    if artifact is None:
+    if artifact is None or artifact.inputs is None:
         return None
-    inputs: Mapping[str, Any] = artifact.inputs or {}
-    return {
-        "id": artifact.id,
-        "content_digest": artifact.content_digest,
-        "tool_versions": inputs["tool_versions"],
-        "calibration": inputs.get("calibration"),
-    }
+    return CachedArtifact(
+        id=artifact.id,
+        content_digest=artifact.content_digest,
+        tool_versions=artifact.inputs["tool_versions"],
+        calibration=artifact.inputs.get("calibration"),
+    )

@@ -1,17 +1,18 @@
 """A forecast in words, alone before a build and beside what was measured after it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from apps.builds.models import Build
 from apps.builds.step_labels import LABELS
 from apps.ui import formats
-from controlplane.domain.forecast import QueuePlace
+from controlplane.domain.forecast import Basis, Forecast, QueuePlace
+from controlplane.domain.forecast.cached import CachedArtifact
 from controlplane.domain.forecast.outcome import (
     Amount,
-    Compared,
+    Measured,
+    Outcome,
     StepTaken,
     compare,
     planned_only,
@@ -30,12 +31,12 @@ _SHORT = {
     Amount.DEVICE: " GPU memory",
     Amount.DISK: " disk",
 }
-_BASES = {"formula": "by formula", "measured": "as measured before"}
+_BASES = {Basis.FORMULA: "by formula", Basis.MEASURED: "as measured before"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastRow:
-    compared: Compared
+    compared: Outcome
 
     @property
     def label(self) -> str:
@@ -46,14 +47,14 @@ class ForecastRow:
         """`12 to 40 s`; a dash where nobody knows."""
         if (estimate := self.compared.planned) is None:
             return formats.ABSENT
-        low, high = self._words(estimate["low"]), self._words(estimate["high"])
+        low, high = self._words(estimate.low), self._words(estimate.high)
         return low if low == high else f"{low} to {high}"
 
     @property
     def basis(self) -> str:
         compared, parts = self.compared, []
         if compared.planned is not None:
-            parts.append(f"{_BASES[compared.planned['basis']]}: {compared.planned['source']}")
+            parts.append(f"{_BASES[compared.planned.basis]}: {compared.planned.source}")
         if compared.measured_by:
             parts.append(f"measured: {compared.measured_by}")
         elif compared.absent:
@@ -64,7 +65,7 @@ class ForecastRow:
     def planned_by(self) -> str:
         if (estimate := self.compared.planned) is None:
             return "is not known: no formula says"
-        return f"{_BASES[estimate['basis']]}: {estimate['source']}"
+        return f"{_BASES[estimate.basis]}: {estimate.source}"
 
     @property
     def measured(self) -> str:
@@ -101,7 +102,7 @@ class StepRow:
 class ForecastPanel:
     """A stored forecast; `steps` is empty before there is a build."""
 
-    forecast: Mapping[str, Any]
+    forecast: Forecast
     steps: Sequence[StepTaken] = ()
     queue: QueuePlace | None = None
     """The place now, of a build that still waits."""
@@ -110,7 +111,7 @@ class ForecastPanel:
     @property
     def absent(self) -> str:
         """Why there is no forecast; empty where there is one."""
-        return str(self.forecast.get("absent") or "")
+        return self.forecast.absent or ""
 
     @property
     def waits(self) -> bool:
@@ -122,7 +123,7 @@ class ForecastPanel:
         return any(step.measured for step in self.steps) or self.has_ended
 
     @cached_property
-    def compared(self) -> tuple[Compared, ...]:
+    def compared(self) -> tuple[Outcome, ...]:
         """Every amount, planned and, once there is anything of it, measured."""
         if self.is_compared:
             return compare(self.forecast, self.steps)
@@ -152,51 +153,49 @@ class ForecastPanel:
 
     @property
     def disk_words(self) -> str:
-        disk = self.forecast.get("disk") or {}
+        if (disk := self.forecast.disk) is None:
+            return ""
         parts = []
-        if disk.get("download_bytes"):
-            parts.append(f"{formats.size(disk['download_bytes'])} to download")
-        elif disk.get("download_bytes") == 0:
+        if disk.download_bytes:
+            parts.append(f"{formats.size(disk.download_bytes)} to download")
+        elif disk.download_bytes == 0:
             parts.append("nothing to download")
-        if disk.get("exported_bytes"):
-            parts.append(f"{formats.size(disk['exported_bytes'])} to export")
+        if disk.exported_bytes:
+            parts.append(f"{formats.size(disk.exported_bytes)} to export")
         return ", ".join(parts)
 
     @property
     def queue_words(self) -> str:
-        queue = self.queue.to_json() if self.queue else self.forecast["queue"]
-        ahead = queue["waiting"] + queue["running"]
-        pool = f"pool `{queue['pool']}`"
+        queue = self.queue or self.forecast.queue
+        ahead = queue.waiting + queue.running
+        pool = f"pool `{queue.pool}`"
         if not ahead:
             return f"Nothing is before it in {pool}."
         words = (
             f"{ahead} build{'' if ahead == 1 else 's'} before it in {pool} "
-            f"({queue['running']} running, {queue['waiting']} waiting)"
+            f"({queue.running} running, {queue.waiting} waiting)"
         )
-        if queue["high_seconds"] is None:
-            return f"{words}; how long they take is {queue['source']}."
-        low, high = formats.duration(queue["low_seconds"]), formats.duration(queue["high_seconds"])
-        return f"{words}, about {low} to {high} by {queue['source']}."
+        if queue.high_seconds is None:
+            return f"{words}; how long they take is {queue.source}."
+        low, high = formats.duration(queue.low_seconds), formats.duration(queue.high_seconds)
+        return f"{words}, about {low} to {high} by {queue.source}."
 
     @property
     def checkpoint_words(self) -> str:
-        return str((self.forecast.get("cached") or {}).get("checkpoint", {}).get("words") or "")
+        return self.forecast.cached.checkpoint.words if self.forecast.cached else ""
 
     @property
-    def artifact(self) -> Mapping[str, Any] | None:
-        artifact: Mapping[str, Any] | None = (self.forecast.get("cached") or {}).get("artifact")
-        return artifact
+    def artifact(self) -> CachedArtifact | None:
+        return self.forecast.cached.artifact if self.forecast.cached else None
 
     @property
     def artifact_conditions(self) -> str:
         if (artifact := self.artifact) is None:
             return ""
-        tools = [
-            f"{name} {version}" for name, version in artifact["tool_versions"].items() if version
-        ]
+        tools = [f"{name} {version}" for name, version in artifact.tool_versions.items() if version]
         words = ", ".join(sorted(tools))
-        if data := artifact["calibration"]:
-            return f"{words}, and {data['dataset']} at {str(data['revision'])[:18]}"
+        if data := artifact.calibration:
+            return f"{words}, and {data.dataset} at {data.revision[:18]}"
         return words
 
 
@@ -209,11 +208,15 @@ def forecast_panel(build: Build, queue: QueuePlace | None = None) -> ForecastPan
     if build.forecast is None:
         return None
     steps = [
-        StepTaken(name=each.name, state=each.state, measured=each.measured)
+        StepTaken(
+            name=each.name,
+            state=each.state,
+            measured=Measured.model_validate(each.measured) if each.measured else None,
+        )
         for each in build.steps.all()
     ]
     return ForecastPanel(
-        forecast=build.forecast,
+        forecast=Forecast.model_validate(build.forecast),
         steps=steps,
         queue=queue if build.state == BuildState.QUEUED else None,
         has_ended=build.finished_at is not None,

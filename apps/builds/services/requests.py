@@ -53,7 +53,7 @@ def build_create(
             revision=revision,
             pool=spec.pool,
             runtime=runtime,
-            forecast=expected,
+            forecast=expected.to_json(),
             created_by=user,
         )
         BuildStep.objects.bulk_create(

@@ -1,10 +1,10 @@
 """Disk of a build: what it downloads, what it exports, what lies there while it works."""
 
-from dataclasses import dataclass
-from typing import Any
+from pydantic import Field
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory.weights import gpu_weights
+from controlplane.domain.record import Record
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import CheckpointSource
 
@@ -14,41 +14,33 @@ SOURCE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class DiskNeed:
-    """Bytes on the builder's disk; None where the checkpoint does not say its size."""
+class ForecastDisk(Record):
+    """Bytes on the builder's disk; null where the checkpoint does not say its size."""
 
     download_bytes: int | None
-    """What comes over the network: nothing of a local or an already fetched checkpoint."""
-    copied_bytes: int | None
+    """What is fetched; 0 where the host has it already."""
+    copied_bytes: int | None = Field(default=None, exclude=True)
     """The checkpoint's own bytes, downloaded or not."""
     exported_bytes: int | None
-    """The artifact: quantized weights, or the checkpoint as it is."""
-
-    @property
-    def working_bytes(self) -> int | None:
-        """Checkpoint and exported copy side by side, once each."""
-        if self.copied_bytes is None or self.exported_bytes is None:
-            return None
-        return self.copied_bytes + self.exported_bytes
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "download_bytes": self.download_bytes,
-            "exported_bytes": self.exported_bytes,
-            "working_bytes": self.working_bytes,
-            "source": SOURCE,
-        }
+    """What the artifact takes."""
+    working_bytes: int | None
+    """What is needed besides while it runs."""
+    source: str
+    """What these rest on, in words."""
 
 
-def disk_need(spec: Spec, facts: CheckpointFacts, *, is_fetched: bool) -> DiskNeed:
+def disk_need(spec: Spec, facts: CheckpointFacts, *, is_fetched: bool) -> ForecastDisk:
     """Return what the build takes of the disk; `is_fetched`: the files are there already."""
     stored = facts.stored_weight_bytes
     is_local = spec.checkpoint is not None and spec.checkpoint.source is CheckpointSource.LOCAL
-    return DiskNeed(
+    exported = _exported(spec, facts, stored)
+    return ForecastDisk(
         download_bytes=0 if is_local or is_fetched else stored,
         copied_bytes=stored,
-        exported_bytes=_exported(spec, facts, stored),
+        exported_bytes=exported,
+        # Checkpoint and exported copy lie side by side, once each.
+        working_bytes=None if stored is None or exported is None else stored + exported,
+        source=SOURCE,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from controlplane.domain.facts.bit_budgets import SEARCHED_SAMPLES, search_effort
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
-from controlplane.domain.forecast.disk import DiskNeed
+from controlplane.domain.forecast.disk import ForecastDisk
 from controlplane.domain.forecast.estimate import Estimate, by_formula
 from controlplane.domain.memory.memory_plan import Device
 from controlplane.domain.spec import Spec
@@ -44,7 +44,7 @@ _DEVICE_START: Mapping[str, tuple[float, float]] = {
 
 
 def step_seconds(
-    spec: Spec, facts: CheckpointFacts, device: Device, disk: DiskNeed
+    spec: Spec, facts: CheckpointFacts, device: Device, disk: ForecastDisk
 ) -> Mapping[str, Estimate]:
     """Return step -> its seconds, for the steps that this build has."""
     is_on_cpu = device.kind == CPU
@@ -65,7 +65,7 @@ def step_seconds(
     return seconds
 
 
-def _fetch(disk: DiskNeed) -> Estimate:
+def _fetch(disk: ForecastDisk) -> Estimate:
     low, high = _START["fetch"]
     if not disk.download_bytes:
         low += (disk.copied_bytes or 0) / BEST_DISK_BYTES_PER_SECOND

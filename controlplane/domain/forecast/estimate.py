@@ -1,9 +1,15 @@
 """A number told in advance, never without what it rests on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated
+
+from pydantic import PlainSerializer
+
+from controlplane.domain.record import Record
+
+Tenths = Annotated[float, PlainSerializer(lambda value: round(value, 1), when_used="json")]
+"""Stored and answered to one place."""
 
 
 class Basis(StrEnum):
@@ -14,34 +20,27 @@ class Basis(StrEnum):
     FORMULA = "formula"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """Bytes or seconds, from the least to the most expected."""
+class Estimate(Record):
+    """A number told in advance, with what it rests on."""
 
-    low: float
-    high: float
+    low: Tenths
+    """The lower end."""
+    high: Tenths
+    """The upper end."""
     basis: Basis
+    """What it rests on: earlier builds, or a formula."""
     source: str
-    """In words: which builds, or which formula with its constants."""
-    builds: int = 0
+    """The same in words."""
+    builds: int
     """How many earlier builds it was measured in."""
 
     @property
     def middle(self) -> float:
         return (self.low + self.high) / 2
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "low": round(self.low, 1),
-            "high": round(self.high, 1),
-            "basis": self.basis.value,
-            "source": self.source,
-            "builds": self.builds,
-        }
-
 
 def by_formula(low: float, high: float, source: str) -> Estimate:
-    return Estimate(low=low, high=high, basis=Basis.FORMULA, source=source)
+    return Estimate(low=low, high=high, basis=Basis.FORMULA, source=source, builds=0)
 
 
 def by_measurement(values: Sequence[float]) -> Estimate | None:

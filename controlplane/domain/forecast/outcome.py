@@ -1,9 +1,14 @@
 """A build's forecast beside what happened: the same amounts, planned and measured."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+
+from pydantic import computed_field
+
+from controlplane.domain.forecast.build_forecast import BuildForecast
+from controlplane.domain.forecast.estimate import Estimate, by_formula
+from controlplane.domain.record import Record
 
 _BY_SUPERVISOR = "resident memory of all processes of the step, by its supervisor"
 _BY_CLOCK = "the step's own process, without what it waited for GPUs"
@@ -17,91 +22,99 @@ class Amount(StrEnum):
     DISK = "disk_bytes"
 
 
+class Measured(Record):
+    """What a step's run took by its supervisor's count; null where nobody could measure."""
+
+    seconds: float
+    """How long it ran."""
+    host: str
+    """The host that ran it."""
+    peak_host_bytes: int | None
+    """Host memory at its peak."""
+    peak_device_bytes: int | None
+    """GPU memory at its peak."""
+    device_bytes_from: str | None
+    """What counted the GPU memory."""
+    disk_bytes: int | None
+    """What it left on disk."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepTaken:
     """One step as its row has it; `measured` is None for one that never ran."""
 
     name: str
     state: str
-    measured: Mapping[str, Any] | None
+    measured: Measured | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compared:
+class Outcome(Record):
+    """One amount of the build, or of one step: planned and measured."""
+
     amount: Amount
+    """What was measured."""
     step: str | None
-    planned: Mapping[str, Any] | None
-    """An estimate's stored form."""
+    """The step; null for the whole build."""
+    planned: Estimate | None
+    """What was expected; null where nothing was."""
     measured: float | None
+    """What it took; null where nobody could measure."""
     measured_by: str | None
-    absent: str | None = None
-    """Why nothing is measured, where that is known."""
+    """What measured it."""
+    absent: str | None
+    """Why one of the two is missing; null where none is."""
 
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorator above a property
     @property
     def ratio(self) -> float | None:
         """Measured over the middle of what was planned."""
-        if self.planned is None or self.measured is None:
+        if self.planned is None or self.measured is None or not self.planned.middle:
             return None
-        middle = (self.planned["low"] + self.planned["high"]) / 2
-        return self.measured / middle if middle else None
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "amount": self.amount.value,
-            "step": self.step,
-            "planned": dict(self.planned) if self.planned else None,
-            "measured": self.measured,
-            "measured_by": self.measured_by,
-            "ratio": None if self.ratio is None else round(self.ratio, 3),
-            "absent": self.absent,
-        }
+        return round(self.measured / self.planned.middle, 3)
 
 
-def compare(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> tuple[Compared, ...]:
+def compare(forecast: BuildForecast, steps: Sequence[StepTaken]) -> tuple[Outcome, ...]:
     return (*_of_build(forecast, steps), *_of_steps(forecast, steps))
 
 
-def planned_only(forecast: Mapping[str, Any]) -> tuple[Compared, ...]:
+def planned_only(forecast: BuildForecast) -> tuple[Outcome, ...]:
     """Return the same amounts before anything ran; `absent` only says why nothing is planned."""
-    steps = [
-        StepTaken(name=each["name"], state="waiting", measured=None)
-        for each in forecast.get("steps", ())
-    ]
+    steps = [StepTaken(name=each.name, state="waiting", measured=None) for each in forecast.steps]
     return tuple(
         each
         if each.amount is Amount.DEVICE and each.planned is None
-        else replace(each, absent=None)
+        else each.model_copy(update={"absent": None})
         for each in compare(forecast, steps)
     )
 
 
-def _of_build(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> Iterator[Compared]:
+def _of_build(forecast: BuildForecast, steps: Sequence[StepTaken]) -> Iterator[Outcome]:
     unfinished = sum(each.state not in ("finished", "reused") for each in steps)
     yield _whole(
         Amount.SECONDS,
-        forecast.get("seconds"),
+        forecast.seconds,
         None if unfinished else _sum(steps, "seconds"),
         _BY_CLOCK.replace("the step's own process", "the processes of its steps"),
         _not_over(unfinished) if unfinished else _nothing_ran(steps),
     )
     yield _whole(
         Amount.HOST,
-        forecast.get("host_bytes"),
+        forecast.host_bytes,
         _most(steps, "peak_host_bytes"),
         _BY_SUPERVISOR,
         _nothing_ran(steps),
     )
     sources = {
-        each.measured["device_bytes_from"]
+        each.measured.device_bytes_from
         for each in steps
-        if each.measured and each.measured.get("device_bytes_from")
+        if each.measured and each.measured.device_bytes_from
     }
     yield _whole(
         Amount.DEVICE,
-        forecast.get("device_bytes"),
+        forecast.device_bytes,
         _most(steps, "peak_device_bytes"),
         ", ".join(sorted(sources)),
-        forecast.get("device_absent") or "no step used a GPU, or nobody could tell how much of it",
+        forecast.device_absent or "no step used a GPU, or nobody could tell how much of it",
     )
     yield _whole(
         Amount.DISK,
@@ -112,18 +125,21 @@ def _of_build(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> Iterat
     )
 
 
-def _of_steps(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> Iterator[Compared]:
-    planned = {each["name"]: each for each in forecast.get("steps", ())}
+def _of_steps(forecast: BuildForecast, steps: Sequence[StepTaken]) -> Iterator[Outcome]:
+    planned = {each.name: each for each in forecast.steps}
     for step in steps:
-        plan = planned.get(step.name, {})
-        measured = step.measured or {}
+        plan, measured = planned.get(step.name), step.measured
         absent = None if step.measured else _why_unmeasured(step)
-        for amount, estimate, by in (
-            (Amount.SECONDS, plan.get("seconds"), _BY_CLOCK),
-            (Amount.HOST, plan.get("host_bytes"), _BY_SUPERVISOR),
+        for amount, estimate, value, by in (
+            (Amount.SECONDS, plan and plan.seconds, measured and measured.seconds, _BY_CLOCK),
+            (
+                Amount.HOST,
+                plan and plan.host_bytes,
+                measured and measured.peak_host_bytes,
+                _BY_SUPERVISOR,
+            ),
         ):
-            value = measured.get(amount.value)
-            yield Compared(
+            yield Outcome(
                 amount=amount,
                 step=step.name,
                 planned=estimate,
@@ -135,12 +151,12 @@ def _of_steps(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> Iterat
 
 def _whole(
     amount: Amount,
-    planned: Mapping[str, Any] | None,
+    planned: Estimate | None,
     measured: float | None,
     by: str,
     absent: str | None,
-) -> Compared:
-    return Compared(
+) -> Outcome:
+    return Outcome(
         amount=amount,
         step=None,
         planned=planned,
@@ -150,29 +166,25 @@ def _whole(
     )
 
 
-def _working(forecast: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    disk = forecast.get("disk") or {}
-    if disk.get("working_bytes") is None:
+def _working(forecast: BuildForecast) -> Estimate | None:
+    disk = forecast.disk
+    if disk is None or disk.working_bytes is None:
         return None
-    amount = disk["working_bytes"]
-    return {
-        "low": amount,
-        "high": amount,
-        "basis": "formula",
-        "source": disk["source"],
-        "builds": 0,
-    }
+    return by_formula(disk.working_bytes, disk.working_bytes, disk.source)
 
 
 def _sum(steps: Sequence[StepTaken], name: str) -> float | None:
     """Return the sum of what was measured; a step that was reused took nothing."""
-    values = [each.measured[name] for each in steps if each.measured and each.measured.get(name)]
-    return sum(values) if values else None
+    return sum(values) if (values := _values(steps, name)) else None
 
 
 def _most(steps: Sequence[StepTaken], name: str) -> float | None:
-    values = [each.measured[name] for each in steps if each.measured and each.measured.get(name)]
-    return max(values, default=None)
+    return max(_values(steps, name), default=None)
+
+
+def _values(steps: Sequence[StepTaken], name: str) -> Sequence[float]:
+    measured = (getattr(each.measured, name, None) for each in steps)
+    return [value for value in measured if value]
 
 
 def _not_over(unfinished: int) -> str:

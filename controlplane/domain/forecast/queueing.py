@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from controlplane.domain.forecast.estimate import Tenths
+from controlplane.domain.record import Record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,26 +17,21 @@ class Ahead:
     high_seconds: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class QueuePlace:
-    """How many builds come first, and how long they take together."""
+class QueuePlace(Record):
+    """How many builds of the pool come first, and how long they take together."""
 
     pool: str
+    """The pool of GPUs."""
     waiting: int
+    """Builds that wait before it."""
     running: int
-    low_seconds: float | None
-    high_seconds: float | None
+    """Builds that run now."""
+    low_seconds: Tenths | None
+    """How long those take together, the lower end; null while nobody knows."""
+    high_seconds: Tenths | None
+    """The upper end of the same."""
     source: str
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "pool": self.pool,
-            "waiting": self.waiting,
-            "running": self.running,
-            "low_seconds": _rounded(self.low_seconds),
-            "high_seconds": _rounded(self.high_seconds),
-            "source": self.source,
-        }
+    """What these rest on, in words."""
 
 
 def queue_place(pool: str, ahead: Sequence[Ahead]) -> QueuePlace:
@@ -66,7 +63,3 @@ def _source(ahead: Sequence[Ahead], workers: int, unknown: int) -> str:
         return f"not told: {unknown} build{plural} before this one has no forecast"
     shared = "one worker" if workers == 1 else f"{workers} workers, one for each running build"
     return f"the forecasts of the builds before it, less what they have run, over {shared}"
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 1)

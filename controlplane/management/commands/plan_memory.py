@@ -137,7 +137,7 @@ def _shown(planned: MemoryPlan, form: str, *, advise: bool) -> str:
     if form == "json":
         report = {
             **plan_report(planned, advice=advice),
-            "forecast": build_forecast(planned).to_json(),
+            "forecast": build_forecast(planned).model_dump(mode="json"),
         }
         return json.dumps(report, indent=2, ensure_ascii=False)
     return "\n".join(lines_of(planned, advice))

@@ -98,7 +98,7 @@ def test_a_build_on_devices_takes_the_device_memory_of_the_builder_plan() -> Non
 
 
 def test_a_build_on_a_cpu_says_that_it_has_no_device_and_what_its_steps_hold() -> None:
-    told = forecast(spec(quantization_type="fp8"), facts(), HOST, host=HOST).to_json()
+    told = forecast(spec(quantization_type="fp8"), facts(), HOST, host=HOST).model_dump()
     assert told["device_bytes"] is None
     assert told["device_absent"] == "it runs on the CPU"
     calibrate = next(each for each in told["steps"] if each["name"] == "calibrate")
@@ -158,7 +158,7 @@ def test_measured_steps_come_before_the_formula_and_say_how_often_they_were_meas
 
 def test_what_a_checkpoint_does_not_say_is_absent() -> None:
     unknown = CheckpointFacts(architecture="LlamaForCausalLM")
-    told = forecast(spec(quantization_type="fp8"), unknown, HOST, host=HOST).to_json()
+    told = forecast(spec(quantization_type="fp8"), unknown, HOST, host=HOST).model_dump()
     assert told["disk"]["working_bytes"] is None
     held = {each["name"]: each["host_bytes"] for each in told["steps"]}
     assert held["calibrate"] is held["smoke_test"] is None

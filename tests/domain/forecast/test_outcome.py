@@ -2,32 +2,43 @@
 
 from typing import Any
 
-from controlplane.domain.forecast.outcome import Amount, StepTaken, compare, planned_only
+from controlplane.domain.forecast import BuildForecast, Estimate
+from controlplane.domain.forecast.build_forecast import StepForecast
+from controlplane.domain.forecast.disk import ForecastDisk
+from controlplane.domain.forecast.estimate import by_formula
+from controlplane.domain.forecast.outcome import (
+    Amount,
+    Measured,
+    StepTaken,
+    compare,
+    planned_only,
+)
 
 
-def estimate(low: float, high: float) -> dict[str, Any]:
-    return {"low": low, "high": high, "basis": "formula", "source": "it", "builds": 0}
+def estimate(low: float, high: float) -> Estimate:
+    return by_formula(low, high, "it")
 
 
 def taken(name: str, state: str = "finished", **measured: Any) -> StepTaken:
     whole = {
-        "seconds": 4.0, "peak_host_bytes": 300, "peak_device_bytes": None,
+        "seconds": 4.0, "host": "node-1", "peak_host_bytes": 300, "peak_device_bytes": None,
         "device_bytes_from": None, "disk_bytes": 50,
     } | measured  # fmt: skip
-    return StepTaken(name=name, state=state, measured=whole if state == "finished" else None)
+    return StepTaken(
+        name=name, state=state, measured=Measured(**whole) if state == "finished" else None
+    )
 
 
-FORECAST = {
-    "seconds": estimate(8, 12),
-    "host_bytes": estimate(200, 400),
-    "device_bytes": None,
-    "device_absent": "it runs on the CPU",
-    "disk": {"working_bytes": 100, "source": "files"},
-    "steps": [
-        {"name": name, "seconds": estimate(4, 6), "host_bytes": estimate(100, 200)}
+FORECAST = BuildForecast(
+    seconds=estimate(8, 12),
+    host_bytes=estimate(200, 400),
+    device_absent="it runs on the CPU",
+    disk=ForecastDisk(download_bytes=0, exported_bytes=0, working_bytes=100, source="files"),
+    steps=tuple(
+        StepForecast(name=name, seconds=estimate(4, 6), host_bytes=estimate(100, 200))
         for name in ("fetch", "calibrate")
-    ],
-}
+    ),
+)
 
 
 def test_the_whole_build_and_each_step_have_their_ratio() -> None:
@@ -44,10 +55,11 @@ def test_the_whole_build_and_each_step_have_their_ratio() -> None:
 
 
 def test_a_device_that_was_measured_says_by_whom() -> None:
-    forecast = FORECAST | {"device_bytes": estimate(1000, 1000), "device_absent": None}
+    device = {"device_bytes": estimate(1000, 1000), "device_absent": None}
+    forecast = FORECAST.model_copy(update=device)
     steps = [taken("fetch"), taken("calibrate", peak_device_bytes=1100, device_bytes_from="NVML")]
-    device = next(each for each in compare(forecast, steps) if each.amount is Amount.DEVICE)
-    assert (device.ratio, device.measured_by) == (1.1, "NVML")
+    outcome = next(each for each in compare(forecast, steps) if each.amount is Amount.DEVICE)
+    assert (outcome.ratio, outcome.measured_by) == (1.1, "NVML")
 
 
 def test_a_build_that_is_not_over_has_no_time_yet_and_says_why() -> None:

@@ -10,7 +10,8 @@ from apps.builds.services.requests import build_create
 from apps.configs.models import Revision
 from controlplane import clock
 from controlplane.artifacts import input_digest
-from controlplane.domain.forecast.outcome import StepTaken, compare
+from controlplane.domain.forecast import Forecast
+from controlplane.domain.forecast.outcome import Measured, StepTaken, compare
 from controlplane.sources import folder_facts
 from tests import factories
 from tests.workers.tasks.building import MakeBuild, breaking, make_buildable
@@ -100,12 +101,13 @@ def assert_measured(build: Build) -> None:
 
 def assert_held_against_its_forecast(build: Build) -> None:
     steps = [
-        StepTaken(name=each.name, state=each.state, measured=each.measured)
+        StepTaken(name=each.name, state=each.state, measured=Measured.model_validate(each.measured))
         for each in build.steps.all()
     ]
-    told = {each.amount.value: each for each in compare(build.forecast, steps) if each.step is None}
+    outcomes = compare(Forecast.model_validate(build.forecast), steps)
+    told = {each.amount.value: each for each in outcomes if each.step is None}
     assert told["seconds"].ratio is not None
-    assert told["seconds"].measured <= 2 * told["seconds"].planned["high"]
+    assert told["seconds"].measured <= 2 * told["seconds"].planned.high
     assert told["peak_host_bytes"].ratio is not None
     assert 0.4 < told["peak_host_bytes"].ratio < 1.5
     assert told["disk_bytes"].ratio is not None

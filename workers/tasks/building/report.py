@@ -5,10 +5,11 @@ from pathlib import Path
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from apps.builds.services.measuring import Measured, step_measure
+from apps.builds.services.measuring import step_measure
 from apps.builds.services.progress import Progress, step_log, step_log_owner, step_progress
 from apps.leases.lease import LeaseLost
 from apps.telemetry.logs import log_next_sequence
+from controlplane.domain.forecast.outcome import Measured
 from workers.build_steps.child import StepOutcome
 from workers.build_steps.events import Progress as ReportedProgress
 from workers.build_steps.outputs import size_of

@@ -88,7 +88,7 @@ def test_measured_builds_of_the_same_kind_come_before_the_formula(
     BuildStep.objects.filter(build=earlier, name="smoke_test").update(
         state=StepState.FINISHED, finished_at=clock.now(), measured=measured
     )
-    told = forecast_of_revision(revision)
+    told = forecast_of_revision(revision).to_json()
     step = told["steps"][-1]
     assert step["seconds"]["basis"] == step["host_bytes"]["basis"] == "measured"
     assert (step["seconds"]["low"], step["seconds"]["builds"]) == (3.5, 1)
@@ -103,7 +103,7 @@ def test_the_queue_counts_every_team_in_the_pool_and_nobody_elses_pool(
     factories.make_build(state=BuildState.PACKAGING, started_at=started, forecast=make_forecast())
     factories.make_build(forecast=make_forecast())
     factories.make_build(pool="other")
-    queue = forecast_of_revision(revision)["queue"]
+    queue = forecast_of_revision(revision).to_json()["queue"]
     assert (queue["waiting"], queue["running"]) == (1, 1)
     # 40 s of the one that waits, and 25 s of the one that runs.
     assert queue["low_seconds"] == 65
@@ -111,7 +111,7 @@ def test_the_queue_counts_every_team_in_the_pool_and_nobody_elses_pool(
 
 def test_what_is_not_known_of_the_checkpoint_is_said(cast: "Cast") -> None:
     unread = factories.make_revision(team=cast.team, repo="/checkpoints/unread")
-    told = forecast_of_revision(unread)
+    told = forecast_of_revision(unread).to_json()
     assert told["absent"] == "The checkpoint's files are still being read."
     assert "seconds" not in told
 
@@ -123,7 +123,7 @@ def test_an_artifact_of_the_same_commit_and_config_is_named(
     known = factories.make_artifact(team=cast.team, inputs=inputs)
     factories.make_artifact(team=cast.team, inputs=inputs | {"commit": "another"})
     factories.make_artifact(inputs=inputs)
-    found = forecast_of_revision(revision)["cached"]["artifact"]
+    found = forecast_of_revision(revision).to_json()["cached"]["artifact"]
     assert found["id"] == known.id
     page = signed_in(cast.owner).get(f"/builds/forecast/{revision.config_id}/{revision.number}/")
     assert f"/artifacts/{known.id}/" in page.content.decode()

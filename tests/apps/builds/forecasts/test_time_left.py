@@ -11,6 +11,7 @@ from apps.builds.models import Build
 from apps.builds.presentation import build_context
 from apps.ui import formats
 from tests import factories
+from tests.apps.builds.stage import make_forecast
 
 if TYPE_CHECKING:
     from tests.factories import Cast
@@ -29,12 +30,19 @@ def running(cast: "Cast", time_machine: TimeMachineFixture) -> Build:
     """Fetched, thirty seconds into its inspection, where time stands still."""
     time_machine.move_to(MOMENT, tick=False)
     steps = [
-        {"name": name, "seconds": {"low": low, "high": high, "basis": "formula", "source": "it"}}
+        {
+            "name": name,
+            "seconds": {"low": low, "high": high, "basis": "formula", "source": "it", "builds": 0},
+            "host_bytes": None,
+        }
         for name, (low, high) in SECONDS.items()
     ]
     revision = factories.make_revision(team=cast.team)
     build: Build = factories.make_build(
-        revision=revision, state="inspecting", forecast={"steps": steps}, started_at=MOMENT
+        revision=revision,
+        state="inspecting",
+        forecast=make_forecast() | {"steps": steps},
+        started_at=MOMENT,
     )
     build.steps.filter(name="fetch").update(state="finished")
     begun = MOMENT - timedelta(seconds=30)
