@@ -4,7 +4,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from io import FileIO
 
 from controlplane.clock import SYSTEM, Clock
 
@@ -12,7 +12,7 @@ LEASE_VARIABLE = "ENGINEHOUSE_LEASE"
 INSTANCE_VARIABLE = "ENGINEHOUSE_INSTANCE"
 """Which installation a process belongs to: two may share a machine."""
 
-_PROC = Path("/proc")
+_PROC = "/proc"
 _SIZES = ("VmHWM:", "VmRSS:")
 _KIB = 1024
 
@@ -30,30 +30,39 @@ class Process:
 
 
 def processes() -> Iterator[Process]:
-    for entry in _PROC.iterdir():
-        if entry.name.isdecimal() and (each := process(int(entry.name))):
+    for pid in _pids():
+        if each := process(pid):
+            yield each
+
+
+def processes_marked(entry: str) -> Iterator[Process]:
+    """Return the processes with these words in their environment, often none of a whole machine.
+
+    Who has them may have passed its pid on since: its caller asks the one found for its own.
+    """
+    words = os.fsencode(entry)
+    for pid in _pids():
+        if words in _read(pid, "environ") and (each := process(pid)):
             yield each
 
 
 def process(pid: int) -> Process | None:
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return None
     # The second field is the name in brackets and may hold anything: count from its end.
-    fields = stat.rpartition(")")[2].split()
+    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    if not fields:
+        return None
     return Process(
         pid=pid,
         parent=int(fields[1]),
         session=int(fields[3]),
         start_ticks=int(fields[19]),
-        ended=fields[0] in "ZX",
+        ended=fields[0] in (b"Z", b"X"),
     )
 
 
 def environment(pid: int) -> dict[str, str]:
     """Return the environment that a process was started with; empty when it may not be read."""
-    pairs = (entry.partition(b"=") for entry in _environ(pid).split(b"\0") if entry)
+    pairs = (entry.partition(b"=") for entry in _read(pid, "environ").split(b"\0") if entry)
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
@@ -63,23 +72,13 @@ def is_marked(pid: int, marks: Mapping[str, str]) -> bool:
     Few of a machine are, and to take the environment of each apart takes longer than to read it.
     """
     entries = [os.fsencode(f"{name}={value}") for name, value in marks.items()]
-    given = _environ(pid)
+    given = _read(pid, "environ")
     return all(each in given for each in entries) and {*entries} <= {*given.split(b"\0")}
-
-
-def _environ(pid: int) -> bytes:
-    try:
-        return (_PROC / str(pid) / "environ").read_bytes()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return b""
 
 
 def memory_of(pid: int) -> dict[str, int]:
     """Return a process's `VmRSS` and `VmHWM` in bytes; empty when it is gone."""
-    try:
-        status = (_PROC / str(pid) / "status").read_text(errors="replace")
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return {}
+    status = _read(pid, "status").decode(errors="replace")
     sizes = (line.split() for line in status.splitlines() if line.startswith(_SIZES))
     return {name.rstrip(":"): int(size) * _KIB for name, size, _unit in sizes}
 
@@ -128,8 +127,7 @@ def living_of_session(session: int) -> list[Process]:
     machine takes ten times as long.
     """
     own = os.getpid()
-    pids = (int(each.name) for each in _PROC.iterdir() if each.name.isdecimal())
-    candidates = (process(pid) for pid in pids if pid != own and _may_be_of(session, pid))
+    candidates = (process(pid) for pid in _pids() if pid != own and _may_be_of(session, pid))
     return [each for each in candidates if each and each.session == session and not each.ended]
 
 
@@ -154,3 +152,20 @@ def kill_all(
             return False
         clock.sleep(0.01)
     return True
+
+
+def _pids() -> Iterator[int]:
+    with os.scandir(_PROC) as entries:
+        yield from [int(each.name) for each in entries if each.name.isdecimal()]
+
+
+def _read(pid: int, name: str) -> bytes:
+    """Return what /proc tells of a process; nothing when it is gone or may not be read.
+
+    Without a path object and a buffer: every few seconds it is read of every process of a machine.
+    """
+    try:
+        with FileIO(f"{_PROC}/{pid}/{name}") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return b""

@@ -10,7 +10,7 @@ from workers.build_steps.processes import (
     LEASE_VARIABLE,
     environment,
     process,
-    processes,
+    processes_marked,
     send,
 )
 
@@ -31,7 +31,7 @@ def reap_orphans(is_live: Callable[[str], bool], *, instance: str) -> list[Reape
     spared = _own_line()
     verdicts: dict[str, bool] = {}
     reaped = []
-    for each in processes():
+    for each in processes_marked(f"{INSTANCE_VARIABLE}={instance}"):
         if each.pid in spared or each.ended:
             continue
         marks = environment(each.pid)
