@@ -21,7 +21,7 @@ from controlplane.domain.facts.families import (
     LEARNED_POSITIONS,
     UNCOUNTED,
 )
-from controlplane.domain.facts.kv_sharing import kept_of_layer
+from controlplane.domain.facts.kv_sharing import kv_sharing
 from controlplane.domain.facts.layer_pattern import holds_experts, mixers
 from controlplane.domain.facts.layer_sizes import mixer_layer
 from controlplane.domain.facts.layers import LayerGroup, Mixer
@@ -126,6 +126,7 @@ def _layers(shape: Shape) -> list[_Layer]:
     pattern, sparse = mixers(shape), holds_experts(shape)
     present = {each for mixer in pattern for each in (mixer, *_beside(shape, mixer))}
     sized = {mixer: mixer_layer(shape, mixer) for mixer in present}
+    sharing = kv_sharing(shape, len(pattern))
     layers = []
     for number, mixer in enumerate(pattern):
         own = of_layer(shape, number)
@@ -139,7 +140,7 @@ def _layers(shape: Shape) -> list[_Layer]:
         layers.append(
             _Layer(
                 mixer_parameters=sum(part.parameters for part in known),
-                keeps=kept_of_layer(shape, number, len(pattern), [part.keeps for part in known]),
+                keeps=sharing.kept_of_layer(number, [part.keeps for part in known]),
                 mlp=mlp_of_layer(own, number, sparse=sparse(number)),
             )
         )
