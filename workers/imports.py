@@ -20,6 +20,8 @@ _SOLVERS = ("scipy", "sklearn")
 """Of losses and of beam search, which only training and Transformers' own generation have."""
 _PARTS_OF_SOLVERS = ("scipy.interpolate", "scipy.optimize", "scipy.spatial", "scipy.stats")
 _OVER_SEVERAL_DEVICES = ("accelerate",)
+_OF_A_CLOUD = ("boto3",)
+"""For which accelerate has a form of questions about hosts that are rented there."""
 
 
 def import_transformers(*, spreads_over_devices: bool) -> None:
@@ -31,9 +33,9 @@ def import_transformers(*, spreads_over_devices: bool) -> None:
     """
     keep_table_of_models()
     _import_torch()
-    hidden = _SOLVERS if spreads_over_devices else (*_SOLVERS, *_OVER_SEVERAL_DEVICES)
+    hidden = _OF_A_CLOUD if spreads_over_devices else _OVER_SEVERAL_DEVICES
     with ExitStack() as stack, suppress(ImportError, AttributeError):
-        for name in hidden:
+        for name in (*_SOLVERS, *hidden):
             stack.enter_context(not_installed(name))
         stack.enter_context(without_compiler())
         stack.enter_context(_without_spread_tensors())

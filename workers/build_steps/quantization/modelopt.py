@@ -4,7 +4,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import yaml
@@ -18,7 +18,7 @@ _NO_COMPILER = "TORCHDYNAMO_DISABLE"
 
 @contextmanager
 def _at_less_cost() -> Iterator[None]:
-    """Import in the block without torch's compiler, PEFT and SciPy, and read YAML by libyaml.
+    """Import in the block without torch's compiler, PEFT, pandas and SciPy; read YAML by libyaml.
 
     ModelOpt loads the compiler for PEFT's sake, and marks one function of a search that nothing
     here makes to be compiled; SciPy's solvers are for that search and for ways to calibrate that
@@ -29,7 +29,11 @@ def _at_less_cost() -> Iterator[None]:
     os.environ[_NO_COMPILER], loaders.SafeLoader = "1", loaders.CSafeLoader
     try:
         # Transformers 5.17 looks for scikit-learn then, which stands on the whole of SciPy.
-        with not_installed("peft"), not_installed("sklearn"), without_compiler(), solvers_on_call():
+        with ExitStack() as stack:
+            for name in ("peft", "datasets", "sklearn"):
+                stack.enter_context(not_installed(name))
+            stack.enter_context(without_compiler())
+            stack.enter_context(solvers_on_call())
             yield
     finally:
         loaders.SafeLoader = in_python
