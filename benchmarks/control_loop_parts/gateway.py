@@ -1,12 +1,16 @@
-"""A gateway's own parts that follow the routes, without its sockets and without its pauses."""
+"""A gateway that follows the routes with all its parts, without its sockets and its pauses."""
 
 import asyncio
 from pathlib import Path
 
 from workers.gateway.control_plane import Credential, HttpControlPlane
+from workers.gateway.gateway import Gateway
+from workers.gateway.journal import Journal
 from workers.gateway.membership import Membership
+from workers.gateway.recorder import Recorder
 from workers.gateway.routes_sync import RoutesSync
-from workers.gateway.snapshot import Snapshot
+from workers.gateway.settings import Bounds
+from workers.gateway.shipping import Shipper
 from workers.gateway.storage import Storage
 
 
@@ -34,12 +38,12 @@ class FollowingGateway:
         self._control_plane = _Weighed(url)
         storage = Storage(folder)
         membership = Membership(self._control_plane, storage, token=token, name=name, address="")
-        self.snapshot: Snapshot | None = None
+        gateway = self._loop.run_until_complete(_gateway(storage, self._control_plane))
         self._sync = RoutesSync(
             self._control_plane,
             membership,
             storage,
-            self._take,
+            gateway.apply,
             confirmed=lambda: None,
             poll_seconds=1.0,
         )
@@ -53,5 +57,6 @@ class FollowingGateway:
         self._loop.run_until_complete(self._control_plane.close())
         self._loop.close()
 
-    def _take(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
+
+async def _gateway(storage: Storage, control_plane: HttpControlPlane) -> Gateway:
+    return Gateway(Bounds(), Recorder(Journal(storage.journal_directory), Shipper(control_plane)))

@@ -25,6 +25,7 @@ from workers.gateway.metrics_together import MetricsTogether
 from workers.gateway.recorder import Recorder
 from workers.gateway.refusals import Refusal, Refused, malformed
 from workers.gateway.request import Admission, Request
+from workers.gateway.routes_difference import difference
 from workers.gateway.routing import may_see
 from workers.gateway.seams import Begun, Client, ClientSide
 from workers.gateway.settings import Bounds
@@ -97,12 +98,13 @@ class Gateway:
 
     def apply(self, snapshot: Snapshot) -> None:
         """Serve by `snapshot` from now on; what runs goes on where it is."""
+        changed = difference(self.routes.snapshot, snapshot)
         self.routes.take(snapshot)
         self.metrics.snapshot_version = snapshot.version
-        self.placing.pool.keep_only(snapshot)
-        self.limits.keep_only(snapshot)
-        self.spend.apply(snapshot)
-        self.suspects.keep_only(snapshot)
+        self.placing.pool.follow(changed)
+        self.limits.follow(changed)
+        self.spend.follow(changed)
+        self.suspects.follow(changed)
         self.try_again()
 
     def try_again(self) -> None:

@@ -12,7 +12,8 @@ from enum import Enum, auto
 from workers.gateway.limit_holding import Answer, Holding, Question, Waiter
 from workers.gateway.limit_share import Share
 from workers.gateway.refusals import Refused
-from workers.gateway.snapshot import Key, Snapshot
+from workers.gateway.routes_difference import Difference
+from workers.gateway.snapshot import Key
 
 
 class Entry(Enum):
@@ -35,6 +36,8 @@ class KeyLimits:
         """When the others were lost; None where it never counted with any."""
         self._holdings: dict[str, Holding] = {}
         self._to_ask: set[str] = set()
+        self._gone: set[str] = set()
+        """Keys that no longer exist, and had something running."""
 
     def enter(self, key: Key, *, now: float) -> Entry:
         """Return whether the request was counted, or how that is found out.
@@ -70,14 +73,15 @@ class KeyLimits:
         if self.is_shared and (key.parallel_requests is not None or holding.tokens < 0):
             self._ask(key.id)
 
-    def keep_only(self, snapshot: Snapshot) -> None:
-        """Forget keys that no longer exist and have nothing running."""
-        live = {key.id for key in snapshot.keys.values()}
-        self._holdings = {
-            id: holding
-            for id, holding in self._holdings.items()
-            if id in live or holding.running or holding.waiting
-        }
+    def follow(self, changed: Difference) -> None:
+        """Forget keys that no longer exist, once they have nothing running."""
+        self._gone |= {before.id for before, _ in changed.keys if before is not None}
+        self._gone -= {after.id for _, after in changed.keys if after is not None}
+        for id in list(self._gone):
+            holding = self._holdings.get(id)
+            if holding is None or not (holding.running or holding.waiting):
+                self._holdings.pop(id, None)
+                self._gone.discard(id)
 
     # What counting together asks.
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from controlplane.domain.wire.routes import RoutesDigest
 from workers.gateway.consents import read_consent
+from workers.gateway.layered_map import LayeredMap
 from workers.gateway.snapshot import Deployment, Key, Model, Replica, Routes, Snapshot, Suspect
 from workers.gateway.snapshot_reading import (
     NESTED_FORMATS,
@@ -21,6 +22,8 @@ from workers.gateway.snapshot_reading import (
 )
 
 Placed = Replica | Suspect
+_Row = TypeVar("_Row")
+_NOTHING = Snapshot(version=0, models=LayeredMap[str, Model]({}), keys=LayeredMap[str, Key]({}))
 
 
 class RoutesGap(Exception):
@@ -121,14 +124,17 @@ class _Rows:
     def snapshot(self, version: int, before: Snapshot | None, read: _Read) -> Snapshot:
         """Return the table as requests read it; what nothing touched is as it was before."""
         self._put_together()
-        models = dict(before.models) if before else {}
-        for model_id in self._touched_models:
-            _set(models, model_id, self._whole_model(model_id))
+        models = {id: self._whole_model(id) for id in self._touched_models}
         self._touched_models = set()
-        keys: dict[str, Key] = dict(before.keys) if before else {}
-        for digest, key in read.keys.items():
-            _set(keys, digest, key)
-        return Snapshot(version=version, models=models, keys=keys)
+        known = before or _NOTHING
+        return Snapshot(
+            version=version,
+            models=_layered(known.models).with_changes(models),
+            keys=_layered(known.keys).with_changes(read.keys),
+            since=None if before is None else before.version,
+            touched_models=frozenset(models),
+            touched_keys=frozenset(read.keys),
+        )
 
     def _put_replica(self, id: str, placed: tuple[str, Placed] | None) -> None:
         if (known := self.replicas.pop(id, None)) is not None:
@@ -164,6 +170,10 @@ class _Rows:
         if model is None:
             return None
         return replace(model, deployments=dict(self._deployments_of.get(id, {})))
+
+
+def _layered(rows: Mapping[str, _Row]) -> LayeredMap[str, _Row]:
+    return rows if isinstance(rows, LayeredMap) else LayeredMap(rows)
 
 
 def _model(id: str, row: Mapping[str, Any]) -> Model:

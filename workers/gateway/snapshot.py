@@ -121,3 +121,7 @@ class Snapshot:
     models: Mapping[str, Model]
     keys: Mapping[str, Key]
     """By the SHA-256 of the whole key, in hex."""
+    since: int | None = field(default=None, compare=False)
+    """The version that it follows on, of which all is as it was but what was touched."""
+    touched_models: frozenset[str] = field(default=frozenset(), compare=False)
+    touched_keys: frozenset[str] = field(default=frozenset(), compare=False)

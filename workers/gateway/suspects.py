@@ -5,13 +5,14 @@ no older than a few seconds. Where the control plane alone cannot reach a host, 
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire.identity import IDENTITY_PATH, LONGEST_IDENTITY_BYTES
-from workers.gateway.snapshot import Deployment, Replica, Snapshot, Suspect
+from workers.gateway.routes_difference import Difference
+from workers.gateway.snapshot import Deployment, Replica, Suspect
 
 ASK_SECONDS = 1.0
 TRUSTED_SECONDS = 3.0
@@ -36,11 +37,15 @@ class Suspects:
         self._under_way: set[Suspect] = set()
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
 
-    def keep_only(self, snapshot: Snapshot) -> None:
+    def follow(self, changed: Difference) -> None:
         """Forget those that are none any more, and ask new ones at once."""
-        known, now = self._known, self._clock.monotonic()
-        self._known = {each: known.get(each) or _Known(now) for each in _suspects_in(snapshot)}
-        if self._known.keys() - known.keys():
+        now = self._clock.monotonic()
+        was = {each for before, _ in changed.deployments for each in _suspects_of(before)}
+        named = {each for _, after in changed.deployments for each in _suspects_of(after)}
+        for each in was - named:
+            self._known.pop(each, None)
+        for each in named - self._known.keys():
+            self._known[each] = _Known(now)
             self._news.set()
 
     def answering(self, deployment: Deployment) -> Iterator[Replica]:
@@ -142,7 +147,5 @@ async def _whole(reader: asyncio.StreamReader) -> bytes:
     return bytes(answer)
 
 
-def _suspects_in(snapshot: Snapshot) -> Iterator[Suspect]:
-    for model in snapshot.models.values():
-        for deployment in model.deployments.values():
-            yield from deployment.suspects
+def _suspects_of(deployment: Deployment | None) -> Sequence[Suspect]:
+    return () if deployment is None else deployment.suspects

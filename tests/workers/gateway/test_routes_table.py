@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from controlplane.domain.wire.routes import KINDS, RoutesDigest
 from workers.gateway.kept_routes import merged
+from workers.gateway.routes_difference import difference
 from workers.gateway.routes_table import RoutesGap, RoutesTable
+from workers.gateway.snapshot import Deployment, Key, Snapshot
 from workers.gateway.snapshot_reading import UnreadableSnapshot
 
 Table = dict[str, dict[str, Any]]
@@ -47,15 +49,41 @@ _PUT = st.one_of(
 _CHANGES = st.lists(st.lists(_PUT, max_size=4), max_size=8)
 
 
+class _Followed:
+    """What somebody knows who looks at differences alone."""
+
+    def __init__(self) -> None:
+        self.snapshot: Snapshot | None = None
+        self.deployments: dict[str, Deployment] = {}
+        self.keys: dict[int, Key] = {}
+
+    def take(self, snapshot: Snapshot | None) -> None:
+        assert snapshot is not None
+        changed = difference(self.snapshot, snapshot)
+        self.snapshot = snapshot
+        for gone, _ in changed.deployments:
+            assert gone is None or self.deployments.pop(gone.id) is gone
+        self.deployments |= {each.id: each for _, each in changed.deployments if each is not None}
+        for key, _ in changed.keys:
+            assert key is None or self.keys.pop(id(key)) is key
+        self.keys |= {id(key): key for _, key in changed.keys if key is not None}
+        named = [each.deployments for each in snapshot.models.values()]
+        assert self.deployments == {id: row for rows in named for id, row in rows.items()}
+        assert self.keys == {id(key): key for key in snapshot.keys.values()}
+
+
 @given(first=st.lists(_PUT, max_size=8), changes=_CHANGES)
 def test_any_changes_make_what_the_whole_makes(first: list[Any], changes: list[Any]) -> None:
     table, known = RoutesTable(), _changed(_empty(), first)
     payloads = [_whole(known, 1)]
     assert table.take(payloads[0]).is_same
+    followed = _Followed()
+    followed.take(table.snapshot)
     for version, change in enumerate(changes, 2):
         known = _changed(known, change)
         payloads.append(_change(known, change, version))
         assert table.take(payloads[-1]).is_same
+        followed.take(table.snapshot)
     other = RoutesTable()
     assert other.take(_whole(known, len(changes) + 1)).is_same
     assert table.snapshot == other.snapshot
@@ -167,3 +195,23 @@ def _message(table: Table, told: Table, version: int, after: int | None) -> byte
     digest.put_all(table)
     head = {"format": 2, "version": version, "after": after, "digest": digest.text}
     return json.dumps(head | {"route_tables": _TABLES} | told).encode()
+
+
+def test_only_what_a_change_touched_is_looked_at_and_all_of_it_after_a_gap() -> None:
+    table = RoutesTable()
+    known = _changed(_empty(), [("models", each, _model(each)) for each in _IDS])
+    known = _changed(known, [("deployments", each, _deployment(each, "one")) for each in _IDS])
+    known = _changed(known, [("keys", each, _key(each)) for each in _IDS])
+    table.take(_whole(known, 1))
+    first = table.snapshot
+    for version, change in ((2, ("keys", "a", None)), (3, ("replicas", "a", _replica("b", 1)))):
+        known = _changed(known, [change])
+        before = table.snapshot
+        table.take(_change(known, [change], version))
+    assert first is not None
+    assert table.snapshot is not None
+    last = difference(before, table.snapshot)
+    assert ([each.id for _, each in last.deployments if each], last.keys) == (["b"], [])
+    both = difference(first, table.snapshot)
+    assert [each.id for _, each in both.deployments if each] == ["b"]
+    assert both.keys == [(first.keys["a"], None)]

@@ -7,7 +7,8 @@ told into silence, it counts once. Whoever counts alone takes the others to use 
 from collections.abc import Mapping
 
 from workers.gateway.refusals import Refusal, Refused
-from workers.gateway.snapshot import Key, Snapshot
+from workers.gateway.routes_difference import Difference
+from workers.gateway.snapshot import Key
 from workers.gateway.spend.measured import HOUR_SECONDS, Place, Spend
 
 EVERYBODY = "*"
@@ -30,9 +31,13 @@ class SpendCounts:
         """Of `_own`, what the others have heard."""
         self._others: dict[Place, Tokens] = {}
 
-    def apply(self, snapshot: Snapshot) -> None:
-        keys = snapshot.keys.values()
-        self._spends = {key.id: key.spend for key in keys if key.spend is not None}
+    def follow(self, changed: Difference) -> None:
+        for before, _ in changed.keys:
+            if before is not None:
+                self._spends.pop(before.id, None)
+        for _, after in changed.keys:
+            if after is not None and after.spend is not None:
+                self._spends[after.id] = after.spend
         self.is_limited = bool(self._spends)
 
     def used(self, key: Key, deployment_id: str, tokens: int, now: float) -> None:

@@ -10,6 +10,7 @@ import redis
 
 from tests.manual_clock import ManualClock
 from workers.gateway.refusals import Refused
+from workers.gateway.routes_difference import difference
 from workers.gateway.snapshot import Key, Scope, Snapshot
 from workers.gateway.spend.counts import SpendCounts
 from workers.gateway.spend.measured import Place, Spend, read_spend
@@ -38,7 +39,7 @@ class Process:
     def __init__(self, broker: str, snapshot: Snapshot) -> None:
         self.counts = SpendCounts()
         self.counts.processes = PROCESSES
-        self.counts.apply(snapshot)
+        self.counts.follow(difference(None, snapshot))
         self.wire = Wire(broker, self.counts, clock=ManualClock())
 
 
@@ -163,7 +164,7 @@ def test_gpus_go_on_costing_until_their_hour_is_over() -> None:
 def test_usage_that_came_in_first_and_an_hour_without_tokens_are_not_lost() -> None:
     key = _key("key", _spend("d", left=1.9, tokens=0, key_tokens=0))
     counts = SpendCounts()
-    counts.apply(Snapshot(version=1, models={}, keys={"k": key}))
+    counts.follow(difference(None, Snapshot(version=1, models={}, keys={"k": key})))
     assert counts.spent(key.id, NOW) == 2.0
     assert _is_refused(counts, key)
     counts.used(replace(key, traffic_mark="benchmark"), "d", 500, NOW)
@@ -173,7 +174,7 @@ def test_usage_that_came_in_first_and_an_hour_without_tokens_are_not_lost() -> N
 @pytest.mark.parametrize("row", [{}, {"left": None}])
 def test_a_key_far_from_its_limit_is_counted_and_asked_about_nowhere(row: dict[str, None]) -> None:
     key, counts = _key("key", read_spend(row)), SpendCounts()
-    counts.apply(Snapshot(version=1, models={}, keys={"k": key}))
+    counts.follow(difference(None, Snapshot(version=1, models={}, keys={"k": key})))
     counts.used(key, "d", 5, NOW)
     assert not _is_refused(counts, key)
     assert counts.unshared() == {Place(HOUR, "d"): {"*": 5, "key": 5}}
