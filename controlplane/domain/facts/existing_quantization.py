@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.config_numbers import Config
 from controlplane.domain.facts.modelopt_declaration import MIXED_PRECISION, is_flat
-from controlplane.domain.facts.stored_blocks import UnreadBlock, is_of_mlx, unread_block
+from controlplane.domain.facts.stored_blocks import is_of_mlx, unread_block
+from controlplane.domain.facts.unread_block import UnreadBlock
 
 _HALF_BYTE_AND_SCALE = 0.5625
 """NVFP4: 4 bits and one FP8 scale for 16 numbers."""

@@ -1,7 +1,7 @@
 """What a checkpoint says of its own quantization that no loader of an engine takes.
 
 Source for vLLM: `compressed_tensors.py` (`_get_scheme_from_parts`, `validate_kv_cache_scheme`),
-its `compressed_tensors_moe/` and `transform/`, `fp8.py`, `inc/` and `modelopt.py` under
+its `compressed_tensors_moe/` and `transform/`, `fp8.py` and `modelopt.py` under
 `model_executor/layers/quantization/`; vLLM 0.25.1 to 0.33.0, checked 2026-11-30. Only what all of
 these versions refuse is here. For TensorRT-LLM: `load_hf_quant_config` of
 `_torch/model_config.py` and `update_quant_config_from_compressed_tensors`; 1.2 and the 1.3 line,
@@ -11,19 +11,14 @@ checked 2026-11-30.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from controlplane.domain.facts import config_numbers as numbers
+from controlplane.domain.facts.rounded_blocks import unread_of_auto_round, unread_of_quark
+from controlplane.domain.facts.unread_block import UnreadBlock
 
 Block = Mapping[str, Any]
 
 _CACHE_SCALES = ("tensor", "attn_head")
 _INPUT_SCALES = ("static", "dynamic")
-_ROUNDED_BITS = range(2, 9)
-_ROUNDED_TYPES = ("int", "mx_fp", "fp")
-_ROUNDED_PACKINGS = (
-    "auto_round:auto_gptq", "auto_round:auto_awq", "auto_round:fp8", "auto_round:llm_compressor",
-)  # fmt: skip
 _GROUP_BESIDE_FP8 = 128
 _UNPACKED = ("int-quantized", "float-quantized", "naive-quantized")
 _INPUTS_FOR_TRTLLM: Mapping[tuple[str, str], str] = {
@@ -32,20 +27,6 @@ _INPUTS_FOR_TRTLLM: Mapping[tuple[str, str], str] = {
 }  # fmt: skip
 """Weights that TensorRT-LLM reads of compressed-tensors -> how their inputs are scaled."""
 _MLX_KEYS = {"group_size", "bits", "mode"}
-
-
-class UnreadBlock(BaseModel):
-    """What engines refuse of a block, each in words that follow "The checkpoint"."""
-
-    model_config = ConfigDict(frozen=True)
-
-    always: str | None = None
-    of_experts: str | None = None
-    """Refused where the model has experts."""
-    over_ranks: str | None = None
-    """Refused where ranks divide the weights."""
-    by_trtllm: str | None = None
-    """Refused by TensorRT-LLM, whatever vLLM makes of it; the others are vLLM's."""
 
 
 def unread_block(method: str, block: Block) -> UnreadBlock:
@@ -60,8 +41,11 @@ def unread_block(method: str, block: Block) -> UnreadBlock:
         )
     if named == "fp8":
         return UnreadBlock(always=_of_fp8(block), by_trtllm=_of_fp8_for_trtllm(block))
-    tell = {"auto-round": _of_rounded, "inc": _of_rounded, "modelopt": _of_mixture}
-    return UnreadBlock(always=tell[named](block) if named in tell else None)
+    if named in ("auto-round", "inc"):
+        return unread_of_auto_round(block)
+    if named == "quark":
+        return unread_of_quark(block)
+    return UnreadBlock(always=_of_mixture(block) if named == "modelopt" else None)
 
 
 def is_of_mlx(block: Block) -> bool:
@@ -154,18 +138,6 @@ def _of_fp8_for_trtllm(block: Block) -> str | None:
         return f"has FP8 blocks of {' x '.join(map(str, sizes))}, where 128 x 128 are read"
     is_plain = not sizes and block.get("activation_scheme") == "dynamic"
     return "has FP8 weights by tensor whose inputs are scaled as they come" if is_plain else None
-
-
-def _of_rounded(block: Block) -> str | None:
-    bits, packing = block.get("bits"), block.get("packing_format")
-    kind = block.get("data_type")
-    if isinstance(bits, int) and bits not in _ROUNDED_BITS:
-        return f"has {bits} bits a weight, where 2 to 8 are read"
-    if isinstance(kind, str) and not kind.startswith(_ROUNDED_TYPES):
-        return f"has `data_type: {kind}`"
-    if isinstance(packing, str) and packing not in _ROUNDED_PACKINGS:
-        return f"is packed as `{packing}`"
-    return None
 
 
 def _of_mixture(block: Block) -> str | None:

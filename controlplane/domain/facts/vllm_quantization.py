@@ -71,11 +71,15 @@ def odd_bits(existing: ExistingQuantization) -> str | None:
     return None
 
 
-def unread_scheme(existing: ExistingQuantization, *, has_experts: bool = False) -> str | None:
+def unread_scheme(
+    existing: ExistingQuantization, version: str, *, has_experts: bool = False
+) -> str | None:
     """Return what of the stored numbers no loader takes, in words; None where all is well."""
-    algorithm = existing.algorithm or ""
-    if unread := existing.unread.always or (existing.unread.of_experts if has_experts else None):
+    algorithm, block = existing.algorithm or "", existing.unread
+    if unread := block.always or (block.of_experts if has_experts else None):
         return unread
+    if block.until and block.since and _number(version) < _number(block.since):
+        return f"{block.until} (vLLM reads that from {block.since} on)"
     if existing.method.lower().startswith("modelopt"):
         is_known = not algorithm or algorithm.upper() in _MODELOPT_ALGORITHMS
         return None if is_known else f"is in ModelOpt's `{algorithm}`"

@@ -18,6 +18,14 @@ def _compressed(weights: Any, inputs: Any = None, **more: Any) -> dict[str, Any]
     return {"format": "pack-quantized", "config_groups": {"group_0": group}, **more}
 
 
+def _quark(weights: str, inputs: str | None) -> dict[str, Any]:
+    return {"weight": {"dtype": weights}, "input_tensors": inputs and {"dtype": inputs}}
+
+
+def _exported(everywhere: dict[str, Any]) -> dict[str, Any]:
+    return {"export": {"pack_method": "reorder"}, "global_quant_config": everywhere}
+
+
 @pytest.mark.parametrize(
     ("method", "block", "words"),
     [
@@ -49,6 +57,16 @@ def _compressed(weights: Any, inputs: Any = None, **more: Any) -> dict[str, Any]
         ("auto-round", {"bits": 4, "packing_format": "auto_round:auto_gptq"}, None),
         ("auto-round", {"bits": 9}, "9 bits"),
         ("inc", {"bits": 4, "packing_format": "itrex"}, "`itrex`"),
+        ("auto-round", {"bits": 4, "sym": False}, "zero points"),
+        ("auto-round", {"bits": 4, "sym": False, "packing_format": "auto_round:auto_awq"}, None),
+        ("auto-round", {"bits": 4, "sym": True, "group_size": 16}, "groups of 16"),
+        ("auto-round", {"bits": 4, "backend": "auto_round:exllamav2"}, "`backend: auto_round:"),
+        ("quark", {"export": {"pack_method": "reorder"}}, None),
+        ("quark", {"global_quant_config": _quark("fp8_e4m3", "fp8_e4m3")}, "no `export`"),
+        ("quark", _exported(_quark("fp8_e4m3", "fp8_e4m3")), None),
+        ("quark", _exported(_quark("fp4", None)), None),
+        ("quark", _exported(_quark("int8", None)), "beside inputs in 16 bits"),
+        ("quark", _exported(_quark("int4", "int8")), "inputs of INT4"),
         ("modelopt", {"quant_algo": "MIXED_PRECISION"}, "which layer"),
         ("modelopt", {"quant_algo": "MIXED_PRECISION", "quantized_layers": {"a": {}}}, None),
         ("gptq", {"bits": 4}, None),
@@ -79,3 +97,20 @@ def test_a_block_of_mlx_has_numbers_and_no_method() -> None:
     assert is_of_mlx({"group_size": 64, "bits": 4, "model.layers.0.mlp.gate": {"bits": 8}})
     assert not is_of_mlx({"group_size": 128, "bits": 4, "zero_point": True, "version": "gemm"})
     assert not is_of_mlx({"bits": 4})
+
+
+@pytest.mark.parametrize(
+    ("method", "block", "since"),
+    [
+        ("auto-round", {"bits": 3}, "0.30"),
+        ("auto-round", {"bits": 8}, None),
+        ("auto-round", {"bits": 8, "data_type": "mx_fp"}, "0.27"),
+        ("auto-round", {"bits": 8, "data_type": "fp"}, "0.29"),
+        ("quark", _exported(_quark("uint4", None)), "0.31"),
+    ],
+)
+def test_what_older_versions_refuse_is_told_with_the_first_that_reads_it(
+    method: str, block: Any, since: str | None
+) -> None:
+    unread = unread_block(method, block)
+    assert (unread.always, unread.since, bool(unread.until)) == (None, since, since is not None)

@@ -28,7 +28,7 @@ def _unread(c: Context) -> str:
     existing = c.checkpoint.existing_quantization
     if existing is None:
         return ""
-    return unread_scheme(existing, has_experts=bool(c.checkpoint.experts)) or ""
+    return unread_scheme(existing, c.version, has_experts=bool(c.checkpoint.experts)) or ""
 
 
 UNREAD_SCHEME = Rule(

@@ -119,7 +119,9 @@ class Vllm(Runtime):
         precisions = self.memory_in(capabilities.VERSION).precisions
         existing = checkpoint.existing_quantization
         has_experts = bool(checkpoint.experts)
-        is_unread = existing is not None and bool(unread_scheme(existing, has_experts=has_experts))
+        is_unread = existing is not None and bool(
+            unread_scheme(existing, capabilities.VERSION, has_experts=has_experts)
+        )
         is_refused = stored_refusal(checkpoint, gpu, precisions) is not None
         return is_unread or is_refused or refused_type(checkpoint, gpu) is not None
 
