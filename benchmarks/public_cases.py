@@ -3,9 +3,10 @@
     python benchmarks/public_cases.py [--check] [--json]
 
 Each case of `tests/domain/data/public_cases.jsonl` holds what was asked, of which checkpoint and
-GPU, what really happened, and the verdict that is expected; the newer ones also the verdict of the
-first trial, before anything was mended for them. Exit 1 where a verdict is silent or
-wrong; with `--check`, which writes nothing, also where the table is stale.
+GPU, by which version where that is told, what really happened, and the verdict that is expected;
+the newer ones also the verdict of the first trial, before anything was mended for them. Exit 1
+where a verdict is silent or wrong; with `--check`, which writes nothing, also where the table is
+stale.
 """
 
 import argparse
@@ -129,10 +130,17 @@ def _findings(case: Case) -> Sequence[Finding]:
         config=config,
         checkpoint=None if failure else checkpoint_of(case),
         checkpoint_failure=failure,
+        versions=_versions(case),
     )
     examination = examine(example.content, example.known)
     assert examination.report is not None, (case["id"], examination.errors)
     return examination.report.findings
+
+
+def _versions(case: Case) -> frozenset[tuple[str, str]]:
+    """Return the version that hosts report, where the report's is one that the checks know."""
+    version = case.get("version")
+    return frozenset({(case["engine"], version)}) if version else frozenset()
 
 
 def _failure(case: Case) -> Failure | None:

@@ -11,6 +11,7 @@ from controlplane.domain.facts.config_numbers import Config
 _LARGEST_FACTOR = 1024
 _MULTIPLYING = ("linear", "dynamic")
 """Kinds whose files give the positions of training, which engines multiply."""
+_IN_SECTIONS, _SECTIONS = "mrope", "mrope_section"
 KINDS = frozenset(
     {"default", "proportional", "llama3", "mllama4", "linear", "ntk", "dynamic", "xdrope", "yarn",
      "deepseek_yarn", "deepseek_llama_scaling", "longrope", "openpangu", "telechat3-yarn",
@@ -27,6 +28,8 @@ class Rope:
         if isinstance(inner := block.get("full_attention"), Mapping):
             block = inner
         self.kind = _kind(block.get("rope_type"), block.get("type"))
+        if self.kind == _IN_SECTIONS and _SECTIONS not in block:
+            self.kind = f"{_IN_SECTIONS} without {_SECTIONS}"
         factor = numbers.real(block.get("factor"))
         self.factor = factor if factor and 1 <= factor <= _LARGEST_FACTOR else None
         self.original = numbers.whole(

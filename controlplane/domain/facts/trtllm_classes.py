@@ -3,7 +3,8 @@
 Source: `@register_auto_model` in `tensorrt_llm/_torch/models/` as listed by `_arch_index.py` of
 2026-09, the modules that were there before it, and "Supported Models" of its documentation;
 checked 2026-11-30. A class that only AutoDeploy has is not in it: `trtllm-serve` is started with
-the PyTorch backend.
+the PyTorch backend. Which came after 1.2 is by the "Supported Models" of 1.2, 1.3.0rc13 and
+1.3.0rc20, checked 2026-12-01.
 """
 
 from controlplane.domain.facts.known_architectures import is_known_generator
@@ -30,8 +31,23 @@ TRTLLM_CLASSES = frozenset(
 )  # fmt: skip
 
 
-def lacks_class(architecture: str | None) -> bool:
+_AFTER_1_2 = (
+    "Afmoe Cohere2 Cohere2Vision Cosmos3 DeepseekV4 DeepseekV41 Exaone4_5_ Gemma4 Gemma4Assistant "
+    "Gemma4Unified Glm5Next GlmMoeDsa Inkling KimiK25 KimiK3 Laguna MiniCPMV4_6 MiniMaxM3Sparse "
+    "Qwen3_5 Qwen3_5Moe Qwen4Exp Step3p5 Step3p7"
+)
+CAME_LATER = frozenset(
+    f"{name}{ending}"
+    for name in _AFTER_1_2.split()
+    for ending in ("ForCausalLM", "ForConditionalGeneration")
+)
+_WITHOUT_THEM = "1.2"
+
+
+def lacks_class(architecture: str | None, version: str) -> bool:
     """Return whether a known generator is none of TensorRT-LLM's PyTorch backend."""
     if architecture is None or not is_known_generator(architecture):
         return False
+    if architecture in CAME_LATER:
+        return version == _WITHOUT_THEM
     return architecture not in TRTLLM_CLASSES

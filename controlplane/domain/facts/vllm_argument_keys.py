@@ -70,7 +70,7 @@ INSIDE: Mapping[str, Inside] = MappingProxyType(
         "default-chat-template-kwargs": _ANY,
         "diffusion-config": Inside(plain="canvas_length max_denoising_steps"),
         "engram-config": Inside(
-            plain="cpu_offload embedding_across_dp dp_shared_memory thp_packing"
+            plain="cpu_offload embedding_across_dp dp_shared_memory use_thp"
         ),
         "eplb-config": Inside(
             plain="window_size step_interval num_redundant_experts log_balancedness "

@@ -110,7 +110,8 @@ _WORDS: Mapping[str, str] = {
     "safetensors-load-strategy": "lazy eager prefetch torchao",
     "scheduling-policy": "fcfs priority",
     "tokenizer-mode": (
-        "auto hf slow mistral deepseek_v32 deepseek_v4 inkling kimi_k3 cohere alpamayo2_super"
+        "auto hf slow mistral deepseek_v32 deepseek_v4 deepseek_v41 inkling kimi_audio kimi_k3 "
+        "cohere alpamayo2_super"
     ),
 }
 WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(

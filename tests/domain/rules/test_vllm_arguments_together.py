@@ -33,6 +33,9 @@ def refusals(arguments: dict[str, Any], **config: Any) -> list[Any]:
         {"mamba-block-size": 64, "enable-prefix-caching": False},
         {"offload-group-size": 2, "offload-num-in-group": 3},
         {"structured-outputs-config": {"disable_any_whitespace": True}},
+        {"enable-batch-sharded-sampling": True},
+        {"enable-return-routed-experts": True, "decode-context-parallel-size": 2},
+        {"engram-config": {"dp_shared_memory": True}},
     ],
     ids=str,
 )

@@ -2,7 +2,7 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.trtllm_class_features import features_of
-from controlplane.domain.facts.trtllm_classes import lacks_class
+from controlplane.domain.facts.trtllm_classes import CAME_LATER, lacks_class
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_trtllm
 from controlplane.domain.rules.other_runtimes import other_engines
@@ -13,7 +13,13 @@ _H100 = {"resources.accelerator": "H100"}
 
 
 def has_no_class(c: Context) -> bool:
-    return lacks_class(c.checkpoint.architecture)
+    return lacks_class(c.checkpoint.architecture, c.version)
+
+
+def _why(c: Context) -> str:
+    if c.checkpoint.architecture in CAME_LATER:
+        return f"A later version than {c.version} has one."
+    return "Compiled engines had some that it lacks; they are no longer made."
 
 
 NO_CLASS = Rule(
@@ -27,8 +33,8 @@ NO_CLASS = Rule(
     concerns=lambda c: not c.spec.base_model.is_encoder,
     when=has_no_class,
     message=lambda c: (
-        f"TensorRT-LLM's PyTorch backend has no class for `{c.checkpoint.architecture}`, and fails "
-        "to start. Compiled engines had some that it lacks; they are no longer made."
+        f"TensorRT-LLM's PyTorch backend has no class for `{c.checkpoint.architecture}` in "
+        f"{c.version}, and fails to start. {_why(c)}"
     ),
     otherwise=other_engines,
     source=sources.tensorrt_llm("_torch/models/_arch_index.py and Supported Models"),

@@ -16,7 +16,14 @@ _KERNELS = "moe-backend"
 _ROUTED = "enable-return-routed-experts"
 _REPLAY = "use-replayssm"
 _COPIES = "eplb-config"
+_TABLES = "engram-config"
+_TEXT_ALONE = "language-model-only"
+_COMPILED = "compilation-config"
+_WITH_TABLES = (
+    "DeepseekV41ForCausalLM", "Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration",
+)  # fmt: skip
 _HYBRID = ("nemotron_h", "kimi_linear")
+_OF_MODELS = {_ROUTED, _REPLAY, _COPIES, _TABLES, _TEXT_ALONE}
 _H100: Config = {"resources.accelerator": "H100"}
 _MIXTRAL = facts(
     architectures=["MixtralForCausalLM"], model_type="mixtral", num_local_experts=8,
@@ -79,6 +86,12 @@ def _uneven_copies(c: Context) -> int | None:
     return total if total % c.spec.tensor_parallel else None
 
 
+def _captures_what_is_left_out(c: Context) -> bool:
+    captures = _inside(c, _COMPILED, "cudagraph_mm_encoder") is True
+    is_alone = named_arguments(c).get(_TEXT_ALONE) is True
+    return captures and is_alone and c.checkpoint.has_vision and c.version >= "0.29"
+
+
 def _refused(c: Context) -> Iterator[tuple[str, str]]:
     """Yield each argument that the model has no use for, and why vLLM ends at it."""
     given, known = named_arguments(c), c.checkpoint
@@ -86,6 +99,10 @@ def _refused(c: Context) -> Iterator[tuple[str, str]]:
         yield _ROUTED, f"`{_ROUTED}` is for models with experts"
     if given.get(_REPLAY) is True and known.model_type not in _HYBRID:
         yield _REPLAY, f"`{_REPLAY}` is for {' and '.join(_HYBRID)}, not for `{known.model_type}`"
+    if given.get(_TABLES) is not None and known.architecture not in _WITH_TABLES:
+        yield _TABLES, f"`{_TABLES}` is for tables of n-grams, which `{known.architecture}` has not"
+    if _captures_what_is_left_out(c):
+        yield _TEXT_ALONE, f"`{_TEXT_ALONE}` leaves out the part that `{_COMPILED}` captures"
     if (total := _uneven_copies(c)) is not None:
         ranks = c.spec.tensor_parallel
         yield _COPIES, f"`{_COPIES}` makes {total} experts, which {ranks} ranks do not divide"
@@ -99,7 +116,7 @@ REFUSED_FOR_MODEL = Rule(
     needs=("checkpoint",),
     fields=lambda c: argument_paths(c, *(name for name, _ in _refused(c))),
     may_mark=(_FIELD,),
-    concerns=lambda c: bool({_ROUTED, _REPLAY, _COPIES} & named_arguments(c).keys()),
+    concerns=lambda c: bool(_OF_MODELS & named_arguments(c).keys()),
     when=lambda c: any(True for _ in _refused(c)),
     message=lambda c: "vLLM ends at its start: " + "; ".join(why for _, why in _refused(c)) + ".",
     fix=Fix(

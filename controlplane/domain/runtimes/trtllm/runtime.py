@@ -69,7 +69,9 @@ class TensorRtLlm(Runtime):
     def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
         if checkpoint is None:
             return True
-        if not spec.base_model.is_encoder and lacks_class(checkpoint.architecture):
+        if not spec.base_model.is_encoder and lacks_class(
+            checkpoint.architecture, capabilities.VERSION
+        ):
             return False
         gpu = GPUS.get(spec.accelerator.kind) if spec.accelerator else None
         if gpu is None:

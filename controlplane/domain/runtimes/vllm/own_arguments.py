@@ -9,6 +9,7 @@ from typing import Any
 from controlplane.domain.commands.command_writer import CommandWriter
 from controlplane.domain.facts.vllm_arguments import KERNELS, KINDS, STEPS, VERSIONS, WORDS
 from controlplane.domain.facts.vllm_arguments import Kind as ValueKind
+from controlplane.domain.facts.vllm_word_versions import versions_of_word
 from controlplane.domain.redaction import Redactor
 from controlplane.domain.runtimes.vllm.capabilities import VERSION
 from controlplane.domain.runtimes.vllm.inner_keys import unlisted
@@ -103,6 +104,8 @@ def wrong_value(name: str, value: Any, version: str = VERSION) -> str | None:
         return f"vLLM {version} has no parser of {PARSERS[name]} named `{value}`."
     if odd := _odd_kernel(name, value) or _odd_number(name, value) or odd_inside(name, value):
         return odd
+    if other := _of_other_versions(name, value, version):
+        return other
     allowed = WORDS.get(name)
     if allowed is None or value in allowed:
         return None
@@ -119,6 +122,15 @@ def _odd_kernel(name: str, value: Any) -> str | None:
     meant = next(iter(get_close_matches(spelled, known, n=1, cutoff=_ALIKE)), None)
     hint = f" Did you mean `{meant}`?" if meant else ""
     return f"`{name}`: vLLM has no kernels named `{value}` for NVIDIA GPUs.{hint}"
+
+
+def _of_other_versions(name: str, value: Any, version: str) -> str | None:
+    versions = versions_of_word(name, value) if isinstance(value, str) else None
+    if versions is None or versions[0] <= version <= versions[1]:
+        return None
+    first, last = versions
+    having = f"version {first} has" if first == last else f"versions {first} to {last} have"
+    return f"`{name}`: vLLM {version} has no `{value}`; {having} it."
 
 
 def _odd_number(name: str, value: Any) -> str | None:

@@ -14,6 +14,7 @@ from controlplane.domain.facts.vllm_arguments import (
     WORDS,
     Kind,
 )
+from controlplane.domain.facts.vllm_word_versions import versions_of_word
 from controlplane.domain.rules import examine, examine_with_fixes
 from controlplane.domain.rules.examples import LLAMA_8B, Example
 from controlplane.domain.rules.serving.engine_arguments import V2
@@ -52,7 +53,8 @@ def value_for(name: str) -> Any:
     if name in STEPS:
         return STEPS[name][0]
     words = sorted(KERNELS[name]) if name in KERNELS else WORDS.get(name, ())
-    return PARSERS.get(name) or next(iter(words), VALUES[KINDS[name]])
+    of_all_versions = (word for word in words if versions_of_word(name, word) is None)
+    return PARSERS.get(name) or next(of_all_versions, VALUES[KINDS[name]])
 
 
 def started(arguments: dict[str, Any], version: str = "0.33") -> tuple[list[str], dict[str, str]]:
@@ -136,6 +138,24 @@ def test_every_flag_of_vllm_is_passed_on_or_refused_with_what_decides_it(flag: s
 def test_a_value_of_another_type_is_an_error_and_reaches_no_command(name: str, value: Any) -> None:
     assert fault(name, value)
     assert f"--{name}" not in started({name: value})[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "having"),
+    [
+        ("tokenizer-mode", "slow", ("0.25", "0.30")),
+        ("tokenizer-mode", "deepseek_v41", ("0.30", "0.33")),
+        ("attention-backend", "TRITON-FLASHINFER", ("0.30", "0.33")),
+        ("moe-backend", "flashinfer_moe_ep_mega_cutedsl", ("0.29", "0.31")),
+        ("mamba-cache-mode", "all", ("0.25", "0.31")),
+    ],
+)
+def test_a_word_is_refused_by_the_versions_that_lack_it(
+    name: str, word: str, having: tuple[str, str]
+) -> None:
+    for version in capabilities.VERSIONS:
+        is_missing = f"vLLM {version} has no `{word}`" in str(fault(name, word, version))
+        assert is_missing is not (having[0] <= version <= having[1])
 
 
 @pytest.mark.parametrize(
