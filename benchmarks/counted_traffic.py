@@ -7,6 +7,7 @@ control plane's usage is compared with what the client counted. What a killed en
 answer, or had where no other replica was, is told by itself. Exit 1 when a bar is missed.
 """
 
+import os
 import re
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 
@@ -27,10 +29,14 @@ from benchmarks import report  # noqa: E402
 from benchmarks.counted_traffic_parts.carried import carried_each_second  # noqa: E402
 from benchmarks.counted_traffic_parts.changes import Changes  # noqa: E402
 from benchmarks.recovery_parts.traffic import Traffic  # noqa: E402
-from tests.e2e.installation import Installation, installation  # noqa: E402
+from tests.e2e.installation import TINY_YAML, Installation, installation  # noqa: E402
 
 SECONDS, EACH_SECOND, REPLICAS = 60, 30, 2
 LONG_SECONDS, LONG_EACH_SECOND, LONG_REPLICAS = 600, 200, 4
+_YAML = TINY_YAML.replace("max_batch_size: 4", "max_batch_size: 64")
+"""One replica of the tiny model takes all that comes while the others are away."""
+_LONGEST_START_SECONDS = 60
+"""Of an engine, for which all that comes waits where none is there."""
 _STOPPED = "engine_failed"
 """In what the gateway says of a request that a killed engine had: it may have run in part."""
 _FAILURE = re.compile(r'^gateway_upstream_errors_total\{.*reason="(\w+)".*\} (\S+)', re.MULTILINE)
@@ -77,8 +83,9 @@ def measured(
     With `of_carried` the rate is no more than that share of what the machine carries, measured
     before: where more comes than is carried, queues fill and say so, whatever changes.
     """
-    with installation(folder) as here:
-        model_id = str(here.deploy()["id"])
+    room = {"GATEWAY_WAITING_REQUESTS": str(round(each_second * _LONGEST_START_SECONDS))}
+    with patch.dict(os.environ, room), installation(folder) as here:
+        model_id = str(here.deploy(_YAML)["id"])
         traffic = Traffic(
             endpoint(gateway_url=here.services.gateway_url, model_id=model_id),
             here.api_key, each_second=each_second, is_echoed=False,

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ from benchmarks.recovery_parts.stand_in_engine import TOKENS
 _PATIENCE_SECONDS = 120.0
 """Of a client: longer than anything that is stopped here stands still."""
 _ANSWERED = "answered"
+_CLIENTS = 16
+"""One client looks at each of its connections for every question, and thousands may wait."""
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -102,18 +104,15 @@ class Traffic:
         asyncio.run(self._flow())
 
     async def _flow(self) -> None:
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
-        async with (
-            httpx.AsyncClient(limits=limits, timeout=_PATIENCE_SECONDS, trust_env=False) as client,
-            asyncio.TaskGroup() as tasks,
-        ):
+        async with AsyncExitStack() as until_end, asyncio.TaskGroup() as tasks:
+            clients = [await until_end.enter_async_context(_client()) for _ in range(_CLIENTS)]
             loop = asyncio.get_running_loop()
             next_at = loop.time()
             while not self._ending.is_set():
                 if not self._is_silent:
                     question = Question(self.asked, time.monotonic())
                     self.questions.append(question)
-                    tasks.create_task(self.ask(client, question))
+                    tasks.create_task(self.ask(clients[question.number % _CLIENTS], question))
                 next_at = max(next_at + 1 / self.each_second, loop.time() - 1)
                 await asyncio.sleep(max(0.0, next_at - loop.time()))
 
@@ -138,6 +137,11 @@ class Traffic:
             return 0, f"the answer to another question: {answer.text[:200]}"
         usage = _usage(answer.text)
         return (0, f"cut off: {answer.text[-200:]}") if usage is None else (usage, _ANSWERED)
+
+
+def _client() -> httpx.AsyncClient:
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=8)
+    return httpx.AsyncClient(limits=limits, timeout=_PATIENCE_SECONDS, trust_env=False)
 
 
 def _asked(number: int) -> dict[str, Any]:

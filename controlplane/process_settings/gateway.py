@@ -35,6 +35,10 @@ class GatewayVariables(EnrolledSettings, TracedSettings):
     """Whether a request that an engine had when it stopped is asked of another replica, once,
     while nothing of an answer has come. It may run in part twice; it is counted once."""
 
+    waiting_requests: int = variable("GATEWAY_WAITING_REQUESTS", 1024, ge=1, le=1_000_000)
+    """How many requests wait for one deployment that wakes up, or whose replicas are all busy; one
+    more is answered with 429. A start of 20 s at 200 requests a second takes 4,000."""
+
     session_header: str = variable(
         "GATEWAY_SESSION_HEADER", SESSION_HEADER, pattern=r"^[a-z0-9-]{1,64}$"
     )

@@ -112,6 +112,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Setti
             last_shipment_seconds=options.last_shipment_seconds,
             honour_routes_seconds=given.routes_hours * 3600,
             moves_unanswered=given.moves_unanswered,
+            waiting_requests=given.waiting_requests,
         ),
     )
 

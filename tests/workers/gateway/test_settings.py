@@ -26,3 +26,12 @@ def test_a_token_is_not_shown():
     settings = read_settings([], given)
     assert settings.enrollment_token == "secret-token"
     assert "secret-token" not in repr(settings)
+
+
+def test_as_many_requests_wait_as_the_operator_says():
+    given = {"CONTROL_PLANE_URL": "http://x"}
+    assert read_settings([], given).bounds.waiting_requests == 1024
+    more = read_settings([], {**given, "GATEWAY_WAITING_REQUESTS": "4000"})
+    assert more.bounds.waiting_requests == 4000
+    with pytest.raises(WrongSetting, match="GATEWAY_WAITING_REQUESTS: `0` is below 1"):
+        read_settings([], {**given, "GATEWAY_WAITING_REQUESTS": "0"})
