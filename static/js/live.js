@@ -14,7 +14,7 @@ let [lookedAt, askedAt, watchedAt, losses, isTyped] = [loadedAt, loadedAt, loade
 const parts = () => document.querySelectorAll("[data-live]");
 const isMoving = () => document.querySelector("[data-live] [data-moving], [data-live][data-moving]") !== null;
 const isOld = () => Date.now() - loadedAt > OLD && !isTyped && document.querySelector("[data-refreshes]")
-  && !document.querySelector("dialog[open], #search:popover-open");
+  && !document.querySelector(":is(dialog, #search):popover-open");
 
 const pace = () => {
   if (losses) return Math.min(AGAIN * 2 ** (losses - 1), SLOW);

@@ -1,6 +1,8 @@
 // A form that was refused comes back as it was sent: what was typed, the words beside the field that
 // is wrong, and the focus on it. What was typed is kept for that one answer, in this tab alone;
 // passwords and files are not.
+import { openDialog } from "./dialogs.js";
+
 const KEY = "sent form";
 const NEVER = ["password", "file", "hidden", "submit", "button"];
 const fieldsOf = (form) => [...form.elements].filter((each) => each.name && !NEVER.includes(each.type));
@@ -34,7 +36,7 @@ const restore = (form, values) => fieldsOf(form).forEach((field, place) => {
 const uncover = (field) => {
   for (let each = field.closest("details"); each; each = each.parentElement.closest("details")) each.open = true;
   const dialog = field.closest("dialog");
-  if (dialog && !dialog.open) dialog.showModal();
+  if (dialog) openDialog(dialog);
 };
 
 const mark = (field, words) => {

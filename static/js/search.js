@@ -14,7 +14,7 @@ const choose = (hit) => {
 };
 
 const open = () => {
-  if (dialog.matches(":popover-open") || document.querySelector("dialog[open]")) return;
+  if (dialog.matches(":popover-open") || document.querySelector("dialog:popover-open")) return;
   dialog.showPopover();
   input.focus();
   input.select();

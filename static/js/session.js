@@ -1,5 +1,7 @@
 // Who is signed in, and the token that forms and requests carry. Both are renewed over the page,
 // which stays as it is.
+import { closeDialog, openDialog } from "./dialogs.js";
+
 const HEADERS = "hx-headers:inherited";
 const dialog = document.getElementById("sign-in");
 const { user: owner, email, sessionUrl, formUrl } = dialog.dataset;
@@ -34,7 +36,7 @@ const isOwner = (user) => {
 };
 
 const open = async () => {
-  if (!dialog.open) dialog.showModal();
+  openDialog(dialog);
   await htmx.ajax("GET", formUrl, { source: dialog, target: "#sign-in-step", swap: "innerHTML" });
 };
 
@@ -43,7 +45,7 @@ const asked = () => new Promise((resolve) => {
   const end = (isSignedIn) => {
     listening.abort();
     signing = null;
-    dialog.close();
+    closeDialog(dialog);
     if (!isSignedIn) document.dispatchEvent(new Event("sign-in-put-off"));
     resolve(isSignedIn);
   };
