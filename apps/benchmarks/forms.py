@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 
@@ -57,6 +57,10 @@ class BenchmarkForm(forms.Form):
             required=False, choices=[("", "nothing"), *choices], label="Compare with"
         )
         self.fields["beside"] = beside
+
+    @property
+    def has_deployments(self) -> bool:
+        return bool(cast("forms.ChoiceField", self.fields["deployment"]).choices)
 
     @property
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:

@@ -22,7 +22,9 @@ def html_of(text: str, *, page: str) -> str:
     _name_headings(tokens)
     for token in tokens:
         token.children = _children(token.children or [], PurePosixPath(page).parent)
-    return str(_parser().renderer.render(tokens, _parser().options, {}))
+    html = str(_parser().renderer.render(tokens, _parser().options, {}))
+    # A narrow window scrolls them, which keys have to reach.
+    return html.replace("<pre>", '<pre tabindex="0">')
 
 
 def title_of(text: str) -> str:

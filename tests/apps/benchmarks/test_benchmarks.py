@@ -193,8 +193,10 @@ def test_its_page_shows_every_state(cast: Cast, state: str) -> None:
 
 
 def test_the_form_starts_one_and_says_what_is_wrong(cast: Cast) -> None:
-    deployment = make_deployment(team=cast.team)
     page = signed_in(cast.member)
+    nothing = page.get("/benchmarks/").content.decode()
+    assert ("No deployment to ask yet" in nothing, "Start benchmark" in nothing) == (True, False)
+    deployment = make_deployment(team=cast.team)
     typed = {"deployment": deployment.id, "shape": "chat", "load": "concurrency", "levels": "1, 4",
              "seconds": 5, "warm_up_seconds": 1, "seed": 0}  # fmt: skip
 

@@ -126,6 +126,17 @@ def test_a_deployment_is_deactivated_by_its_name_only() -> None:
     assert deployment.state in (DeploymentState.DEACTIVATING, DeploymentState.INACTIVE)
 
 
+def test_one_that_sleeps_is_woken_on_its_page() -> None:
+    cast = make_cast()
+    deployment = make_deployment(team=cast.team, state="scaled_to_zero", wanted_replicas=0)
+    client = signed_in(cast.member)
+    shown = client.get(address(deployment)).content.decode()
+    assert ("Wake it" in shown, "It sleeps." in shown, "Activate" in shown) == (True, True, False)
+    client.post(f"{address(deployment)}activate/")
+    deployment.refresh_from_db()
+    assert deployment.state == "waking_up"
+
+
 def test_a_deployment_is_promoted_to_a_place_of_its_model() -> None:
     cast = make_cast()
     deployment = make_deployment(team=cast.team)
