@@ -244,6 +244,8 @@ def _deployments(
     )
     made(
         Replica(
+            # Of thousands of random ones, two would be the same one run in twenty.
+            id=f"{each}0{place}-{team.id}",
             deployment=deployment,
             node=nodes[place % len(nodes)],
             generation=1,
@@ -251,7 +253,7 @@ def _deployments(
             memory_bytes=GIB,
         )
         for place, deployment in enumerate(deployments)
-        for _ in range(2)
+        for each in range(2)
     )
     at = timezone.now()
     made(
