@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway import refusals
+from workers.gateway.choice.beliefs import Sent
 from workers.gateway.choice.prompts import Prompt
 from workers.gateway.consents import Consent
 from workers.gateway.containment import contained
@@ -32,7 +33,7 @@ class EndingExchange(ABC):
         "_client", "_client_is_full", "_clock", "_connection", "_connects", "_has_internal_error",
         "_hold", "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply",
         "_tried", "_upstream", "_was_moved", "_was_unheard", "admission", "consent", "deadline_at",
-        "is_counted_by_key", "reckoned_tokens", "request", "urgency",
+        "is_counted_by_key", "reckoned_tokens", "request", "sent", "urgency",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +55,8 @@ class EndingExchange(ABC):
         self.consent: Consent | None = None
         """By which the outline of what is said is kept, where it was chosen for that."""
         self.reckoned_tokens, self.urgency = 0, USUAL
+        self.sent: Sent | None = None
+        """What the last replica was sent, where its answer corrects what is known of its cache."""
         self._phase = Phase.WAITING
         self._reply: Reply | None = None
         self._upstream: Upstream | None = None

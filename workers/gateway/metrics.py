@@ -81,9 +81,8 @@ class TokensPerByte:
 
 class DeploymentCounts:
     __slots__ = (
-        "_moved_at", "_seconds", "_weight", "by_status_class", "choices", "duration", "ejected",
-        "first_byte",
-        "in_flight", "tokens", "upstream_errors", "waiting",
+        "_moved_at", "_seconds", "_weight", "beliefs", "by_status_class", "choices", "duration",
+        "ejected", "first_byte", "in_flight", "tokens", "upstream_errors", "waiting",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -101,6 +100,8 @@ class DeploymentCounts:
         """Replicas that are ejected now, by why; as it was when somebody asked last."""
         self.choices: dict[str, int] = {}
         """How often a replica was chosen, by why."""
+        self.beliefs: dict[str, int] = {}
+        """How often one had what it was chosen for, and how often not."""
 
     def opened(self, now: float, weight: int = WHOLE) -> None:
         self._move(now, weight)
@@ -127,6 +128,9 @@ class DeploymentCounts:
 
     def chosen(self, reason: str) -> None:
         self.choices[reason] = self.choices.get(reason, 0) + 1
+
+    def believed(self, outcome: str) -> None:
+        self.beliefs[outcome] = self.beliefs.get(outcome, 0) + 1
 
     def upstream_failed(self, reason: str) -> None:
         self.upstream_errors[reason] = self.upstream_errors.get(reason, 0) + 1
@@ -253,6 +257,12 @@ def _add_choices(page: Page, named: _Named) -> None:
         sample(name, f"{labels},{labels_text(['reason'], [reason])}", count)
         for labels, counts in named
         for reason, count in counts.choices.items()
+    ])  # fmt: skip
+    name = "gateway_prefix_beliefs_total"
+    page.add(name, "counter", "Answers of replicas chosen for a prompt, by what their cache had.", [
+        sample(name, f"{labels},{labels_text(['outcome'], [outcome])}", count)
+        for labels, counts in named
+        for outcome, count in counts.beliefs.items()
     ])  # fmt: skip
 
 

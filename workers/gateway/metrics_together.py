@@ -107,6 +107,7 @@ def _row(model_id: str, id: str, counts: DeploymentCounts) -> Kept:
         "first_byte": (counts.first_byte.total, counts.first_byte.counts),
         "upstream_errors": counts.upstream_errors,
         "choices": counts.choices,
+        "beliefs": counts.beliefs,
     }
 
 
@@ -138,6 +139,7 @@ def _add_row(counts: DeploymentCounts, row: Kept) -> None:
     for sums, more in (
         (counts.upstream_errors, row["upstream_errors"]),
         (counts.choices, row["choices"]),
+        (counts.beliefs, row.get("beliefs", {})),
     ):
         for reason, many in more.items():
             sums[reason] = sums.get(reason, 0) + many

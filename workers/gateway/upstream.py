@@ -47,8 +47,8 @@ class Upstream:
     """One replica at run time: its idle connections and the requests on it."""
 
     __slots__ = (
-        "_clock", "_idle", "_tls", "address", "authority", "bounds", "health", "in_flight",
-        "replica", "room", "warms_from",
+        "_clock", "_idle", "_stops", "_tls", "address", "authority", "bounds", "cache", "health",
+        "in_flight", "replica", "room", "tells_cached", "warms_from",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +68,10 @@ class Upstream:
         self.warms_from: float | None = None
         """Since when it is beside others that were there before, until it has its whole share."""
         self._idle: list[UpstreamConnection] = []
+        self._stops, self.cache = 0, self.address
+        """Another name of its engine's cache for each time that nobody listened there."""
+        self.tells_cached = False
+        """Whether its engine has ever told how many tokens it had cached."""
 
     def take_idle(self, now: float) -> "UpstreamConnection | None":
         """Return the connection used last, if the engine cannot have closed it meanwhile."""
@@ -96,10 +100,17 @@ class Upstream:
                 )
         except TimeoutError:
             receiver.connect_failed("connect_timeout")
-        except (OSError, OverflowError, ValueError):  # the last two: no address at all
+        except (OSError, OverflowError, ValueError) as error:  # the last two: no address at all
+            if isinstance(error, ConnectionRefusedError):
+                self._stopped()
             receiver.connect_failed("connect_refused")
         else:
             receiver.connected(protocol)
+
+    def _stopped(self) -> None:
+        """Begin with an empty cache: the engine's went with its process."""
+        self._stops += 1
+        self.cache = f"{self.address}#{self._stops}"
 
     def load(self, now: float) -> float:
         """Return what is in flight, of one that warms up as if it were that much more."""

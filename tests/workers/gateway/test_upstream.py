@@ -54,6 +54,14 @@ def test_one_that_an_engine_has_closed_is_not_taken(upstream: Upstream, clock: M
     assert upstream.take_idle(clock.monotonic()) is None
 
 
+def test_where_nobody_listens_any_more_its_cache_has_gone_with_it(upstream: Upstream) -> None:
+    before, receiver = upstream.cache, Mock(spec=Receiver)
+    asyncio.run(upstream.connect(receiver))
+    receiver.connect_failed.assert_called_once_with("connect_refused")
+    assert before == REPLICA.address
+    assert upstream.cache == f"{REPLICA.address}#1"
+
+
 def test_a_sweep_closes_the_old_ones_and_keeps_the_rest(
     upstream: Upstream, clock: ManualClock
 ) -> None:

@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.process_settings.gateway import ReplicaChoice
+from workers.gateway.choice.beliefs import Belief, Outcome, Sent, belief_in, outcome_of
 from workers.gateway.choice.pool import UpstreamPool
 from workers.gateway.choice.prefix_index import PrefixIndex
 from workers.gateway.choice.prompts import Prompt
 from workers.gateway.choice.rendezvous import highest
 from workers.gateway.snapshot import Replica
 from workers.gateway.upstream import Upstream
+from workers.gateway.usage import TokenCounts
 
 LEAST_SHARE = 0.3
 """Of a prompt's letters that a replica must know to be preferred for it."""
@@ -42,6 +44,8 @@ class Reason(StrEnum):
 class Choice(NamedTuple):
     upstream: Upstream
     reason: Reason
+    belief: Belief | None = None
+    """What its engine is thought to have cached, where it was chosen for that."""
 
 
 class Wish(NamedTuple):
@@ -84,9 +88,27 @@ class Chooser:
             return Choice(random.choice(usable), Reason.RANDOM)  # nosec B311 (spreads load)
         return self._within_guard(usable, wish, self._clock.monotonic())
 
-    def took(self, choice: Choice, prompt: Prompt | None) -> None:
-        if prompt is not None:
-            self._index.remember(prompt, choice.upstream.address)
+    def took(self, choice: Choice, prompt: Prompt | None) -> Sent | None:
+        """Remember what it was sent; return what its answer is to be held against."""
+        if prompt is None:
+            return None
+        upstream = choice.upstream
+        self._index.remember(prompt, upstream.cache)
+        if choice.reason is Reason.ONLY:
+            return None
+        self._index.uses.sent(prompt.blocks, upstream.cache)
+        return Sent(prompt, upstream, upstream.cache, choice.belief)
+
+    def answered(self, sent: Sent, used: TokenCounts) -> Outcome | None:
+        """Correct what is known of the replica's cache by what its engine says it had cached."""
+        uses, belief = self._index.uses, sent.belief
+        if (cached := sent.cached_tokens(used)) is None:
+            return None
+        outcome = None if belief is None else outcome_of(belief, used.prompt, cached)
+        if belief is not None and outcome is Outcome.DROPPED:
+            uses.dropped(sent.cache, belief.last_use)
+        uses.answered(sent.prompt.blocks, sent.cache)
+        return outcome
 
     def _candidates(
         self, replicas: Sequence[Replica], tried: set[str], most_in_flight: int | None
@@ -115,13 +137,14 @@ class Chooser:
             return Choice(highest(usable, wish.session), Reason.SESSION)
         if wish.prompt is None or self._by is not ReplicaChoice.PREFIX:
             return None
-        by_address = {each.address: each for each in usable}
+        by_cache = {each.cache: each for each in usable}
         prompt = wish.prompt
-        known, letters = self._index.longest(prompt, by_address)
+        known, letters = self._index.longest(prompt, by_cache)
         if letters > prompt.others_letters and letters >= LEAST_SHARE * prompt.ends[-1]:
-            upstreams = [by_address[each] for each in known]
+            upstreams = [by_cache[each] for each in known]
             best = upstreams[0] if len(upstreams) == 1 else _least_loaded(upstreams, now)
-            return Choice(best, Reason.PREFIX)
+            belief = belief_in(prompt, letters, best.cache, self._index.uses)
+            return Choice(best, Reason.PREFIX, belief)
         return Choice(highest(usable, prompt.home), Reason.NEW_PREFIX) if prompt.is_long else None
 
 

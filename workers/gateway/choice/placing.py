@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.process_settings.gateway import SESSION_HEADER, ReplicaChoice
+from workers.gateway.choice.beliefs import Sent
 from workers.gateway.choice.chooser import NO_WISH, Choice, Chooser, Wish
 from workers.gateway.choice.pool import UpstreamPool, replicas_of
 from workers.gateway.choice.probes import Probes
@@ -91,7 +92,7 @@ class Placing:
             self.turns.call(deployment)
 
     def took(self, exchange: "Exchange", choice: Choice) -> None:
-        self._chooser.took(choice, exchange.prompt)
+        exchange.sent = self._chooser.took(choice, exchange.prompt)
 
     def may_come(self, deployment: Deployment) -> bool:
         """Return whether a replica that cannot be chosen yet may be so in a moment."""
@@ -103,6 +104,8 @@ class Placing:
 
     def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
         """Release the replica, and charge the key's turn with what was really used."""
+        if used is not None and exchange.sent is not None:
+            self._correct(exchange, exchange.sent, used)
         if not len(self.turns):
             return
         self.turns.discard(exchange)
@@ -111,6 +114,11 @@ class Placing:
             more = tokens - exchange.reckoned_tokens
             admission = exchange.admission
             self.turns.charge(admission.deployment.id, admission.key.id, more)
+
+    def _correct(self, exchange: "Exchange", sent: Sent, used: TokenCounts) -> None:
+        if (outcome := self._chooser.answered(sent, used)) is not None:
+            deployment = exchange.admission.deployment
+            self._metrics.of(deployment.model_id, deployment.id).believed(outcome)
 
     def _answering(self, deployment: Deployment) -> Sequence[Replica]:
         if not deployment.suspects:

@@ -1,7 +1,8 @@
-"""Which replicas were sent which beginnings of prompts lately, within a bound of memory."""
+"""Which caches of replicas hold which beginnings of prompts, as far as a gateway can tell."""
 
 from collections.abc import Collection, Sequence
 
+from workers.gateway.choice.prefix_uses import PrefixUses
 from workers.gateway.choice.prompts import Prompt
 
 MOST_BLOCKS = 50_000
@@ -12,37 +13,41 @@ _NOBODY: tuple[str, ...] = ()
 
 
 class PrefixIndex:
-    """By hash of a beginning: the addresses of replicas that hold it, the latest first.
+    """By hash of a beginning: the caches that were sent it lately, the latest first.
 
     In two generations: when the young one is full it becomes the old, and what was old and not
     used since is forgotten. Who is in the young one has all its own beginnings there.
+    `uses` knows what engines have dropped of it.
     """
 
     def __init__(self, most_blocks: int = MOST_BLOCKS) -> None:
         self._most_young = most_blocks // 2
         self._young: dict[int, tuple[str, ...]] = {}
         self._old: dict[int, tuple[str, ...]] = {}
+        self.uses = PrefixUses(2 * most_blocks)
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
     def longest(self, prompt: Prompt, among: Collection[str]) -> tuple[tuple[str, ...], int]:
-        """Return which of these replicas hold most of the prompt, and how many of its letters."""
+        """Return which of these caches hold most of the prompt, and how many of its letters."""
+        is_dropped = self.uses.is_dropped
         for depth in range(self._depth(prompt.blocks), 0, -1):
-            known = self._who_knows(prompt.blocks[depth - 1])
-            if holders := tuple([each for each in known if each in among]):
+            block = prompt.blocks[depth - 1]
+            known = [each for each in self._who_knows(block) if each in among]
+            if holders := tuple([each for each in known if not is_dropped(block, each)]):
                 return holders, prompt.ends[depth - 1]
         return _NOBODY, 0
 
-    def remember(self, prompt: Prompt, address: str) -> None:
+    def remember(self, prompt: Prompt, cache: str) -> None:
         young = self._young
-        if address in young.get(prompt.blocks[-1], _NOBODY):
+        if cache in young.get(prompt.blocks[-1], _NOBODY):
             return
         for block in reversed(prompt.blocks):
-            if address in young.get(block, _NOBODY):
+            if cache in young.get(block, _NOBODY):
                 break  # and so of all before it
-            others = [each for each in self._who_knows(block) if each != address]
-            young[block] = (address, *others[: MOST_REPLICAS - 1])
+            others = [each for each in self._who_knows(block) if each != cache]
+            young[block] = (cache, *others[: MOST_REPLICAS - 1])
         if len(young) > self._most_young:
             self._young, self._old = {}, young
 

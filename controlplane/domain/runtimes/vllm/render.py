@@ -31,6 +31,9 @@ from controlplane.domain.spec import Spec
 from controlplane.domain.wire.otlp import traces_endpoint
 
 MODULE = "vllm.entrypoints.cli.main"
+TELLS_CACHED = "--enable-prompt-tokens-details"
+"""Each answer tells how many tokens of its prompt were cached, by which the gateway corrects what
+it thinks that an engine has. The config's own arguments come after it, and may turn it off."""
 _TRACED = {
     "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
     "OTEL_SERVICE_NAME": "enginehouse-engine",
@@ -111,6 +114,7 @@ def render(
     say_pooling_mode(line, checkpoint)
     say_chat_parsers(line, checkpoint, version)
     say_engine_arguments(line, devices=devices, version=version, has_experts=has_experts)
+    line.words += [] if spec.base_model.is_encoder else [TELLS_CACHED]
     say_own_arguments(line, version)
     line.words += ["--trust-remote-code"] * runs_remote_code
     for field in ("enginehouse.runtime", "model_metadata.enginehouse.runtime"):

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 
 from tests.waiting import wait_for
+from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.house import House
 from tests.workers.gateway.stage.routes import CHAT, METRICS_KEY
 from tests.workers.gateway.stage.scripts import answers
@@ -42,6 +43,27 @@ def test_turns_of_a_conversation_reach_one_replica_and_the_page_says_why(
     wait_for(lambda: len(spans.told) == 12, what="the spans of four requests")
     choices = [each.attributes.get("enginehouse.replica_choice") for each in spans.told[2::3]]
     assert choices == ["new_prefix", "prefix", "prefix", "least_loaded"]
+
+
+def test_an_engine_that_has_dropped_a_prompt_is_told_of_and_not_believed_again(
+    house: House, http: httpx.Client
+) -> None:
+    cached = [0, 1900, 0]
+
+    def answers_cached(call: Call) -> None:
+        details = {"cached_tokens": cached.pop(0)}
+        usage = {"prompt_tokens": 2000, "completion_tokens": 1, "prompt_tokens_details": details}
+        call.begin_stream()
+        call.event({"id": "c", "choices": [], "usage": usage})
+        call.end_stream()
+
+    house.publish(*[house.engine(answers_cached) for _ in range(3)])
+    gateway = house.gateway()
+    for turns in (1, 2, 3):
+        http.post(gateway.url + CHAT, json=conversation(0, turns) | {"stream": True})
+    told = gateway.inner.metrics.exposition(lambda _: True).decode()
+    counted = [line for line in told.splitlines() if line.startswith("gateway_prefix_beliefs_t")]
+    assert [line.partition("outcome=")[2] for line in counted] == ['"held"} 1.0', '"dropped"} 1.0']
 
 
 def test_a_session_named_by_its_header_stays_on_one_replica(
