@@ -50,5 +50,3 @@ OTHER_TYPE = Rule(
     bad=_example("float16"),
     good=_example("bfloat16"),
 )
-
-RULES = (OTHER_TYPE,)
