@@ -51,8 +51,9 @@ class SharedLimits:
             client_url(broker_url),
             retry=Retry(NoBackoff(), 0),
             health_check_interval=0,
-            socket_connect_timeout=ANSWER_SECONDS,
-            socket_timeout=ANSWER_SECONDS,
+            # Whoever asks bounds it by the clock: two limits would be two answers of how long.
+            socket_connect_timeout=None,
+            socket_timeout=None,
         )
 
     async def run(self) -> None:
