@@ -193,6 +193,14 @@ class Replica(models.Model):
         return self.id
 
     @property
+    def was_ready(self) -> bool:
+        return self.ready_at is not None
+
+    @property
+    def is_draining(self) -> bool:
+        return self.draining_since is not None
+
+    @property
     def heard_at(self) -> datetime | None:
         moments = [self.observed_at]
         if self.state not in REPLICA_TERMINAL and self.observed_at is not None:

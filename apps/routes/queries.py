@@ -1,6 +1,7 @@
 """What gateways are told: of all, of some by id, or of what was named after a version.
 
-Each row is one JSON text: of a change all kinds come as one statement, and so of one moment.
+Each row is one JSON text: of a change all kinds come as one statement, and so of one moment. What
+belongs to a row is looked up by it: to join it, PostgreSQL may read all that a large fleet has.
 """
 
 from psycopg.sql import SQL, Composed
@@ -23,8 +24,11 @@ _MODELS = """
             FROM configs_trafficconsent AS consent WHERE consent.team_id = model.team_id
         ) AS sampling
     FROM deployments_servedmodel AS model
-    LEFT JOIN deployments_environment AS place ON place.model_id = model.id
-        AND coalesce(place.current_id, place.candidate_id) IS NOT NULL
+    LEFT JOIN LATERAL (
+        SELECT * FROM deployments_environment AS place
+        WHERE place.model_id = model.id
+            AND coalesce(place.current_id, place.candidate_id) IS NOT NULL OFFSET 0
+    ) AS place ON true
     WHERE {of_these}
     GROUP BY model.id ORDER BY model.id
 """
@@ -35,7 +39,9 @@ lets gateways keep of its traffic."""
 _DEPLOYMENTS = """
     SELECT deployment.id, deployment.model_id, deployment.name, deployment.state,
         deployment.runtime, deployment.spec, deployment.wanted_replicas, deployment.autoscaling,
-        deployment.backpressure_policy, model.name AS model_name,
+        deployment.backpressure_policy, (
+            SELECT name FROM deployments_servedmodel WHERE id = deployment.model_id
+        ) AS model_name,
         (
             SELECT place.name FROM deployments_environment AS place
             WHERE place.current_id = deployment.id
@@ -50,7 +56,6 @@ _DEPLOYMENTS = """
             ORDER BY replica.id LIMIT 1
         ) AS reported_version
     FROM deployments_deployment AS deployment
-    JOIN deployments_servedmodel AS model ON model.id = deployment.model_id
     WHERE {of_these}
     ORDER BY deployment.id
 """
@@ -59,8 +64,9 @@ _DEPLOYMENTS = """
 _REPLICAS = """
     SELECT replica.id, replica.deployment_id, replica.host, replica.port,
         replica.state = 'lost' AS is_suspect,
-        replica.probe_port, replica.generation, node.boot_id
-    FROM deployments_replica AS replica JOIN fleet_node AS node ON node.id = replica.node_id
+        replica.probe_port, replica.generation,
+        (SELECT boot_id FROM fleet_node WHERE id = replica.node_id) AS boot_id
+    FROM deployments_replica AS replica
     WHERE {of_these}
         AND replica.wanted = 'running' AND replica.port IS NOT NULL
         AND (
@@ -80,11 +86,11 @@ _KEYS = """
         key.traffic_mark,
         CASE WHEN key.monthly_spend IS NOT NULL
             THEN coalesce(key.live_spend, jsonb_build_object()) END AS spend
-    FROM accounts_apikey AS key LEFT JOIN accounts_user AS owner ON owner.id = key.owner_id
+    FROM accounts_apikey AS key
     WHERE {of_these}
         AND key.revoked_at IS NULL
         AND (key.expires_at IS NULL OR key.expires_at > %(now)s)
-        AND (key.owner_id IS NULL OR owner.is_active)
+        AND (key.owner_id IS NULL OR (SELECT is_active FROM accounts_user WHERE id = key.owner_id))
     ORDER BY key.id
 """
 

@@ -3,10 +3,10 @@
 from contextlib import suppress
 
 import pytest
-from django.db import NotSupportedError, connection, transaction
+from django.db import NotSupportedError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
-from controlplane.prepared import prepared_cursor
+from controlplane.prepared import SOFT_COMMIT, prepared_cursor, soft_commit
 
 pytestmark = pytest.mark.django_db
 _ASK = "SELECT word FROM words WHERE word <> %s"
@@ -48,3 +48,18 @@ def test_a_change_of_the_schema_costs_one_attempt_at_most() -> None:
     with suppress(NotSupportedError), transaction.atomic():
         asked("a")
     assert [asked("a") for _ in range(4)] == [["b"]] * 4
+
+
+def test_what_is_said_again_waits_for_no_disk_unless_it_is_part_of_a_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    part = soft_commit()
+    with monkeypatch.context() as patch:
+        patch.setattr(connections["default"], "in_atomic_block", False)
+        alone = soft_commit()
+    with prepared_cursor() as cursor:
+        modes = []
+        for each in (part, alone):
+            cursor.execute(f"SELECT {SOFT_COMMIT}", each)
+            modes += cursor.fetchone()
+    assert modes == ["on", "off"]

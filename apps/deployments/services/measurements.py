@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import transaction
@@ -10,15 +9,16 @@ from django.db import transaction
 from apps.accounts.routes_version import routes_version_bump
 from apps.fleet.models import Node
 from controlplane.domain.lifecycle import ReplicaState
-from controlplane.prepared import prepared_cursor
+from controlplane.prepared import SOFT_COMMIT, prepared_cursor, soft_commit
 
 if TYPE_CHECKING:
     from apps.deployments.services.observing import ReplicaReport
 
 # Locked by id, as reconciling locks those of a deployment: no two wait in a ring. What is the same
 # is neither locked nor written, nor what gateways would have to be told, unless they are. The node,
-# which was heard in any case, comes after them: therefore it asks how many they were.
-_STORE = """
+# which was heard in any case, comes after them: therefore it asks how many they were. It says
+# it all again in a moment, so that nothing waits for the disk but what gateways are told.
+_STORE = f"""
     WITH said AS (
         SELECT * FROM jsonb_to_recordset(%(said)s) AS said (
             id text, generation int, host text, port int, probe_port int, pid int,
@@ -51,19 +51,21 @@ _STORE = """
         RETURNING replica.id
     ), heard AS (
         UPDATE fleet_node SET replicas_heard_at = statement_timestamp()
+        FROM (SELECT {SOFT_COMMIT}) AS soft
         WHERE id = %(node_id)s AND (SELECT count(*) FROM stored) >= 0
     )
     SELECT known.id, known.deployment_id, known.generation, known.state, known.wanted,
-        known.ready_at, known.draining_since, deployment.runtime,
+        known.ready_at IS NOT NULL, known.draining_since IS NOT NULL, (
+            SELECT runtime FROM deployments_deployment WHERE id = known.deployment_id
+        ),
         said.id IS NOT NULL AND
             (known.host, known.port, known.report ->> 'version') IS DISTINCT FROM
             (said.host, said.port, coalesce(said.report, known.report) ->> 'version')
     FROM deployments_replica AS known
     LEFT JOIN said USING (id, generation)
-    JOIN deployments_deployment AS deployment ON deployment.id = known.deployment_id
     WHERE known.node_id = %(node_id)s AND known.state NOT IN ('stopped', 'failed')
     ORDER BY known.ordered_at, known.id
-"""
+"""  # nosec B608 (what is put in is a constant)
 
 
 class LiveReplica(NamedTuple):
@@ -74,8 +76,8 @@ class LiveReplica(NamedTuple):
     generation: int
     state: str
     wanted: str
-    ready_at: datetime | None
-    draining_since: datetime | None
+    was_ready: bool
+    is_draining: bool
     runtime: str
     is_elsewhere: bool
     """It answers at another place, or as another version, than was known."""
@@ -107,7 +109,8 @@ def _store_and_tell(node: Node, reports_json: str) -> None:
 
 def _stored(node: Node, reports_json: str, *, is_told: bool) -> list[LiveReplica]:
     with prepared_cursor() as cursor:
-        cursor.execute(_STORE, {"said": reports_json, "node_id": node.id, "is_told": is_told})
+        values = {"said": reports_json, "node_id": node.id, "is_told": is_told, **soft_commit()}
+        cursor.execute(_STORE, values)
         return [LiveReplica(*row) for row in cursor.fetchall()]
 
 

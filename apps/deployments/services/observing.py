@@ -138,10 +138,10 @@ def _next_state(
     if report is None:
         return _without_report(replica, state)
     target = report.state
-    if state is ReplicaState.LOST and replica.ready_at and target in _BEFORE_READY:
+    if state is ReplicaState.LOST and replica.was_ready and target in _BEFORE_READY:
         # An agent that was started anew has not asked the engine yet.
         return None
-    is_leaving = replica.wanted == "stopped" or replica.draining_since is not None
+    is_leaving = replica.wanted == "stopped" or replica.is_draining
     if is_leaving and target not in REPLICA_TERMINAL:
         # It may still serve what it has begun, but it never comes back into the routes.
         target = ReplicaState.DRAINING if state is ReplicaState.LOST else state

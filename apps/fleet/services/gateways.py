@@ -10,7 +10,7 @@ from apps.fleet.credentials import hash_of
 from apps.fleet.models import Gateway
 from apps.fleet.services.clocks import clock_ahead
 from apps.fleet.services.enrollment import enrollment_begin
-from controlplane.prepared import prepared_cursor
+from controlplane.prepared import SOFT_COMMIT, prepared_cursor, soft_commit
 
 
 @transaction.atomic
@@ -41,7 +41,7 @@ def gateway_enroll(*, token: str, name: str, credential_sha256: str, address: st
     return gateway
 
 
-_SEEN = """
+_SEEN = f"""
     UPDATE fleet_gateway SET
         last_seen_at = statement_timestamp(), clock_ahead_seconds = %(ahead)s,
         disk_free_bytes = %(free_bytes)s,
@@ -50,12 +50,13 @@ _SEEN = """
             CASE WHEN %(applied)s <= present.version THEN %(applied)s END, 0
         )
     FROM (
-        SELECT coalesce((SELECT version FROM accounts_routesversion WHERE id = 1), 0) AS version
+        SELECT coalesce((SELECT version FROM accounts_routesversion WHERE id = 1), 0) AS version,
+            {SOFT_COMMIT}
     ) AS present
     WHERE credential_sha256 = %(credential)s
     RETURNING present.version
-"""
-"""As one statement, since every gateway asks every second.
+"""  # nosec B608 (what is put in is a constant)
+"""As one statement, since every gateway asks every second, and says it all again.
 
 A version that there has not been is of a database that was put back: of the routes that will have
 this number nothing is applied.
@@ -79,6 +80,7 @@ def gateway_seen(
         "free_bytes": disk_free_bytes,
         "applied": applied_version or 0,
         "credential": hash_of(credential),
+        **soft_commit(),
     }
     with prepared_cursor() as cursor:
         cursor.execute(_SEEN, values)
