@@ -172,9 +172,15 @@ def _built_and_deployed(here: Installation) -> str:
 
 
 def stand_in(folder: Path) -> str:
-    """Return the engine's program, in a folder where it notes what it is asked."""
+    """Return the engine's program, in a folder where it notes what it is asked.
+
+    By this Python itself: a version manager's start of one may take longer than all that is ours.
+    """
     (folder / "engine").mkdir(parents=True)
-    return str(shutil.copy(ENGINE, folder / "engine"))
+    program = Path(shutil.copy(ENGINE, folder / "engine"))
+    _, _, rest = program.read_text().partition("\n")
+    program.write_text(f"#!{sys.executable}\n{rest}")
+    return str(program)
 
 
 def _deployed(here: Installation) -> str:
