@@ -1,7 +1,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from apps.builds.models import Artifact
 from apps.builds.panels.gate import GatePanel
@@ -9,6 +8,7 @@ from apps.builds.passports.passport import (
     PassportRow,
     adapter_rows,
     calibration_rows,
+    checkpoint_rows,
     quantized_words,
     remote_code_words,
     short_digest,
@@ -16,6 +16,7 @@ from apps.builds.passports.passport import (
 )
 from apps.builds.values import value_words
 from controlplane.domain.facts.quantization import NO_QUANT, smallest_exported
+from controlplane.domain.passport import Built, Passport, Promoted
 from controlplane.domain.spec import Spec, write_yaml
 
 _NOT_RUN = "No GPU here has run such weights, so nothing here has run this artifact."
@@ -36,45 +37,38 @@ class PassportPage:
     artifact: Artifact
 
     @cached_property
-    def passport(self) -> Mapping[str, Any]:
-        passport: Mapping[str, Any] = self.artifact.passport
-        return passport
+    def passport(self) -> Passport:
+        return Passport.model_validate(self.artifact.passport)
 
     @property
     def short_digest(self) -> str:
         return short_digest(self.artifact.content_digest)
 
     @property
-    def built(self) -> Mapping[str, Any]:
-        return self.passport.get("built") or {}
+    def built(self) -> Built | None:
+        return self.passport.built
 
     @property
-    def promoted(self) -> Mapping[str, Any] | None:
-        return self.passport.get("promoted")
+    def promoted(self) -> Promoted | None:
+        return self.passport.promoted
 
     @property
     def remote_code(self) -> str:
         """Whose Python the artifact runs; empty where it runs none."""
-        remote_code = self.passport.get("remote_code")
+        remote_code = self.passport.remote_code
         return remote_code_words(remote_code) if remote_code else ""
 
     @property
     def identity(self) -> Sequence[PassportRow]:
         """Both digests and the checkpoint, each to be copied."""
-        checkpoint = self.passport.get("checkpoint") or {}
+        checkpoint = self.passport.checkpoint
+        values = (("Source", checkpoint.source), ("Revision asked for", checkpoint.revision))
         rows = [
             _copied("Content digest", self.artifact.content_digest),
             _copied("Input digest", self.artifact.input_digest),
+            *(PassportRow(label=label, value=value) for label, value in values if value),
+            *checkpoint_rows(self.passport),
         ]
-        rows += [
-            PassportRow(label=label, value=str(checkpoint[key]))
-            for label, key in (("Source", "source"), ("Revision asked for", "revision"))
-            if checkpoint.get(key)
-        ]
-        if repo := checkpoint.get("repo"):
-            rows.append(PassportRow(label="Checkpoint", value=repo, shown=repo, copies=True))
-        if commit := checkpoint.get("commit"):
-            rows.append(PassportRow(label="Commit", value=commit, shown=commit[:16], copies=True))
         if words := weights_words(self.passport):
             rows.append(PassportRow(label="Tensors", value=words))
         return rows
@@ -88,21 +82,21 @@ class PassportPage:
 
     @property
     def tools(self) -> Sequence[tuple[str, str]]:
-        tools = self.passport.get("tools") or {}
-        return [(name, version or "not installed") for name, version in sorted(tools.items())]
+        tools = sorted(self.passport.tools.items())
+        return [(name, version or "not installed") for name, version in tools]
 
     @property
     def gate(self) -> GatePanel | None:
         """What quantization cost; None where nothing was quantized."""
-        gate = self.passport.get("gate")
+        gate = self.passport.gate
         return GatePanel(result=gate) if isinstance(gate, Mapping) else None
 
     @property
     def not_run(self) -> str:
-        gate = self.passport.get("gate")
+        gate, quantized = self.passport.gate, self.passport.quantization
         if isinstance(gate, Mapping) and gate.get("runs_here") is False:
             return _NOT_RUN
-        number = smallest_exported((self.passport.get("quantization") or {}).get("quant_algo"))
+        number = smallest_exported(quantized.quant_algo if quantized else None)
         return _NOT_RUN if number is not None and not number.is_computed_here else ""
 
     @property
@@ -110,17 +104,17 @@ class PassportPage:
         """The fields that did not hold as they were asked for."""
         return [
             EffectiveRow(
-                field=each["field"],
-                asked=value_words(each["asked"]),
-                effective=value_words(each["effective"]),
-                reason=each["reason"],
+                field=each.field,
+                asked=value_words(each.asked),
+                effective=value_words(each.effective),
+                reason=each.reason,
             )
-            for each in self.passport.get("effective") or ()
+            for each in self.passport.effective
         ]
 
     @property
     def spec_text(self) -> str:
-        spec = self.passport.get("spec")
+        spec = self.passport.spec
         return write_yaml(Spec.model_validate(spec)) if spec else ""
 
     @property

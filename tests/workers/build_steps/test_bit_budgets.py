@@ -12,6 +12,7 @@ import torch
 from transformers import LlamaForCausalLM
 
 from controlplane.domain.facts.matrices import is_matched
+from controlplane.domain.passport import Passport
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
 from tests.tiny_families import make_family
@@ -132,6 +133,9 @@ def test_a_mixture_is_packaged_says_what_it_is_and_answers(
     options = {"artifact_url": (tmp_path / "artifacts").as_uri(), "memory_bytes": 2_000_000_000}
     packaged = run_here("package", made.spec, tmp_path / "package", options, **steps).values
     told = packaged["passport"]["quantization"]
+    record = Passport.model_validate(packaged["passport"]).quantization
+    assert record is not None
+    assert record.layers_by_number == told["layers_by_number"]
     assert told["effective_bits"] == made.values["effective_bits"]
     assert sum(told["layers_by_number"].values()) == 14
     steps["package"] = tmp_path / "package"

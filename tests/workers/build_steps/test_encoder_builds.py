@@ -12,6 +12,7 @@ from transformers import BertConfig, Qwen3Config, XLMRobertaConfig
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.matrices import is_matched
+from controlplane.domain.passport import Passport
 from controlplane.sources import folder_facts
 from tests.tiny_checkpoint import write_tokenizer
 from tests.tiny_families import make_family
@@ -191,7 +192,12 @@ def test_a_real_embedder_keeps_its_sentences_apart_in_fp8(tmp_path: Path) -> Non
     gate = build.run("gate")
     assert gate["state"] == "passed"
     assert gate["figures"]["mean_cosine"] > 0.997
-    assert build.run("package")["passport"]["quantization"]["kept_in_16_bits"] == kept
+    passport = build.run("package")["passport"]
+    assert passport["quantization"]["kept_in_16_bits"] == kept
+    record = Passport.model_validate(passport).quantization
+    assert record is not None
+    assert record.kept_in_16_bits is not None
+    assert record.kept_in_16_bits.layers == tuple(kept["layers"])
     tested = build.run("smoke_test")
     assert tested["kind"] == "encoder"
     assert tested["answer_seconds"] > 0

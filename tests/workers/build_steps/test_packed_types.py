@@ -9,6 +9,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from controlplane.domain.facts.quantization import PRECISIONS
+from controlplane.domain.passport import Passport
 from controlplane.domain.spec.choices import QuantizationType
 from tests.tiny_families import make_family
 from tests.workers.build_steps.gated import TRAINED, Quantized
@@ -90,6 +91,11 @@ def test_the_passport_says_it_too_and_the_packed_files_are_what_is_published(
     values = run_here("package", made.spec, tmp_path / "package", store, **steps).values
     passport = read_json(tmp_path / "package" / "passport.json")
     assert passport["quantization"]["smoothed"] == {"kept": 12, "left_out": 2}
+    record = Passport.model_validate(passport)
+    assert record.calibration is not None
+    assert record.quantization is not None
+    assert record.quantization.smoothed is not None
+    assert record.quantization.smoothed.kept == 12
     assert "model.safetensors" in {each["path"] for each in values["manifest"]}
 
 

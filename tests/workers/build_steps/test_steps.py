@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.artifacts import ArtifactStore, describe
+from controlplane.domain.passport import Passport
 from tests.gates import Gates
 from tests.hub_server import HubServer, Trouble
 from tests.small_disks import small_files
@@ -55,6 +56,7 @@ def test_a_checkpoint_is_fetched_inspected_and_packaged(supervisor: Supervisor, 
     assert passport["spec"] == spec
     assert passport["gate"] == "unmeasured"
     assert passport["tools"]["torch"]
+    assert Passport.model_validate(passport).checkpoint.commit == checkpoint["commit"]
     assert passport["tools"]["python"]
     assert passport["built"]["by"] == "ada@example.com"
     assert [each["path"] for each in passport["files"]] == [each.path for each in describe(tiny)]
