@@ -19,6 +19,7 @@ from apps.builds.step_labels import LABELS
 from apps.ui import formats
 from apps.ui.tones import title
 from controlplane import clock
+from controlplane.domain.gate_result import GateResult
 from controlplane.domain.lifecycle import (
     BUILD_MOVES,
     BUILD_TERMINAL,
@@ -167,7 +168,9 @@ def calibration_of(build: Build) -> CalibrationPanel | None:
 
 def gate_of(build: Build) -> GatePanel | None:
     result = _result_of(build, "gate")
-    return GatePanel(result=result) if result and "state" in result else None
+    if not result or "state" not in result:
+        return None
+    return GatePanel(result=GateResult.model_validate(result))
 
 
 def _is_stopped_by_gate(build: Build) -> bool:

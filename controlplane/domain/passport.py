@@ -1,11 +1,9 @@
-"""What an artifact says of its making, as its page and its builds' pages read it.
-
-What steps measured depends on the step and its kind of model, and stays as they left it.
-"""
+"""What an artifact says of its making, as its page and its builds' pages read it."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from controlplane.domain.gate_result import GateResult
 from controlplane.domain.record import Record
 from controlplane.domain.step_results import DataIdentity, FetchedAdapter
 
@@ -122,7 +120,7 @@ class Passport(Record):
     weights: ComparedWeights | None = None
     calibration: CalibratedOn | None = None
     quantization: Quantized | None = None
-    gate: Mapping[str, Any] | str | None = None
+    gate: GateResult | str | None = None
     """What the gate left; a word where there was none."""
     promoted: Promoted | None = None
     remote_code: GrantedCode | None = None

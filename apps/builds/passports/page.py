@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from apps.builds.passports.passport import (
 )
 from apps.builds.values import value_words
 from controlplane.domain.facts.quantization import NO_QUANT, smallest_exported
+from controlplane.domain.gate_result import GateResult
 from controlplane.domain.passport import Built, Passport, Promoted
 from controlplane.domain.spec import Spec, write_yaml
 
@@ -89,12 +90,12 @@ class PassportPage:
     def gate(self) -> GatePanel | None:
         """What quantization cost; None where nothing was quantized."""
         gate = self.passport.gate
-        return GatePanel(result=gate) if isinstance(gate, Mapping) else None
+        return GatePanel(result=gate) if isinstance(gate, GateResult) else None
 
     @property
     def not_run(self) -> str:
         gate, quantized = self.passport.gate, self.passport.quantization
-        if isinstance(gate, Mapping) and gate.get("runs_here") is False:
+        if isinstance(gate, GateResult) and gate.runs_here is False:
             return _NOT_RUN
         number = smallest_exported(quantized.quant_algo if quantized else None)
         return _NOT_RUN if number is not None and not number.is_computed_here else ""

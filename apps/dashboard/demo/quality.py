@@ -3,6 +3,7 @@ from typing import Any
 
 from apps.builds.panels.gate import GatePanel
 from apps.ui import formats
+from controlplane.domain.gate_result import GateResult
 
 
 def quality_lines(build: Mapping[str, Any]) -> Iterator[str]:
@@ -14,12 +15,12 @@ def quality_lines(build: Mapping[str, Any]) -> Iterator[str]:
         )
     if not gate:
         return
-    device = GatePanel(result=gate)
-    for figure in device.figures:
+    panel = GatePanel(result=GateResult.model_validate(gate))
+    for figure in panel.figures:
         change = f"{figure.original} -> {figure.exported}, " * (figure.original != formats.ABSENT)
         limit = f" (limit {figure.limit})" * (figure.limit != formats.ABSENT)
         yield f"{figure.label.lower()}: {change}{figure.measured}{limit}"
-    yield f"gate {device.word}" + (f", on {device.measured_on}" if device.measured_on else "")
+    yield f"gate {panel.word}" + (f", on {panel.measured_on}" if panel.measured_on else "")
 
 
 def emulation_words(build: Mapping[str, Any]) -> str:

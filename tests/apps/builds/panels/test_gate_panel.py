@@ -7,6 +7,7 @@ import pytest
 from apps.builds import examples
 from apps.builds.models import Build
 from apps.builds.panels.gate import GatePanel, gate_words
+from controlplane.domain.gate_result import GateResult
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import signed_in
 from tests.factories import make_artifact, make_build, make_cast, make_finished_build
@@ -53,6 +54,14 @@ QUANTIZATION = {
 }
 
 
+def panel_of(gate: dict[str, Any]) -> GatePanel:
+    return GatePanel(result=GateResult.model_validate(gate))
+
+
+def words_of(gate: dict[str, Any] | str) -> str:
+    return gate_words(gate if isinstance(gate, str) else GateResult.model_validate(gate))
+
+
 def page_of(gate: dict[str, Any], **passport: Any) -> str:
     cast = make_cast()
     artifact = make_artifact(team=cast.team, passport={"format": 1, "gate": gate} | passport)
@@ -75,7 +84,7 @@ def test_the_gate_shows_its_figures_beside_the_limit_and_the_worst_samples_as_te
 
 def test_drift_and_choice_have_limits_of_their_own() -> None:
     limits = GATE["limits"] | {"max_logit_drift_nats": 0.15, "min_same_choice": 0.75}
-    device = GatePanel(result=GATE | {"limits": limits})
+    device = panel_of(GATE | {"limits": limits})
     assert [each.limit for each in device.figures] == [
         "+6.0\u202f%",
         "0.1500 nats",
@@ -97,7 +106,7 @@ def test_figures_of_a_checkpoint_that_guesses_are_shown_with_the_reason() -> Non
     assert ">unmeasured</span>" in page
     assert "org/random" in page
     assert "20.19" in page
-    assert gate_words(gate) == "unmeasured"
+    assert words_of(gate) == "unmeasured"
 
 
 @pytest.mark.parametrize(
@@ -113,13 +122,13 @@ def test_figures_without_limits_and_those_that_were_not_finite_are_shown(
     figures = dict.fromkeys(GATE["figures"]) | agreement
     page = page_of(gate | {"figures": figures})
     assert f">{label}<" in page
-    assert gate_words(gate | {"figures": agreement}).startswith("passed")
+    assert words_of(gate | {"figures": agreement}).startswith("passed")
 
 
 def test_an_encoder_is_measured_by_cosine_and_agreement() -> None:
     figures = {"mean_cosine": 0.99812, "label_agreement": 0.995, "labels": 2}
     worst = [{"cosine": 0.91, "tokens": 9, "text": "short"}]
-    device = GatePanel(result=GATE | {"kind": "encoder", "figures": figures, "worst": worst})
+    device = panel_of(GATE | {"kind": "encoder", "figures": figures, "worst": worst})
     assert [(each.label, each.measured, each.limit) for each in device.figures] == [
         ("Mean cosine", "0.9981", "at least 0.9900"),
         ("Label agreement", "0.9950", "at least 0.9900"),
@@ -140,7 +149,7 @@ def test_tasks_are_shown_beside_perplexity_and_named_in_the_passport() -> None:
     about = "<span>arc_easy</span><br><small>acc_norm, 200 questions</small>"
     for shown in (about, "0.7150", "0.7050", "-0.0100", "-0.0200"):
         assert shown in page, shown
-    assert gate_words(gate).endswith("arc_easy, acc_norm, 200 questions -0.0100, limit -0.0200")
+    assert words_of(gate).endswith("arc_easy, acc_norm, 200 questions -0.0100, limit -0.0200")
 
 
 @pytest.mark.parametrize(
@@ -155,14 +164,12 @@ def test_tasks_are_shown_beside_perplexity_and_named_in_the_passport() -> None:
 def test_the_limit_of_a_task_says_which_way_it_may_go(
     change: dict[str, Any], measured: str, limit: str
 ) -> None:
-    figure = GatePanel(result=GATE | {"tasks": [TASK | change]}).figures[-1]
+    figure = panel_of(GATE | {"tasks": [TASK | change]}).figures[-1]
     assert (figure.measured, figure.limit) == (measured, limit)
 
 
 def test_a_task_keeps_the_letters_of_its_name() -> None:
-    assert "; Support-QA, acc_norm, " in gate_words(
-        GATE | {"tasks": [TASK | {"task": "Support-QA"}]}
-    )
+    assert "; Support-QA, acc_norm, " in words_of(GATE | {"tasks": [TASK | {"task": "Support-QA"}]})
 
 
 def test_the_passport_tells_what_was_calibrated_on_what() -> None:
@@ -174,12 +181,12 @@ def test_the_passport_tells_what_was_calibrated_on_what() -> None:
         "62 of 1\u202f024, 1 empty, 2 too short skipped, 8 held out, up to 256 tokens, seed 42"
         in page
     )
-    assert gate_words(GATE) == "passed: perplexity +3.8\u202f%, limit +6.0\u202f%"
+    assert words_of(GATE) == "passed: perplexity +3.8\u202f%, limit +6.0\u202f%"
     assert "<dt>Quality gate</dt>" not in page, "which has a GPU of its own"
 
 
 def test_an_unquantized_passport_says_unmeasured() -> None:
-    assert gate_words("unmeasured") == "unmeasured"
+    assert words_of("unmeasured") == "unmeasured"
 
 
 def test_a_build_that_the_gate_stopped_is_promoted_from_its_page() -> None:
@@ -261,6 +268,6 @@ def test_adapters_are_in_passport_gate_and_first_answer() -> None:
 
 
 def test_the_example_of_the_rest_reference_reads_as_a_device() -> None:
-    words = gate_words(examples.PASSPORT["gate"])
+    words = words_of(examples.PASSPORT["gate"])
     assert words.startswith("passed: perplexity +3.8"), words
-    assert len(GatePanel(result=examples.GATE).worst) == 1
+    assert len(panel_of(examples.GATE).worst) == 1
