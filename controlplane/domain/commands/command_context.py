@@ -56,7 +56,7 @@ def ask_accelerator(draft: Draft, context: CommandContext) -> None:
     draft.ask(
         None,
         ACCELERATOR,
-        f"Which accelerator? A command line does not name it, and this one needs {count} of a kind "
+        f"Which GPU? A command line does not name it, and this one needs {count} of one kind "
         f"(tensor × pipeline parallel).{more} {why}",
         [Choice(label=text, patch={ACCELERATOR: text}) for text in texts],
         first=True,
@@ -68,7 +68,7 @@ def _proposed(owned: Sequence[tuple[str, int, int]], count: int) -> tuple[str, s
     if enough:
         kind = max(enough)[1]
         return kind, f"`{kind}` is what a host here has enough of."
-    return _USUAL, f"No host here has {count} of a kind; `{_USUAL}` is a proposal."
+    return _USUAL, f"No host here has {count} of one kind; `{_USUAL}` is a proposal."
 
 
 def _written(kind: str, count: int) -> str:

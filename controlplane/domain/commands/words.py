@@ -45,7 +45,7 @@ class Word:
 
     text: str
     unknown: tuple[str, ...] = ()
-    """What was left open, as written."""
+    """Variables without a value, as written."""
     defaulted: tuple[str, ...] = ()
     """Variables whose default was taken."""
 

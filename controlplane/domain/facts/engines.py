@@ -72,7 +72,7 @@ def _generator(
             + (" Engine-Builder-LLM takes this one family too." if also else "")
         )
     if model_type in RECURRENT_MODEL_TYPES:
-        return _large(f"`{name}` has layers that keep a state, which the v1 engine has not.")
+        return _large(f"`{name}` has layers that keep a state: the v1 engine has none of those.")
     if name in ENGINE_BUILDER or name in TEXT_OF_WRAPPER:
         text = " Only its text part is served." if name in TEXT_OF_WRAPPER else ""
         reason = f"`{name}` is a dense language model of a family that the engine names.{text}"

@@ -166,7 +166,7 @@ def test_the_devices_that_the_command_sees_are_told_beside_those_it_needs() -> N
         "{reservations: {devices: [{driver: nvidia, count: 4}]}}}}}",
     ):
         (question,) = import_command(text).questions
-        assert "needs 2 of a kind" in question.question
+        assert "needs 2 of one kind" in question.question
         assert "sees 4" in question.question
         patches: list[Any] = [choice.patch["resources.accelerator"] for choice in question.choices]
         assert patches[0] == "H100:2"

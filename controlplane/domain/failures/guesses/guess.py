@@ -86,7 +86,7 @@ def _named(named: Sequence[str], error: LastException) -> str:
 
 def _look_at(named: Sequence[str], area: Area | None) -> str:
     names = named[:_MOST_SETTINGS] or ([area.field] if area and area.field else [])
-    return _listed(names) if names else "the settings that the words name"
+    return _listed(names) if names else "the settings that the message names"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ PATTERNS = (
         "EHC-PARQUET",
         Blame.CONFIGURATION,
         r"Parquet magic bytes not found|Could not open Parquet input source",
-        "A file of the calibration data {dataset} is no Parquet file, or is cut short.",
+        "A file of {dataset} is no Parquet file, or is cut short.",
         "Write the file again, or name another data set.",
         field=fields.DATASET,
         fix=general_dataset,
@@ -23,8 +23,7 @@ PATTERNS = (
         "EHC-SCRIPT",
         Blame.CONFIGURATION,
         r"Dataset scripts are no longer supported, but found (?P<script>[\w./-]+)",
-        "The calibration data set {dataset} is a Python script (`{script}`), and a "
-        "build runs no code that it fetched.",
+        "A Python script (`{script}`) reads {dataset}, and a build runs no code that it fetched.",
         "Name a data set of .parquet or .jsonl files.",
         field=fields.DATASET,
         fix=general_dataset,

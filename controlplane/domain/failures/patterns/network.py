@@ -32,7 +32,7 @@ PATTERNS = (
         "EHB-UNREACHABLE",
         Blame.MACHINE,
         r"Network is unreachable|No route to host|Network is down",
-        "The build machine has no way into the network, asked for {repo}.",
+        "The build machine has no route into the network, and was to fetch {repo}.",
         "Check its network and firewall, or copy the checkpoint into a folder of "
         "LOCAL_CHECKPOINT_ROOTS and use source `LOCAL`.",
         text="httpx2.ConnectError: [Errno 101] Network is unreachable",
@@ -53,7 +53,7 @@ PATTERNS = (
         "EHB-TIMEOUT",
         Blame.MACHINE,
         r"ReadTimeout\b|ConnectTimeout\b|timed out\b|Connection timed out",
-        "{subject} waited for an answer that did not come, asked for {repo}.",
+        "{subject} asked for {repo} and got no answer in time.",
         "Retry. If it persists, check the network and proxy of the build machine.",
         text="httpx2.ConnectTimeout: _ssl.c:983: The handshake operation timed out",
         source=_CLIENT,

@@ -72,7 +72,7 @@ CERTIFICATE = configuration(
     "EHA-CERTIFICATE",
     "{endpoint}, which holds `{url}`, shows a certificate that this host does not trust.",
     "Name a file with the certificate of the authority that signed it in AWS_CA_BUNDLE, and check "
-    "that it names the host in AWS_ENDPOINT_URL and has not ended.",
+    "that it names the host in AWS_ENDPOINT_URL and has not expired.",
     field="AWS_CA_BUNDLE",
 )
 REGION_NAME = configuration(

@@ -24,5 +24,5 @@ LOST = machine(
 NO_GATEWAY = machine(
     "EHM-NO-GATEWAY",
     "No gateway took over the key of the benchmark within {seconds:g} s.",
-    "Look at the page Settings for gateways that are not heard, then start the benchmark again.",
+    "Look at the page Settings for gateways without a heartbeat, then start the benchmark again.",
 )

@@ -52,7 +52,7 @@ KEY = configuration(
 )  # fmt: skip
 EXPIRED = configuration(
     "EXPIRED",
-    "The login in secret `{secret}` has expired, says {place}, asked for `{repo}`.",
+    "{place} says that the login in secret `{secret}` has expired; `{repo}` was not read.",
     "Store a new one. A login without an end outlives long builds: a user's key, not the session "
     "token of a role.",
     field=fields.SECRET, of=BUCKETS,

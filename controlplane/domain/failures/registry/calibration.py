@@ -37,7 +37,7 @@ NOT_FOUND = configuration(
 REVISION = configuration(
     "EHC-REVISION",
     "The calibration data set `{name}` has no revision `{revision}`.",
-    "Leave the part from `@` on away, or name a branch, tag or commit.",
+    "Remove the part from `@` on, or name a branch, tag or commit.",
     field=fields.DATASET,
 )
 GATED = configuration(
@@ -176,7 +176,7 @@ SAMPLES_EMPTY = configuration(
 )
 SAMPLES_UNREPORTED = machine(
     "EHC-SAMPLES-UNTOLD",
-    "No gateway told what it found in its samples.",
+    "No gateway reported what it found in its samples.",
     "Look at the gateways' logs, then ask again.",
 )
 SAMPLES_SLOW = machine(

@@ -48,7 +48,7 @@ AGREEMENT = configuration(
 NO_SAMPLES = configuration(
     "EHG-NO-SAMPLES",
     "The evaluation set `{name}` holds no usable text that was not calibrated on.",
-    "Name another evaluation set, or leave it away: then a part of the calibration set is held "
+    "Name another evaluation set, or leave it unset: then a part of the calibration set is held "
     "out.",
     field=f"{fields.GATE}.evaluation_dataset",
 )

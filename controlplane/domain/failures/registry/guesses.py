@@ -22,6 +22,6 @@ CHECKPOINT = checkpoint(
 MACHINE = machine(
     "EHG-MACHINE",
     _MESSAGE + "the host is probably to blame.{named}",
-    "Check driver, GPUs and packages of this host against what the words ask for, then retry; the "
-    "log has what was printed before.",
+    "Check driver, GPUs and packages of this host against what the message asks for, then retry; "
+    "the log has what was printed before.",
 )

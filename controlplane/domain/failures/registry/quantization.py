@@ -61,7 +61,7 @@ NOT_SEARCHED = configuration(
     "EHQ-BUDGET",
     "`effective_bits` is not searched for `{architecture}`: the search scores each layer by the "
     "loss of the next token, which encoders and layers of experts do not have.",
-    "Leave `effective_bits` away.",
+    "Remove `effective_bits`.",
     field=fields.EFFECTIVE_BITS,
 )
 STACKED_INTEGERS = checkpoint(

@@ -15,10 +15,10 @@ LIBRARY = machine(
 )
 RELEASE = machine(
     "ENR-RELEASE",
-    "{subject} met a slip of its release, or a library beside it that is of another one"
+    "{subject} met a fault of its release, or a library beside it that is of another one"
     + _QUOTED_ERROR,
     "Install the versions of transformers, tokenizers and the other libraries that this release "
-    "asks for, or another release of the engine; serving without what the words are about may do.",
+    "asks for, or another release of the engine; or serve without what the message is about.",
 )
 PACKAGE = machine(
     "ENR-PACKAGE",
@@ -28,26 +28,26 @@ PACKAGE = machine(
 GPU = configuration(
     "ENR-GPU",
     "{subject} refuses this kind of GPU for what is asked" + _QUOTED_ERROR,
-    "Ask for a GPU that the words allow, or for what this one does: other weights, a KV cache in "
-    "16 bits, or the default in place of a kernel that was named.",
+    "Ask for a GPU that the message allows, or for what this one does: other weights, a KV cache "
+    "in 16 bits, or the default in place of a kernel that was named.",
     field=fields.ACCELERATOR,
 )
 ADAPTER = checkpoint(
     "ENR-ADAPTER",
     "{subject} refuses an adapter, or adapters on this model" + _QUOTED_ERROR,
-    "Train it as the words ask, or merge it into the weights.",
+    "Train it as the message asks, or merge it into the weights.",
     field=f"{fields.BUILD}.lora_adapters",
 )
 DRAFTS = configuration(
     "ENR-DRAFTS",
     "{subject} refuses the drafts of tokens as they are asked for" + _QUOTED_ERROR,
-    "Change the speculator as the words ask, or serve without one.",
+    "Change the speculator as the message asks, or serve without one.",
     field=f"{fields.BUILD}.speculator",
 )
 RANKS = configuration(
     "ENR-RANKS",
     "{subject} cannot divide the model as it is asked for" + _QUOTED_ERROR,
-    "Use numbers of ranks and stages that divide what the words name, or fewer GPUs.",
+    "Use numbers of ranks and stages that divide what the message names, or fewer GPUs.",
     field=f"{fields.BUILD}.tensor_parallel_count",
 )
 QUANTIZATION = configuration(
@@ -72,7 +72,7 @@ TOOLS = configuration(
 TEMPLATE = checkpoint(
     "ENR-TEMPLATE",
     "{subject} cannot use the checkpoint's tokenizer or chat template" + _QUOTED_ERROR,
-    "Repair or add the files that the words name (tokenizer.json, tokenizer_config.json, "
+    "Repair or add the files that the message names (tokenizer.json, tokenizer_config.json, "
     "chat_template.jinja) in the checkpoint.",
     field=fields.REPO,
 )
@@ -80,8 +80,8 @@ MEDIA = checkpoint(
     "ENR-MEDIA",
     "{subject} refuses the images, sound or video of this model as they are asked for"
     + _QUOTED_ERROR,
-    "Change the limits or the processor's settings that the words name, or use a checkpoint whose "
-    "processor files are whole.",
+    "Change the limits or the processor's settings that the message names, or use a checkpoint "
+    "whose processor files are whole.",
     field=fields.REPO,
 )
 MEMORY = configuration(
@@ -93,7 +93,7 @@ MEMORY = configuration(
 LENGTH = configuration(
     "ENR-LENGTH",
     "{subject} refuses a length or a number of requests" + _QUOTED_ERROR,
-    "Set it to what the words allow.",
+    "Set it to what the message allows.",
     field=f"{fields.BUILD}.max_seq_len",
 )
 POOLING = configuration(

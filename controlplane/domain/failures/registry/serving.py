@@ -117,9 +117,9 @@ GPU_TAKEN = machine(
 GPU_MEMORY = machine(
     "EHN-CARD-MEMORY",
     "{held}",
-    "A process of another container may hold them; otherwise the driver has not given them back, "
+    "A process of another container may hold it; otherwise the driver has not given it back, "
     "and the machine has to restart.",
-    meaning="Memory of the leased GPU is taken by no process seen.",
+    meaning="Memory of the leased GPU is in use, by no process that is seen.",
 )
 GPU_LOST = machine(
     "EHN-CARD-LOST",

@@ -142,8 +142,8 @@ EXPERTS_WITH_ADAPTERS = Rule(
     concerns=lambda c: bool(adapters(c)),
     when=lambda c: c.spec.engine_build.moe_expert_parallel_option > 1,
     message=lambda _: (
-        "vLLM takes adapters beside expert parallelism with its usual exchange between GPUs alone, "
-        "and we did not see the two run together; TensorRT-LLM lists them as untested. Try it "
+        "vLLM takes adapters beside expert parallelism only with its default exchange between "
+        "GPUs, and we have not run the two together; TensorRT-LLM lists them as untested. Try it "
         "before anyone depends on it."
     ),
     source=sources.vllm("lora/layers/fused_moe.py", checked="2026-11-30"),

@@ -95,8 +95,9 @@ GATED_WITHOUT_SECRET = Rule(
     fields=at(_SECRET, "secrets"),
     when=lambda c: _lacks_secret(c) and _secret_name(c) == DEFAULT_SECRET_NAME,
     message=lambda c: (
-        f"`{_repo(c)}` is gated, says the hub, and `secrets` does not list `{_secret_name(c)}`: "
-        "a check and a build send the token of a secret only where the config lists it. "
+        f"The hub says that `{_repo(c)}` is gated, and `secrets` does not list "
+        f"`{_secret_name(c)}`: a check and a build send the token of a secret only where the "
+        "config lists it. "
         + (
             "It is stored: list it."
             if _secret_name(c) in (c.known.secret_names or ())

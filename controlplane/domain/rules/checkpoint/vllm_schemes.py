@@ -88,7 +88,7 @@ UNCOMPUTED_TYPE = Rule(
     ),
     message=lambda c: (
         f"The checkpoint's layers of `{c.checkpoint.existing_quantization.method}` do not compute "
-        f"in {_refused(c)}, {_why_chosen(c)}: vLLM {c.version} ends at its start."
+        f"in {_refused(c)}, {_why_chosen(c)}: vLLM {c.version} fails to start."
         if c.checkpoint.existing_quantization
         else ""
     ),

@@ -89,7 +89,7 @@ NAMED_KERNELS = Rule(
     when=lambda c: lacks_expert_kernels(_named(c), c.checkpoint, c.gpu),
     message=lambda c: (
         f"`moe_config.backend: {_named(c)}` names kernels for compute capability 10.0 and 10.3 "
-        f"alone, and `{c.gpu.kind}` has {c.gpu.capability_text}: the engine ends at its start. "
+        f"alone, and `{c.gpu.kind}` has {c.gpu.capability_text}: the engine fails to start. "
         "Without the setting it chooses kernels that suit."
     ),
     fix=Fix(label="Leave the kernels to the engine", patch=lambda _: {_KERNELS: None}, safe=False),

@@ -165,7 +165,7 @@ FULL_LENGTH = Rule(
 
 OPEN_LENGTH = Rule(
     code="EH519",
-    name="open-length-beyond-the-kv-cache",
+    name="unset-length-beyond-the-kv-cache",
     severity=Severity.WARNING,
     runtimes=TRTLLM,
     needs=("plan",),
@@ -173,9 +173,8 @@ OPEN_LENGTH = Rule(
     concerns=lambda c: not c.spec.base_model.is_encoder and c.spec.max_seq_len is None,
     when=lambda c: c.plan.weights_fit and c.plan.full_length_requests < 1,
     message=lambda c: (
-        f"No `max_seq_len` is written, and the model's own {c.plan.sequence_tokens:,} tokens do "
-        f"not fit: the KV cache holds {c.plan.kv_tokens:,}. The engine shortens it; write one that "
-        "fits."
+        f"`max_seq_len` is unset, and the model's own {c.plan.sequence_tokens:,} tokens do not "
+        f"fit: the KV cache holds {c.plan.kv_tokens:,}. The engine shortens it; set one that fits."
     ),
     fix=Fix(label="Use the longest that fits", patch=_longest_that_fits, safe=False),
     source=_SOURCE,

@@ -79,9 +79,9 @@ PREFIXES_BELOW_A_BLOCK = Rule(
     when=_is_below_a_block,
     message=lambda c: (
         "Some layers keep a state of fixed size for each request, so that vLLM's cache comes in "
-        f"blocks of {least_block_tokens(c.plan):,} tokens or more. It keeps whole blocks alone, "
+        f"blocks of {least_block_tokens(c.plan):,} tokens or more. It reuses whole blocks only, "
         f"and no request of at most {c.spec.max_seq_len:,} tokens fills one: prompts that begin "
-        "alike are computed anew, each whole."
+        "alike are computed from their first token."
     ),
     source=sources.vllm("issue 48401, prefix caching of hybrids below a block"),
     bad=Example(config={**_ON_VLLM, _SEQUENCE: 128}, checkpoint=_HYBRID),

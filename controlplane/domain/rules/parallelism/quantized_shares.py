@@ -61,8 +61,8 @@ def _has_experts(c: Context) -> bool:
 def _message(c: Context, then: str) -> str:
     return (
         f"The checkpoint keeps a scale for each group of {_group(c)} inputs, and "
-        f"{c.spec.tensor_parallel} ranks get {share_of(c).of_a_rank:,} inputs each, which does not "
-        f"divide by that: {then}"
+        f"{c.spec.tensor_parallel} ranks get {share_of(c).of_a_rank:,} inputs each, which is "
+        f"not a multiple of that: {then}"
     )
 
 

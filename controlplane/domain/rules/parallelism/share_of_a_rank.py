@@ -78,8 +78,8 @@ CUT_BLOCKS = Rule(
     when=lambda c: share_of(c).is_cut_amid(_block(c)),
     message=lambda c: (
         f"The checkpoint keeps a scale for each {_block(c)} rows of weights, and "
-        f"{c.spec.tensor_parallel} ranks get {share_of(c).of_a_rank:,} rows each, which does not "
-        "divide by that: vLLM refuses to start. Fewer ranks, or experts kept whole, would do."
+        f"{c.spec.tensor_parallel} ranks get {share_of(c).of_a_rank:,} rows each, which is not "
+        "a multiple of that: vLLM fails to start. Use fewer ranks, or keep experts whole."
     ),
     fix=Fix(label="Keep experts whole", patch=keep_experts_whole, safe=True),
     source=sources.vllm("block quantization, output sizes of partitions"),

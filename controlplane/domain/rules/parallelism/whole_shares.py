@@ -120,8 +120,8 @@ CUT_ATTENTION = Rule(
     message=lambda c: (
         f"The checkpoint keeps a scale for each {rows_of_a_block(c.checkpoint)} rows of weights, "
         f"and each of {c.spec.tensor_parallel} ranks gets {_attention(c)[0]:,} rows of queries and "
-        f"{_attention(c)[1]:,} of keys, of which one does not divide by that: vLLM ends at "
-        "its start. Use fewer ranks."
+        f"{_attention(c)[1]:,} of keys, of which one is not a multiple of that: vLLM "
+        "fails to start. Use fewer ranks."
     ),
     otherwise=_fewer_ranks,
     source=sources.vllm("fp8_utils.py, validate_fp8_block_shape", checked=_READ),

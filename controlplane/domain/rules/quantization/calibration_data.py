@@ -101,7 +101,7 @@ LLAMA_RANGE = Rule(
 
 LENGTH_LEFT_OPEN = Rule(
     code="EH227",
-    name="calibration-length-left-open",
+    name="calibration-length-unset",
     severity=Severity.HINT,
     fields=at(_LENGTH),
     concerns=lambda c: is_quantized(c) and c.spec.engine_build.gives("quantization_config"),

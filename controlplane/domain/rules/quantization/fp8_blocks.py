@@ -115,7 +115,7 @@ ODD_INPUTS = Rule(
     when=lambda c: any(True for _ in _odd_inputs(c)),
     message=lambda c: (
         f"`{c.spec.quantization_type}` gives each {_block(c)} numbers of a layer's input a scale, "
-        f"and here {_listed(_odd_inputs(c), 'is')}, which does not divide by that."
+        f"and here {_listed(_odd_inputs(c), 'is')}, which is not a multiple of that."
     ),
     fix=Fix(label="Use what this GPU has instead", patch=_without_blocks, safe=False),
     source=sources.vllm("fp8_utils.py, per_token_group_quant_fp8", checked="2026-11-30"),
@@ -134,8 +134,8 @@ CUT_ROWS = Rule(
     when=lambda c: not any(_odd_inputs(c)) and any(_odd_rows(c)),
     message=lambda c: (
         f"`{c.spec.quantization_type}` keeps a scale for each {_block(c)} rows of weights, and on "
-        f"each GPU {_listed(_odd_rows(c), 'have')}, which does not divide by that: vLLM ends at "
-        "its start."
+        f"each GPU {_listed(_odd_rows(c), 'have')}, which is not a multiple of that: vLLM fails "
+        "to start."
     ),
     fix=Fix(label="Use what this GPU has instead", patch=_without_blocks, safe=False),
     source=sources.vllm("fp8_utils.py, validate_fp8_block_shape", checked="2026-11-30"),

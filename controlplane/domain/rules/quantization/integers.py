@@ -87,7 +87,7 @@ OF_EXPERTS = Rule(
     when=lambda c: bool(c.checkpoint.experts),
     message=lambda c: (
         f"`{c.spec.quantization_type}` is not built for experts, of which this checkpoint has "
-        f"{c.checkpoint.experts} a layer: ModelOpt 0.47 does not export their integers."
+        f"{c.checkpoint.experts} a layer: ModelOpt 0.47 cannot export INT4 experts."
     ),
     fix=Fix(label="Use what this GPU has instead", patch=_without_integers, safe=False),
     source=sources.enginehouse("quantization, experts in INT4"),

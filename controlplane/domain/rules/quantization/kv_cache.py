@@ -34,8 +34,8 @@ SHORT_KV = Rule(
     concerns=lambda c: generates(c) and c.spec.quantization_type.quantizes_kv_cache,
     when=lambda c: 0 < (c.spec.max_seq_len or 0) < _PAYS_FROM_TOKENS,
     message=lambda c: (
-        f"The page says 2.5 times as fast for `fp8_kv`; measured, an 8-bit KV cache pays in speed "
-        f"from about {_PAYS_FROM_TOKENS:,} tokens on, and sequences here end at "
+        f"The quantization guide says 2.5 times as fast for `fp8_kv`; measured, an 8-bit KV cache "
+        f"is faster from about {_PAYS_FROM_TOKENS:,} tokens on, and sequences here end at "
         f"{c.spec.max_seq_len or 0:,}. It still doubles the tokens that fit."
     ),
     source=sources.measured("FP8 KV cache in vLLM, 2026-04-22"),

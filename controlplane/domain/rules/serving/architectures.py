@@ -167,7 +167,7 @@ NOT_YET = Rule(
         and comes_later(c.checkpoint.architecture, c.version) is not None
     ),
     message=lambda c: (
-        f"vLLM {c.version} has no class `{c.checkpoint.architecture}` yet and ends at its start; "
+        f"vLLM {c.version} has no class `{c.checkpoint.architecture}` yet and fails to start; "
         f"{comes_later(c.checkpoint.architecture, c.version)} has it."
     ),
     otherwise=other_engines,
@@ -186,7 +186,7 @@ NOT_RUN = Rule(
     when=lambda c: runs_nowhere_in_vllm(c.checkpoint.architecture, c.version),
     message=lambda c: (
         f"vLLM {c.version} has no class `{c.checkpoint.architecture}`, and does not run the one of "
-        "transformers, whose attention cannot be replaced: it ends at its start."
+        "transformers, whose attention cannot be replaced: it fails to start."
     ),
     otherwise=other_engines,
     source=sources.vllm("model_executor/models/registry.py", checked="2026-11-30"),

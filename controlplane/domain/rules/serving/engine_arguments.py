@@ -131,8 +131,8 @@ UNKNOWN = Rule(
     fields=lambda c: tuple(f"{ARGUMENTS}.{name}" for name in _unknown(c)) or (ARGUMENTS,),
     when=lambda c: bool(_unknown(c)),
     message=lambda c: (
-        f"TensorRT-LLM 1.2 has no argument {_with_meant(c)}, and its server ends at start when it "
-        "meets one that it does not know, so it is left out."
+        f"TensorRT-LLM 1.2 has no argument {_with_meant(c)}, and its server fails to start with an "
+        "argument that it does not know, so it is left out."
     ),
     fix=Fix(label="Remove them", patch=lambda c: without(_unknown(c)), safe=False),
     source=SOURCE,

@@ -117,8 +117,8 @@ ALL_WINDOWED = Rule(
     ),
     message=lambda c: (
         f"Every layer sees the last {c.checkpoint.sliding_window or 0:,} tokens only, and "
-        f"`max_seq_len` is {_length_tokens(c):,}: what stands further back reaches an answer at "
-        "second hand."
+        f"`max_seq_len` is {_length_tokens(c):,}: what stands further back reaches an answer "
+        "only indirectly."
     ),
     source=sources.tensorrt_llm("max_attention_window"),
     bad=Example(

@@ -144,7 +144,7 @@ MULTIMODAL_V1 = Rule(
     message=lambda c: (
         f"`{_architecture(c)}` takes images or sound, which the v1 stack has no input for; "
         "`inference_stack: v2` and `enginehouse.runtime: vllm` do, which we have not run. As a "
-        "text model it may load and may not."
+        "text model it may load or fail."
     ),
     source=_MULTIMODAL,
     bad=on_trtllm(Example(config=_H100, checkpoint=_LLAVA)),
@@ -238,7 +238,7 @@ LARGE_ON_V1 = Rule(
         and (c.checkpoint.experts or 0) < 2
         and c.checkpoint.engine.engine is Engine.BIS_LLM
     ),
-    message=lambda c: f"{c.checkpoint.engine.reason} `inference_stack: v2` is the one for it.",
+    message=lambda c: f"{c.checkpoint.engine.reason} Set `inference_stack: v2`.",
     source=sources.engines_overview("Engine selection"),
     bad=on_trtllm(
         Example(

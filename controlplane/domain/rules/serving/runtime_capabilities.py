@@ -26,7 +26,7 @@ def _untranslated(c: Context) -> tuple[str, ...]:
     return c.engine.untranslated(arguments_of(c))
 
 
-def _leave_open(c: Context) -> Patch:
+def _leave_unset(c: Context) -> Patch:
     return {f"{c.spec.settings_path}.runtime": None}
 
 
@@ -76,7 +76,7 @@ POOLING = Rule(
         f"cannot give them: {c.can(Feature.POOLING).how}. The native "
         "engine does, and vLLM."
     ),
-    fix=Fix(label="Leave the runtime open", patch=_leave_open, safe=False),
+    fix=Fix(label="Leave the runtime unset", patch=_leave_unset, safe=False),
     otherwise=other_engines,
     source=sources.tensorrt_llm("serve/openai_server.py"),
     bad=on_trtllm(

@@ -94,7 +94,7 @@ LARGE_BATCH = Rule(
     when=lambda c: c.spec.max_batch_size > LARGEST_BATCH,
     message=lambda c: (
         f"`max_batch_size` is {c.spec.max_batch_size}; beyond {LARGEST_BATCH} rows verifying "
-        "drafts costs more than it saves. The page recommends 32 or 64, and 1 to 8 for the most "
+        "drafts costs more than it saves. The guide recommends 32 or 64, and 1 to 8 for the most "
         "gain, while an example of the docs has 128."
     ),
     fix=Fix(

@@ -82,10 +82,9 @@ STRUCTURED = Rule(
     fields=at(SPECULATOR),
     when=uses_lookahead,
     message=lambda _: (
-        "The guide calls it inherent to lookahead that requests with `response_format` are refused "
-        "and that sampling is off. Here TensorRT-LLM drafts by n-grams, which its own matrix "
-        "combines with guided decoding, as vLLM does; a schema and a temperature count as without "
-        "drafts."
+        "The guide says that lookahead refuses requests with `response_format` and turns sampling "
+        "off. Here TensorRT-LLM drafts by n-grams, which by its own matrix work with guided "
+        "decoding, as under vLLM: schemas and temperatures hold as without drafts."
     ),
     source=sources.tensorrt_llm("feature combination matrix"),
     bad=on_trtllm(draft_example(_WITH_B10)),

@@ -23,7 +23,7 @@ SLOWER_WHERE_NOTHING_IS_COPIED = Rule(
         "more, as where files, JSON or quotations are given back. Text that copies nothing came "
         f"{speed.loss_share():.0%} slower ({speed.TOKENS_PER_SECOND_COPYING_NOTHING} tokens a "
         f"second for one request in place of {speed.TOKENS_PER_SECOND_WITHOUT}, the shape of "
-        f"Qwen3-8B in FP8 on {speed.MEASURED_ON}): there, serve without."
+        f"Qwen3-8B in FP8 on {speed.MEASURED_ON}): there, turn it off."
     ),
     fix=Fix(label="Remove lookahead", patch=lambda _: {SPECULATOR: None}, safe=True),
     source=speed.SOURCE,

@@ -80,8 +80,8 @@ REMOTE_CODE = Rule(
     may_mark=_REMOTE_CODE,
     when=lambda c: bool(_remote_code(c)),
     message=lambda c: (
-        "A `model.py` of one's own runs in the hosted product's container, around the engine; no "
-        "code of a config runs here, so the engine answers by itself. Named by "
+        "No code of a config runs here, so the engine answers by itself. The hosted product runs "
+        "a `model.py` around its engine, which is named by "
         + ", ".join(f"`{name}`" for name in _remote_code(c))
         + "."
     ),
@@ -133,8 +133,8 @@ AUTOSCALING = Rule(
         c.spec.bis_llm is not None and c.spec.bis_llm.additional_autoscaling_config is not None
     ),
     message=lambda _: (
-        "Autoscaling for changing traffic is set on a deployment here, by its least and most "
-        "replicas; metrics in the config have no effect."
+        "Autoscaling metrics in the config have no effect. Set the minimum and maximum number of "
+        "replicas on the deployment."
     ),
     fix=Fix(
         label="Remove it",

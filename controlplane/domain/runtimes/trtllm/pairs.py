@@ -10,7 +10,7 @@ PAIRS = (
     Pair(
         features=(Feature.LOOKAHEAD, Feature.PIPELINE_PARALLEL),
         support=Support.REFUSED,
-        how="it drafts in one stage only, and ends at start with more",
+        how="it drafts in one stage only, and fails to start with more",
         source=sources.tensorrt_llm("feature combination matrix; issue 9009"),
     ),
     Pair(

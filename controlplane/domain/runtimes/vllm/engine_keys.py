@@ -32,7 +32,7 @@ _CACHE_TYPES = {"fp8": "fp8", "auto": "auto", "bfloat16": "bfloat16", "float16":
 Words = tuple[object, ...] | None
 
 EXPERT_RANKS = "moe_expert_parallel_size"
-DENSE_REASON = "vLLM ends at its start where a model without experts is asked to divide them."
+DENSE_REASON = "vLLM fails to start where a model without experts is asked to divide them."
 
 
 def say_engine_arguments(

@@ -130,7 +130,7 @@ PATTERNS = (
         "EVL-ATTENTION-BACKEND", _CONFIG,
         r"Selected backend \S+ is not valid for this configuration\. Reason: (?P<reason>[^\n]+)",
         "The attention that was chosen by name does not do this model on this GPU: {reason}",
-        "Leave `attn_backend` open: vLLM chooses one that does.",
+        "Leave `attn_backend` unset: vLLM chooses one that does.",
         text="ValueError: Selected backend AttentionBackendEnum.FLASHINFER is not valid for this "
         "configuration. Reason: ['head_size not supported']",
         source=f"{_V}#40677", field=_ARGUMENTS,
@@ -162,7 +162,7 @@ PATTERNS = (
         "EVL-HEAD-SIZE", _CHECKPOINT,
         r"[Hh]ead size (?P<size>\d+) is not supported by (?P<name>\w+)",
         "The model's attention heads are {size} numbers wide, which `{name}` does not do.",
-        "Leave `attn_backend` open, or use a newer vLLM.",
+        "Leave `attn_backend` unset, or use a newer vLLM.",
         text="ValueError: Head size 160 is not supported by PagedAttention. Supported head sizes "
         "are: [64, 80, 96, 112, 128, 256].",
         source=f"{_V}#3359, 2024-03-12", field=fields.REPO,
@@ -170,7 +170,7 @@ PATTERNS = (
     log_pattern(
         "EVL-SINKS", Blame.MACHINE, r"[Ss]inks are only supported in FlashAttention 3",
         "The model has attention sinks, which the FlashAttention of this GPU does not do.",
-        "Use Hopper or Blackwell, or leave `attn_backend` open.",
+        "Use Hopper or Blackwell, or leave `attn_backend` unset.",
         text="AssertionError: Sinks are only supported in FlashAttention 3",
         source=f"{_V}#22414, 2025-08-07", field=fields.ACCELERATOR,
     ),

@@ -19,7 +19,7 @@ PATTERNS = (
     log_pattern(
         "EVL-SPARSE-WEIGHTS", _CHECKPOINT,
         r"KeyError: '[^'\n]*\.bitmask'|is not divisible by thread_m = \d+",
-        "The checkpoint leaves out zeros of its weights (2:4 sparsity), which vLLM gave up.",
+        "The checkpoint leaves out zeros of its weights (2:4 sparsity), which vLLM dropped.",
         "Name the original weights, or a copy in FP8, NVFP4 or INT4 that is not sparse.",
         text="KeyError: 'embed_tokens.weight.bitmask'",
         source="vllm-project/llm-compressor#1241, 2025-03-12", field=fields.REPO,

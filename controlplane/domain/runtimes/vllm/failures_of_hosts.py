@@ -26,7 +26,7 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-PYTHON-HEADERS", _MACHINE, r"fatal error: Python\.h: No such file or directory",
-        "Triton compiles against Python's headers, which this host has not.",
+        "Triton compiles against Python's headers, which this host lacks.",
         "Install them (`apt-get install python3-dev`, of the same version), or use vLLM's image.",
         text="main.c:5:10: fatal error: Python.h: No such file or directory",
         source=f"{_V}#15329, 2025-03-22",

@@ -148,7 +148,7 @@ PATTERNS = (
         r"Pipeline parallelism is not supported for this model|"
         r"[Ss]peculative decoding[^\n]*pipeline parallel",
         "This vLLM cannot divide the model, or the one that drafts for it, into pipeline stages.",
-        "Use tensor parallelism instead; with drafts, serving without them may do.",
+        "Use tensor parallelism instead; or, with drafts, serve without them.",
         text="NotImplementedError: Pipeline parallelism is not supported for this model. Supported "
         "models implement the `SupportsPP` interface.",
         source=f"{_V}#52069", field="trt_llm.build.pipeline_parallel_count", fix=no_drafts,

@@ -70,7 +70,7 @@ PATTERNS = (
     log_pattern(
         "EVL-FLASH-ATTENTION", _MACHINE, r"FlashAttention only supports? Ampere GPUs or newer",
         "FlashAttention needs an Ampere GPU or a newer one.",
-        "Leave `attn_backend` open, or use a newer GPU.",
+        "Leave `attn_backend` unset, or use a newer GPU.",
         text="RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
         source=f"{_V}#8189, 2025-01-11", field=fields.ACCELERATOR,
     ),
