@@ -22,7 +22,7 @@ _HELD_OUT_BOUNDS = (8, 64)
 _FEWEST_HELD_OUT = 4
 _FEWEST_USABLE = 8
 _CHOSEN_ON_SHARE = 4
-_MOST_CHOSEN_ON = 128
+_MOST_CHOSEN_ON = 256
 
 
 @dataclass(frozen=True, kw_only=True)
