@@ -48,7 +48,7 @@ class Upstream:
 
     __slots__ = (
         "_clock", "_idle", "_stops", "_tls", "address", "authority", "bounds", "cache", "health",
-        "in_flight", "replica", "room", "tells_cached", "warms_from",
+        "in_flight", "least_cached_tokens", "replica", "room", "warms_from",
     )  # fmt: skip
 
     def __init__(
@@ -70,8 +70,8 @@ class Upstream:
         self._idle: list[UpstreamConnection] = []
         self._stops, self.cache = 0, self.address
         """Another name of its engine's cache for each time that nobody listened there."""
-        self.tells_cached = False
-        """Whether its engine has ever told how many tokens it had cached."""
+        self.least_cached_tokens = 0
+        """The fewest, but for none, that its engine told of having cached; 0 before it told any."""
 
     def take_idle(self, now: float) -> "UpstreamConnection | None":
         """Return the connection used last, if the engine cannot have closed it meanwhile."""

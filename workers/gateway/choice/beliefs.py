@@ -11,7 +11,9 @@ from workers.gateway.usage import TokenCounts
 LEAST_HELD = 0.5
 """Of what was expected: letters are no tokens, and engines keep whole blocks of these."""
 LEAST_MISSING_TOKENS = 64
-"""Two blocks of TensorRT-LLM's, four of vLLM's: an end that fills no block is never cached."""
+"""And no fewer than the fewest that the engine had ever cached: an end that fills none of its
+blocks never is, and these hold from 16 tokens to hundreds."""
+LARGEST_BLOCK_TOKENS = 1024
 
 
 class Outcome(StrEnum):
@@ -38,14 +40,14 @@ class Sent(NamedTuple):
     belief: Belief | None
 
     def cached_tokens(self, used: TokenCounts) -> int | None:
-        """Return how many its engine had cached; None of one that never tells.
+        """Return how many its engine had cached; None of one that has never told of any.
 
-        vLLM leaves a count of none out.
+        Older vLLM leaves a count of none out.
         """
-        if used.cached is not None:
-            self.upstream.tells_cached = True
-            return used.cached
-        return 0 if self.upstream.tells_cached else None
+        upstream, cached = self.upstream, used.cached or 0
+        if cached:
+            upstream.least_cached_tokens = min(cached, upstream.least_cached_tokens or cached)
+        return cached if upstream.least_cached_tokens else None
 
 
 def belief_in(prompt: Prompt, letters: int, cache: str, uses: PrefixUses) -> Belief | None:
@@ -59,7 +61,10 @@ def belief_in(prompt: Prompt, letters: int, cache: str, uses: PrefixUses) -> Bel
     return None if last_use is None else Belief(letters / prompt.ends[-1], last_use)
 
 
-def outcome_of(belief: Belief, prompt_tokens: int, cached_tokens: int) -> Outcome:
+def outcome_of(
+    belief: Belief, prompt_tokens: int, cached_tokens: int, *, least_cached_tokens: int
+) -> Outcome:
     expected = belief.share * prompt_tokens
-    is_missing = expected - cached_tokens >= LEAST_MISSING_TOKENS
+    block = min(least_cached_tokens, LARGEST_BLOCK_TOKENS)
+    is_missing = expected - cached_tokens >= max(LEAST_MISSING_TOKENS, block)
     return Outcome.DROPPED if is_missing and cached_tokens < LEAST_HELD * expected else Outcome.HELD

@@ -104,9 +104,12 @@ class Chooser:
         uses, belief = self._index.uses, sent.belief
         if (cached := sent.cached_tokens(used)) is None:
             return None
-        outcome = None if belief is None else outcome_of(belief, used.prompt, cached)
-        if belief is not None and outcome is Outcome.DROPPED:
-            uses.dropped(sent.cache, belief.last_use)
+        outcome = None
+        if belief is not None:
+            least = sent.upstream.least_cached_tokens
+            outcome = outcome_of(belief, used.prompt, cached, least_cached_tokens=least)
+            if outcome is Outcome.DROPPED:
+                uses.dropped(sent.cache, belief.last_use)
         uses.answered(sent.prompt.blocks, sent.cache)
         return outcome
 

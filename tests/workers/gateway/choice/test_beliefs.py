@@ -43,7 +43,11 @@ class Answering(Stand):
 
 @pytest.fixture
 def stand() -> Answering:
-    return Answering()
+    """Its engines have cached something before."""
+    made = Answering()
+    for each in made.trio:
+        each.least_cached_tokens = 16
+    return made
 
 
 def test_what_an_engine_dropped_is_not_looked_for_there_nor_what_was_used_before_it(
@@ -83,12 +87,10 @@ def test_what_is_still_being_computed_is_not_held_against_it(stand: Answering) -
     assert stand.ask("hello", "on", "on", cached=0)[::2] == (Reason.PREFIX, Outcome.DROPPED)
 
 
-def test_an_engine_that_never_tells_is_believed_and_one_that_told_means_none_by_silence(
-    stand: Answering,
-) -> None:
-    talk = ["hello"]
+def test_an_engine_that_never_tells_is_believed_and_one_that_told_means_none_by_silence() -> None:
+    stand, talk = Answering(), ["hello"]
     for cached, outcome in (
-        (None, None), (None, None), (500, None), (500, Outcome.HELD), (None, Outcome.DROPPED),
+        (None, None), (0, None), (100, None), (500, Outcome.HELD), (None, Outcome.DROPPED),
     ):  # fmt: skip
         assert stand.ask(*talk, cached=cached)[2] is outcome
         talk.append("and on")
@@ -102,19 +104,21 @@ def test_an_engine_that_was_started_anew_has_nothing(stand: Answering) -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "tokens", "cached", "outcome"),
+    ("share", "tokens", "cached", "least", "outcome"),
     [
-        (1.0, 600, 590, Outcome.HELD),
-        (0.5, 600, 160, Outcome.HELD),
-        (0.5, 600, 140, Outcome.DROPPED),
-        (0.9, 70, 0, Outcome.HELD),
-        (0.9, 80, 0, Outcome.DROPPED),
+        (1.0, 600, 590, 16, Outcome.HELD),
+        (0.5, 600, 160, 16, Outcome.HELD),
+        (0.5, 600, 140, 16, Outcome.DROPPED),
+        (0.9, 70, 0, 16, Outcome.HELD),
+        (0.9, 80, 0, 16, Outcome.DROPPED),
+        (0.9, 140, 0, 128, Outcome.HELD),
+        (0.9, 150, 0, 128, Outcome.DROPPED),
     ],
 )
 def test_a_belief_is_denied_by_less_than_half_and_by_more_than_a_block(
-    share: float, tokens: int, cached: int, outcome: Outcome
+    share: float, tokens: int, cached: int, least: int, outcome: Outcome
 ) -> None:
-    assert outcome_of(Belief(share, 1), tokens, cached) is outcome
+    assert outcome_of(Belief(share, 1), tokens, cached, least_cached_tokens=least) is outcome
 
 
 def test_uses_never_hold_more_than_they_may_and_keep_the_latest() -> None:

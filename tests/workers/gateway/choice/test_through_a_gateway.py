@@ -48,7 +48,7 @@ def test_turns_of_a_conversation_reach_one_replica_and_the_page_says_why(
 def test_an_engine_that_has_dropped_a_prompt_is_told_of_and_not_believed_again(
     house: House, http: httpx.Client
 ) -> None:
-    cached = [0, 1900, 0]
+    cached = [100, 1900, 0]
 
     def answers_cached(call: Call) -> None:
         details = {"cached_tokens": cached.pop(0)}
