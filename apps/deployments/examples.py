@@ -1,7 +1,7 @@
 from typing import Any
 
 from apps.accounts.examples import ADA, TEAM_NAME
-from apps.configs.examples import PARSED, TEXT
+from apps.configs.examples import EXAMINATION, PARSED, TEXT
 
 CREATED_AT, READY_AT = "2026-11-26T14:10:28.642482Z", "2026-11-26T14:10:49.653243Z"
 BUILD_ID = "2jt7a4ax"
@@ -106,6 +106,31 @@ DEPLOYMENT_WANTED = {"source": _SOURCE, "environment": "staging", "name": "deplo
 DEPLOYMENT_RENAMED = {"name": "before-the-migration"}
 RETRIED = {"retried": True, "reason": None, "deployment": DEPLOYMENT}
 MODEL_TOMBSTONE = {"id": MODEL["id"], "deleted": True}
+SETTINGS_CHANGE = {"text": TEXT, "dry_run": False}
+SETTINGS_CHANGED: dict[str, Any] = {
+    "needs_build": False,
+    "reasons_to_build": [],
+    "environment": "production",
+    "later_revision": None,
+    "examination": EXAMINATION,
+    "differences": [
+        {
+            "name": "config",
+            "only_differences": True,
+            "rows": [
+                {
+                    "label": "trt_llm.build.max_batch_size",
+                    "left": 64,
+                    "right": 32,
+                    "differs": True,
+                }
+            ],
+        },
+        {"name": "plan", "only_differences": True, "rows": []},
+    ],
+    "deployment": DEPLOYMENT,
+}
+
 DEPLOYMENT_TOMBSTONE = {"id": DEPLOYMENT["id"], "deleted": True, "model_id": MODEL["id"]}
 DEPLOYMENT_CONFIG = {"raw_config": TEXT, "config": PARSED}
 LOG_LINE = {

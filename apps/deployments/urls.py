@@ -4,6 +4,8 @@ from apps.deployments import api as deployments
 from apps.deployments import internal_api, log_views, views
 from apps.deployments.autoscaling import api as scaling
 from apps.deployments.autoscaling import views as scaling_views
+from apps.deployments.changing import api as changing
+from apps.deployments.changing import views as change_views
 from apps.deployments.deploying.views import deploy, deploy_effect
 from apps.deployments.environments import api as environments
 from apps.deployments.environments import rollback_views as rollback
@@ -64,6 +66,12 @@ urlpatterns: list[URLPattern] = [
     path("<id:model_id>/<id:deployment_id>/rename/", views.rename, name="rename"),
     path("<id:model_id>/<id:deployment_id>/retry/", views.retry, name="retry"),
     path("<id:model_id>/<id:deployment_id>/promote/", views.promote, name="promote"),
+    path("<id:model_id>/<id:deployment_id>/change/", change_views.change_settings, name="change"),
+    path(
+        "<id:model_id>/<id:deployment_id>/change/effect/",
+        change_views.change_effect,
+        name="change_effect",
+    ),
     path("<id:model_id>/<id:deployment_id>/size/", scaling_views.resize, name="resize"),
     path("<id:model_id>/<id:deployment_id>/full/", views.set_backpressure, name="backpressure"),
 ]
@@ -96,6 +104,7 @@ api: list[URLPattern] = [
     path(f"{_DEPLOYMENT}/deactivate", deployments.DeactivateView.as_view()),
     path(f"{_DEPLOYMENT}/retry", deployments.RetryView.as_view()),
     path(f"{_DEPLOYMENT}/promote", deployments.PromoteView.as_view()),
+    path(f"{_DEPLOYMENT}/change_settings", changing.ChangeSettingsView.as_view()),
     path(f"{_DEPLOYMENT}/config", deployments.ConfigView.as_view()),
     path(f"{_DEPLOYMENT}/logs", deployments.LogsView.as_view()),
     path(f"{_DEPLOYMENT}/replicas", deployments.ReplicasView.as_view()),

@@ -36,6 +36,8 @@ CHECKED_ELSEWHERE = {
     "builds:fix": "needs a failure with a fix: tests/apps/builds",
     "builds:promote": "needs a gate: tests/apps/builds",
     "builds:start": "needs a checkpoint: tests/apps/builds",
+    "deployments:change": "needs a checkpoint: tests/apps/deployments/changing",
+    "deployments:change_effect": "computes",
     "builds:start_new": "needs a checkpoint: tests/apps/builds",
     "calibration_sets:list": "needs a file: tests/apps/configs/calibration_sets",
     "calibration_sets:delete": "needs a store: tests/apps/configs/calibration_sets",

@@ -138,6 +138,7 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "model": f"/models/{deployment.model_id}/",
         "schedules": f"/models/{deployment.model_id}/environments/production/schedules/",
         "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
+        "change-settings": f"/models/{deployment.model_id}/{deployment.id}/change/",
         "try": f"/models/try/?at={deployment.model_id}/environments/production",
         "try-compared": f"/models/try/?at={deployment.model_id}/environments/production"
         f"&beside={deployment.model_id}/deployment/{deployment.id}",

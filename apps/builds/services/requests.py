@@ -38,17 +38,14 @@ def build_create(
     Raises:
         Conflict: the checks, run again with what is known now, block it or wait for facts.
     """
-    runtime = _ready_runtime(revision)
+    runtime = ready_runtime(revision)
     expected = forecast_of_revision(revision)
     team = revision.config.team
     spec = Spec.model_validate(revision.spec)
     _refuse_pool_of_others(team, spec.pool)
     with transaction.atomic():
-        # The team's row is held so that two builds never take one number.
-        Team.objects.select_for_update(no_key=True).get(id=team.id)
-        last = Build.objects.filter(team=team).aggregate(last=Max("number"))["last"]
         build = Build.objects.create(
-            number=(last or 0) + 1,
+            number=next_number(team),
             team=team,
             revision=revision,
             pool=spec.pool,
@@ -144,7 +141,15 @@ def build_promote(*, build: Build, user: User | None, reason: str) -> Build:
         return build_retry(build=build)
 
 
-def _ready_runtime(revision: Revision) -> str:
+def next_number(team: Team) -> int:
+    """Return the number of the team's next build, within a transaction that makes it."""
+    # The team's row is held so that two builds never take one number.
+    Team.objects.select_for_update(no_key=True).get(id=team.id)
+    last = Build.objects.filter(team=team).aggregate(last=Max("number"))["last"]
+    return int(last or 0) + 1
+
+
+def ready_runtime(revision: Revision) -> str:
     """Return what will serve the revision. Raises Conflict where it cannot be built now."""
     examined = revision_examine(revision=revision)
     examination = examined.to_json()

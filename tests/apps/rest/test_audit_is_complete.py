@@ -23,6 +23,8 @@ CHECKED_ELSEWHERE: Mapping[str, str] = {
     "post /v1/calibration_previews": "needs a set: tests/apps/configs/calibration_sets",
     "delete /v1/calibration_sets/{set_id}": "needs a store: tests/apps/configs/calibration_sets",
     "post /v1/lookahead_tunings": "needs a set: tests/apps/configs/test_lookahead_tunings.py",
+    "post /v1/models/{model_id}/deployments/{deployment_id}/change_settings": "needs a checkpoint: "
+    "tests/apps/deployments/changing",
     "post /v1/secrets/{name}/test": "needs a target: tests/apps/secrets",
 }
 CHANGES_NOTHING = frozenset({"post /v1/configs/check", "post /v1/configs/import"})
