@@ -31,14 +31,16 @@ class PrefixUses:
 
     def last(self, block: int, cache: str) -> int | None:
         """Return which answer used it last; None where none has, or one is on its way."""
-        return self._found(block ^ hash(cache)) or None
+        use = block ^ hash(cache)
+        answer = self._young.get(use)
+        return (self._old.get(use) if answer is None else answer) or None
 
     def is_dropped(self, block: int, cache: str) -> bool:
         """Return whether the engine has told of dropping what was used later than this."""
         if not self._dropped or (before := self._dropped.get(cache)) is None:
             return False
-        found = self._found(block ^ hash(cache))
-        return found is not None and found != _IN_FLIGHT and found <= before
+        last = self.last(block, cache)
+        return last is not None and last <= before
 
     def sent(self, blocks: Iterable[int], cache: str) -> None:
         """Note that these are being computed: nothing is held against them until an answer."""
@@ -53,10 +55,6 @@ class PrefixUses:
         self._dropped[cache] = max(until, self._dropped.get(cache, until))
         if len(self._dropped) > _MOST_CACHES:
             del self._dropped[next(iter(self._dropped))]
-
-    def _found(self, use: int) -> int | None:
-        found = self._young.get(use)
-        return self._old.get(use) if found is None else found
 
     def _note(self, blocks: Iterable[int], cache: str, answer: int) -> None:
         # Of each block of each request, twice: what a comprehension does costs least.
