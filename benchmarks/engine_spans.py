@@ -7,11 +7,10 @@ first; 3 without a vLLM, which then prints what was kept.
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import httpx
 
 from benchmarks import report
-from controlplane.domain.rules.examples import LLAMA_8B
-from controlplane.domain.runtimes import RUNTIMES, Start
-from controlplane.domain.spec import parse_mapping
-from controlplane.processes import ports
-from tests import tiny_checkpoint
+from benchmarks.cpu_vllm import serving_vllm, version_of
 from tests.waiting import wait_for
 from tests.webhook_receiver import WebhookReceiver
 from tests.workers.gateway.stage.process_house import ProcessHouse
@@ -59,71 +54,13 @@ def _measure(folder: Path, python: str) -> dict[str, Any]:
     with WebhookReceiver() as collector:
         url = collector.url("")
         os.environ |= {"TRACES_URL": url, "TRACES_SHARE": "0"}
-        with _engine(folder, python, url) as port, closing(ProcessHouse(folder)) as house:
+        engine = serving_vllm(folder, python, "--otlp-traces-endpoint", collector=url)
+        with engine as port, closing(ProcessHouse(folder)) as house:
             house.publish_snapshot(routes(port, served_model_name="tiny"))
             _ask_all(house.gateway().url)
             wait_for(lambda: _names(collector) >= _AWAITED, what=lambda: _names(collector))
         # Both have ended by now, and have told what they had.
         return _figures(collector, python)
-
-
-@contextmanager
-def _engine(folder: Path, python: str, collector: str) -> Iterator[int]:
-    # vLLM has no attention on the CPU for heads as narrow as the tests' are.
-    tiny_checkpoint.HIDDEN, tiny_checkpoint.HEAD_DIM = 256, 64
-    tiny_checkpoint.make_tiny_checkpoint(folder / "model")
-    log, reserved = folder / "engine.log", ports.reserved()
-    port = ports.port_of(reserved)
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            _command(folder / "model", python, port, collector),
-            env=os.environ | _environment(python, collector), stdout=output, stderr=output,
-        )  # fmt: skip
-    try:
-        wait_for(lambda: _is_ready(process, port, log), what=lambda: log.read_text()[-3000:])
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
-        reserved.close()
-
-
-def _command(model: Path, python: str, port: int, collector: str) -> list[str]:
-    argv = _launch(python, collector).argv
-    at = argv.index("--otlp-traces-endpoint")
-    return [
-        python, "-m", "vllm.entrypoints.cli.main", "serve", str(model), "--port", str(port),
-        "--host", "127.0.0.1", "--served-model-name", "tiny", "--max-model-len", "256",
-        "--enforce-eager", "--dtype", "float32", "--max-num-seqs", "4", *argv[at : at + 2],
-    ]  # fmt: skip
-
-
-def _environment(python: str, collector: str) -> dict[str, str]:
-    on_the_cpu = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
-    return {**_launch(python, collector).environment, **on_the_cpu}
-
-
-def _launch(python: str, collector: str) -> Any:
-    spec = parse_mapping(
-        {
-            "model_name": "tiny",
-            "resources": {"accelerator": "H100"},
-            "trt_llm": {"build": {"checkpoint_repository": {"source": "HF", "repo": "a/b"}}},
-            "enginehouse": {"runtime": "vllm"},
-        }
-    ).spec
-    assert spec is not None
-    start = Start(model_dir="/m", host="127.0.0.1", port=1, python=python, threads=1,
-                  memory_bytes=80 * 10**9, traces_url=collector)  # fmt: skip
-    return RUNTIMES["vllm"].render(spec, LLAMA_8B, start)
-
-
-def _is_ready(process: "subprocess.Popen[bytes]", port: int, log: Path) -> bool:
-    if process.poll() is not None:
-        sys.exit(f"vLLM ended:\n{log.read_text()[-3000:]}")
-    with suppress(httpx.TransportError):
-        return httpx.get(f"http://127.0.0.1:{port}/health").is_success
-    return False
 
 
 def _ask_all(gateway: str) -> None:
@@ -139,9 +76,7 @@ def _figures(collector: WebhookReceiver, python: str) -> dict[str, Any]:
     engines = [span for span in spans if span["name"] == "llm_request"]
     below = [each for each in engines if each["parent"] == ours["upstream"]["id"]]
     return {
-        "vllm": subprocess.check_output(
-            [python, "-c", "import importlib.metadata as m; print(m.version('vllm'))"], text=True
-        ).strip(),
+        "vllm": version_of(python),
         "spans_of_the_gateway": len(spans) - len(engines),
         "spans_of_vllm": len(engines),
         "spans_of_vllm_below_the_gateways": len(below),
