@@ -15,6 +15,8 @@ from workers.runtimes.launchers import LAUNCHERS
 
 _LIMITS = Limits(seconds=3.0, most_bytes=16 * 1024 * 1024)
 UNTIL_READY_SECONDS, ONCE_READY_SECONDS, METRICS_SECONDS = 0.25, 5.0, 10.0
+_REPORTS = 3
+"""So often what it says of itself is read: the log of a container comes after its first answer."""
 _log = logging.getLogger(__name__)
 
 
@@ -34,6 +36,7 @@ class Probe:
         self.is_ready = False
         self.report: dict[str, Any] | None = None
         self.metrics: dict[str, float] | None = None
+        self._reports_read = 0
         self._time = LookedTime(clock=clock)
         self._answered_at = self._time.seconds
         self._is_read_again = False
@@ -65,7 +68,7 @@ class Probe:
         if self._get("/health") is None:
             return
         self._answered_at = self._time.seconds
-        if self.report is None or self._is_read_again:
+        if self.report is None or self._reports_read < _REPORTS:
             self._read_report()
         self.is_ready = True
         if self._clock.monotonic() >= self._metrics_at:
@@ -84,8 +87,7 @@ class Probe:
         launcher = LAUNCHERS.get(self._runtime)
         report = launcher.read_report(self._get, self._log()) if launcher else None
         self.report = None if report is None else engine_report(report)
-        # A container's log may come after the engine's first answer, so it is read once more.
-        self._is_read_again = not self.is_ready
+        self._reports_read += 1
 
     def _read_metrics(self) -> None:
         metrics = RUNTIMES[self._runtime].metrics

@@ -67,7 +67,24 @@ def test_an_engine_is_asked_often_until_it_is_ready_and_seldom_afterwards(engine
     engine.is_up = True
     engine.look(seconds=20, every=0.25)
     assert engine.probe.is_ready
-    assert engine.asked == {"/health": 45, "/info": 2, "/metrics": 2}
+    assert engine.asked == {"/health": 45, "/info": 3, "/metrics": 2}
+
+
+def test_what_a_log_says_after_the_first_answer_is_read_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines: list[str] = []
+    clock = ManualClock()
+    probe = Probe("127.0.0.1", 9, "vllm", lambda: "".join(lines), clock=clock)
+    monkeypatch.setattr(probe, "_get", lambda path: b"{}")
+    told = []
+    for line in ("", "GPU KV cache size: 3,076,000 tokens"):
+        lines.append(line)
+        with ThreadPoolExecutor(1) as pool:
+            probe.look(pool)
+        clock.advance(ONCE_READY_SECONDS)
+        told.append((probe.report or {}).get("kv_tokens"))
+    assert told == [None, 3_076_000]
 
 
 def test_what_an_engine_says_of_itself_leaves_room_for_the_other_replicas(

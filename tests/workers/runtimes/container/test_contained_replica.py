@@ -55,14 +55,14 @@ class Host:
 
         return dict(wait_for(reached, what=f"state {state}") or {})
 
-    def wait_for_report(self, name: str, value: int) -> None:
-        """Wait, since Docker hands a container's log on after the container's answers."""
+    def wait_for_report(self, name: str, value: object) -> None:
+        """Return once its log has come, which has a container's last line after its answer."""
 
-        def reached() -> bool:
+        def is_told() -> bool:
             self.replica.look(self.pool)
             return bool(self.replica.observed()["report"][name] == value)
 
-        wait_for(reached, what=f"{name} {value}")
+        wait_for(is_told, what=lambda: self.replica.observed())
 
     def kill_runner(self) -> None:
         runner = self.replica.folder.runner()
@@ -150,8 +150,8 @@ def spec() -> dict[str, Any]:
 
 def test_it_serves_confined_and_the_next_agent_adopts_and_drains_it(host: Host) -> None:
     container = host.serve()
-    host.wait_for_report("kv_tokens", 3_076_000)
     assert host.replica.observed()["report"]["version"] == "0.25.1"
+    host.wait_for_report("kv_tokens", 3_076_000)
     _assert_confined(container, host)
     host.adopt()
     host.wait_for_state("ready")
