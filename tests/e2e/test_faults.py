@@ -56,7 +56,13 @@ def test_a_clock_40_days_off_costs_no_request_and_no_usage(served: Serving, faul
     assert (cost.engines_replaced, cost.orphans, cost.leases_left) == (0, 0, 0), cost
 
 
-@pytest.mark.parametrize("kind", ["gateway", "engine"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("gateway", marks=pytest.mark.long),  # tests/workers/gateway/test_crash.py
+        "engine",
+    ],
+)
 def test_what_is_killed_takes_along_no_more_than_was_on_it(served: Serving, kind: str) -> None:
     cost = cost_of(served, Fault(kind=kind))
     assert cost.asked > 0

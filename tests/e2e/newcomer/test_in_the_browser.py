@@ -62,6 +62,7 @@ def test_from_a_model_id_over_a_blocking_finding_to_a_chat(page: Page, stack: St
     expect(answer_shown).to_contain_text("tokens/s")
 
 
+@pytest.mark.long  # tests/browser/test_failed_build.py, apps/builds/failures/test_fixes.py
 def test_a_build_that_fails_is_explained_and_built_again_with_its_fix(
     page: Page, stack: Stack
 ) -> None:
