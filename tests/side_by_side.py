@@ -39,6 +39,10 @@ FIRST = (
     "tests/workers/runtimes/",
     "tests/workers/gateway/",
     "tests/controlplane/",
+    "tests/contracts/",
+    "tests/apps/hostile/",
+    "tests/apps/test_",
+    "tests/apps/deployments/",
 )
 """What tells at once, then the longest, so that no process ends long after the others;
 installations, whose start has a time limit of the product's, one after the other beside tests that
