@@ -1,6 +1,6 @@
 """Gives a database up that has gone silent, and bears with one that is only slow.
 
-A query waits as long as it takes while the database answers somebody. Silence is counted in turns
+A query waits as long as it takes while the database answers someone. Silence is counted in turns
 of the waiting itself, so that a process that was stopped blames nobody else for its own absence.
 """
 
@@ -97,7 +97,7 @@ def watched_connection(watch: DatabaseWatch) -> type[psycopg.Connection[Any]]:
             return super().wait(_watched(gen, watch, self), *args, **options)
 
         def given_up(self) -> psycopg.OperationalError:
-            # Closed, since the answer to what was asked could still come, to somebody else.
+            # Closed, since the answer to what was asked could still come, to someone else.
             self.pgconn.finish()
             return psycopg.OperationalError("the database does not answer")
 

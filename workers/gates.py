@@ -8,7 +8,7 @@ import socket
 from contextlib import suppress
 
 VARIABLE = "ENGINEHOUSE_GATES"
-"""The Unix socket at which somebody keeps the gates."""
+"""The Unix socket at which someone keeps the gates."""
 
 
 def has_gates() -> bool:

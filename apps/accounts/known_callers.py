@@ -1,4 +1,4 @@
-"""Whether a request comes from somebody we know, asked before its body is read."""
+"""Whether a request comes from someone we know, asked before its body is read."""
 
 import io
 from collections.abc import Mapping

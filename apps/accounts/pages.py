@@ -1,4 +1,4 @@
-"""What every page view stands behind: somebody is signed in, and a refusal is shown, not raised."""
+"""What every page view stands behind: someone is signed in, and a refusal is shown, not raised."""
 
 from collections.abc import Callable
 from functools import wraps

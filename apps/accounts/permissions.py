@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    """What somebody is to the team that they work in."""
+    """What someone is to the team that they work in."""
 
     ORGANISATION_ADMIN = "organisation_admin"
     """Implicitly an admin of every team."""

@@ -159,7 +159,7 @@ class AlertLimits(models.Model):
 
 
 class AlertSweep(models.Model):
-    """When somebody last looked for what is wrong: one row, none before the first look."""
+    """When someone last looked for what is wrong: one row, none before the first look."""
 
     id = models.PositiveSmallIntegerField(primary_key=True)
     looked_at = models.DateTimeField()

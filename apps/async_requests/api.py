@@ -18,7 +18,7 @@ from apps.deployments.selectors import deployment_get
 from apps.rest.paging import page_of
 from apps.rest.serializers import Error, validated
 
-_UNKNOWN = OpenApiResponse(Error, description="It is not there, forgotten, or somebody else's.")
+_UNKNOWN = OpenApiResponse(Error, description="It is not there, forgotten, or someone else's.")
 
 
 class AsyncRequestListView(TeamView):

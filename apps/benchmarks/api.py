@@ -24,7 +24,7 @@ from apps.rest.paging import page_of
 from apps.rest.serializers import Error, validated
 
 _RESTS = OpenApiResponse(Error, description="A deployment answers nothing now.")
-_UNKNOWN = OpenApiResponse(Error, description="One of them is not there, or is somebody else's.")
+_UNKNOWN = OpenApiResponse(Error, description="One of them is not there, or is someone else's.")
 _OVER = OpenApiResponse(Error, description="The benchmark has ended.")
 
 

@@ -154,7 +154,7 @@ class BenchmarkObject(serializers.Serializer[Benchmark]):
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
     cancel_requested_at = serializers.DateTimeField(
-        allow_null=True, help_text="When somebody asked to cancel it; null where nobody did."
+        allow_null=True, help_text="When someone asked to cancel it; null where nobody did."
     )
 
     @extend_schema_field(BenchmarkResultObject(many=True))

@@ -1,4 +1,4 @@
-"""Which artifacts run Python of their checkpoint's own, and whether somebody still lets them."""
+"""Which artifacts run Python of their checkpoint's own, and whether someone still lets them."""
 
 from collections.abc import Mapping
 from typing import Any

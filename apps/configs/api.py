@@ -48,7 +48,7 @@ from controlplane.domain.runtimes.importing import import_command
 
 _CONFLICT = OpenApiResponse(Error, description="The name is taken.")
 _STALE = OpenApiResponse(
-    Error, description="Somebody saved another revision first; `details` has both texts."
+    Error, description="Someone saved another revision first; `details` has both texts."
 )
 
 
@@ -108,7 +108,7 @@ class RevisionListView(TeamView):
         request=either_way(RevisionCreateBody), responses={201: RevisionDetailObject, 409: _STALE}
     )
     def post(self, request: Request, config_id: str) -> Response:
-        """Save a text as the next revision, unless somebody else did so first."""
+        """Save a text as the next revision, unless someone else did so first."""
         config = config_get(team=self.team, config_id=config_id)
         body = validated(RevisionCreateBody, request.data)
         revision = revision_create(

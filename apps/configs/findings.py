@@ -36,7 +36,7 @@ class FindingGroup:
 
     @property
     def is_open(self) -> bool:
-        """Whether its lines are seen at first: notes wait until somebody looks."""
+        """Whether its lines are seen at first: notes wait until someone looks."""
         return self.severity != "hint"
 
     @property

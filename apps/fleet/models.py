@@ -219,7 +219,7 @@ class Worker(models.Model):
 
 
 class Listening(models.Model):
-    """One row: since when somebody listens to the machines, and who counts as silent by that."""
+    """One row: since when someone listens to the machines, and who counts as silent by that."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     since = models.DateTimeField()

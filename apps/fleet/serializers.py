@@ -94,7 +94,7 @@ class NodeObject(serializers.Serializer[Any]):
     )
     runtime_versions = serializers.DictField(
         child=serializers.CharField(),
-        help_text="Runtime to the version that its engines told when they last ran.",
+        help_text="Runtime to the version that its engines reported when they last ran.",
     )
     address = serializers.CharField(help_text="Where gateways reach its replicas.")
     pool = serializers.CharField(help_text="The pool that its GPUs belong to.")

@@ -56,7 +56,7 @@ class NodeView:
 
     @property
     def has_strangers(self) -> bool:
-        """Whether somebody else's process is on one of its GPUs."""
+        """Whether someone else's process is on one of its GPUs."""
         return any(_has_strangers(device) for device in self.devices)
 
     @property

@@ -53,7 +53,7 @@ class LeaseKind:
     waiting: Columns = field(default_factory=dict)
     """What a row says while nobody holds it; empty where that is no state of its own."""
     claimed: Columns = field(default_factory=dict)
-    """What it says from the moment that somebody does."""
+    """What it says from the moment that someone does."""
     since: str = "created_at"
     """The column that tells since when the work is wanted."""
     cancel_column: str | None = None

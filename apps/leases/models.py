@@ -13,7 +13,7 @@ class Leased(models.Model):
     lease_owner = models.CharField(max_length=128, blank=True, default="", db_default="")
     lease_token = models.PositiveIntegerField(default=0)
     lease_claims = models.PositiveIntegerField(default=0, db_default=0)
-    """How often somebody has begun it."""
+    """How often someone has begun it."""
     lease_expires_at = models.DateTimeField(null=True)
     lease_secret_sha256 = models.CharField(max_length=64, blank=True)
     """Whoever knows the secret behind it may redeem the secrets that the work needs."""

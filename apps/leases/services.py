@@ -36,7 +36,7 @@ UNHELD: Mapping[str, Any] = {
     "lease_secret_sha256": "",
 }
 _NEXT_TOKEN = F("lease_token") + 1
-# Not below zero: what is wanted anew counts from there, also while somebody holds it.
+# Not below zero: what is wanted anew counts from there, also while someone holds it.
 _ONE_CLAIM_LESS = Greatest(F("lease_claims") - 1, 0)
 TAKEN_AWAY: Mapping[str, Any] = {**UNHELD, "lease_token": _NEXT_TOKEN}
 """What a row says from the moment that its holder, if it comes back, is refused."""

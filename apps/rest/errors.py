@@ -61,7 +61,7 @@ class NotAllowed(ApiError):
 
 
 class NotFound(ApiError):
-    """There is no such thing, or it belongs to somebody else: the answer is the same."""
+    """There is no such thing, or it belongs to someone else: the answer is the same."""
 
     status = 404
     code = "not_found"

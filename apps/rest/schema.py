@@ -36,7 +36,7 @@ _OF_WRITES = {
     409: "The thing is in another state, or the `Idempotency-Key` was used before.",
     412: "It has changed since the `ETag` in `If-Match`.",
 }
-_WITH_PATH = {404: "There is no such thing, or it belongs to somebody else."}
+_WITH_PATH = {404: "There is no such thing, or it belongs to someone else."}
 _WITH_QUERY = {400: "A query parameter is unknown or wrong."}
 _GUARD = {"If-Match": "An `ETag` of this address: change it only if it is still that."}
 _HEADERS: Mapping[str, Mapping[str, str]] = {

@@ -8,7 +8,7 @@ from apps.ui.navigation import GROUPS, Place, audiences_of, place_of
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """One group of the sidebar, as somebody sees it."""
+    """One group of the sidebar, as someone sees it."""
 
     name: str
     places: Sequence[Place]

@@ -125,7 +125,7 @@ _BY_PAGE: Mapping[str, Place | None] = {
         for place in group.places
         for page in (place.route, *place.pages)
     },
-    # What is somebody's own is part of no place.
+    # What is someone's own is part of no place.
     **{f"accounts:{name}": None for name in _OF_NO_PLACE},
 }
 

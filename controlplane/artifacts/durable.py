@@ -81,7 +81,7 @@ def held_folder(folder: Path) -> Iterator[None]:
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether somebody works in a folder of `held_folder`."""
+    """Return whether someone works in a folder of `held_folder`."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:  # moved to its place just now

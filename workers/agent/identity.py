@@ -49,7 +49,7 @@ def identity_of(pid: int) -> ProcessIdentity | None:
 
 
 def is_stopped(pid: int) -> bool:
-    """Return whether somebody has stopped the process, as by SIGSTOP, so that it may go on."""
+    """Return whether someone has stopped the process, as by SIGSTOP, so that it may go on."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -81,7 +81,7 @@ class IdentityServer:
 
 
 class _Asking:
-    """Somebody who is connected, and what was heard of the request."""
+    """Someone who is connected, and what was heard of the request."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection

@@ -18,7 +18,7 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 class LookedTime:
-    """Seconds that pass while somebody looks; of a longer pause of the looker, only the first few.
+    """Seconds that pass while someone looks; of a longer pause of the looker, only the first few.
 
     An agent that was stopped, or waited for its control plane, has not seen what an engine did.
     """

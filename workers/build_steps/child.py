@@ -88,7 +88,7 @@ def run_step(
 
     1. Start the child and pass on its progress and its log, redacted and in whole lines.
     2. Ask `heartbeat` every `heartbeat_seconds`: CANCEL ends the step within five seconds, LOST at
-       once, for then somebody else may be running it.
+       once, for then someone else may be running it.
     3. Kill what it left, read the rest of what it said, and tell how it ended.
     """
     with _Child(command, clock) as child:

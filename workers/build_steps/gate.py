@@ -59,7 +59,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     """Return how the exported files differ from the original, and whether that is too much.
 
     A result over a limit is a result too, with `state` failed and the failure beside it: its
-    figures are shown, and somebody may promote it anyway. Files that no engine should ever load
+    figures are shown, and someone may promote it anyway. Files that no engine should ever load
     raise StepFailure instead.
     """
     started = clock.monotonic()

@@ -116,7 +116,7 @@ def model_class(folder: Path) -> Any:
         raise failures.no_class(sorted(named), _MODEL_KEYS)
     try:
         return get_class_from_dynamic_module(named[key], str(folder), local_files_only=True)
-    except Exception as error:  # whatever somebody else's code raises
+    except Exception as error:  # whatever someone else's code raises
         raise failures.not_run(named[key], error) from error
 
 
@@ -134,7 +134,7 @@ def _check_loads(folder: Path) -> None:
         transformers.AutoConfig.from_pretrained(
             folder, trust_remote_code=True, local_files_only=True
         )
-    except Exception as error:  # whatever somebody else's code raises
+    except Exception as error:  # whatever someone else's code raises
         raise failures.not_run("config.json", error) from error
 
 

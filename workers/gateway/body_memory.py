@@ -14,7 +14,7 @@ _KEYS_SHARE, _ADDRESS_SHARE, _SMALL_SHARE = 1, 3, 15
 class BodyMemory:
     """A key or an address may hold some multiple of what is free.
 
-    So the more is held, the less may be, and there is always room for somebody new.
+    So the more is held, the less may be, and there is always room for someone new.
     """
 
     def __init__(self, capacity_bytes: int) -> None:

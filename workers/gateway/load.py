@@ -47,7 +47,7 @@ class Load:
         self._reported: dict[str, float] = {}
         self._woken: set[str] = set()
         self.is_urgent = asyncio.Event()
-        """A request waits for a deployment that sleeps, or somebody asked to wake one."""
+        """A request waits for a deployment that sleeps, or someone asked to wake one."""
 
     def wake(self, deployment_id: str) -> None:
         """Report at once that the deployment is wanted."""

@@ -56,7 +56,7 @@ def sweep() -> None:
         _require_own(store)
         swept = store.sweep(contents_of_builds() | contents_of_sets(), GRACE_SECONDS)
     except ArtifactFailure as failed:
-        # Unreadable manifests name unknown files: nothing may go before somebody has looked. And
+        # Unreadable manifests name unknown files: nothing may go before someone has looked. And
         # what a store that is away did not do, the next sweep does.
         _log.error("nothing swept: %s", failed.failure.sentence)
         return

@@ -101,5 +101,5 @@ def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
     text = "" if value is None else str(value)
-    # A spreadsheet would run a label that somebody chose.
+    # A spreadsheet would run a label that someone chose.
     return f"'{text}" if text.startswith(_FORMULA) else text

@@ -56,7 +56,7 @@ class RestrictedEnvironmentDetailView(TeamView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, team_id: str, name: str) -> Response:
-        """Let everybody of the team change the environment again."""
+        """Let all members of the team change the environment again."""
         environment_release(team=self.team, name=name)
         return Response(status=204)
 

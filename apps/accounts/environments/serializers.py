@@ -25,7 +25,7 @@ class RestrictedEnvironmentObject(serializers.Serializer[RestrictedEnvironment])
 
 class RestrictedEnvironmentListObject(serializers.Serializer[Any]):
     restricted_environments = RestrictedEnvironmentObject(
-        many=True, help_text="Environments that not everybody may change."
+        many=True, help_text="Environments that not all members may change."
     )
     pagination = Pagination()
 

@@ -40,7 +40,7 @@ def environment_set_people(*, restricted: RestrictedEnvironment, people: Sequenc
 
 @transaction.atomic
 def environment_release(*, team: Team, name: str) -> None:
-    """Let everybody of the team change the environment again. Raises NotFound."""
+    """Let all members of the team change the environment again. Raises NotFound."""
     if not RestrictedEnvironment.objects.filter(team=team, name=name).delete()[0]:
         raise NotFound(f"The environment `{name}` is not restricted.")
     audit("restriction.release", name, team=team)

@@ -78,7 +78,7 @@ class SignInLink(models.Model):
 
 
 class BrowserSession(models.Model):
-    """A browser in which somebody is signed in; it goes with the session of that hash."""
+    """A browser in which someone is signed in; it goes with the session of that hash."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="browser_sessions")

@@ -14,7 +14,7 @@ def person_set_email(*, user: User, email: str) -> None:
     """Give the person another address. Raises InvalidInput or Conflict."""
     email, old = checked_email(email), user.email
     if person_by_email(email).exclude(id=user.id).exists():
-        raise Conflict(f"{email} belongs to somebody else.", fields=["email"])
+        raise Conflict(f"{email} belongs to someone else.", fields=["email"])
     User.objects.filter(id=user.id).update(email=email, normal_email=normal_email(email))
     user.email = email
     audit("person.set_email", user, team=None, before={"email": old}, after={"email": email})

@@ -1,4 +1,4 @@
-"""People over REST: the caller, the members of a team, everybody of the organisation."""
+"""People over REST: the caller, the members of a team, all users of the organisation."""
 
 from typing import ClassVar
 
@@ -91,7 +91,7 @@ class InvitationListView(TeamView):
 
     @extend_schema(request=InvitationBody, responses={201: MadeInvitationObject})
     def post(self, request: Request, team_id: str) -> Response:
-        """Invite somebody; the answer is the only place where the link ever stands."""
+        """Invite someone; the answer is the only place where the link ever stands."""
         body = validated(InvitationBody, request.data)
         made = invitation_create(
             team=self.team,
@@ -117,7 +117,7 @@ class PersonListView(TeamView):
 
     @extend_schema(parameters=[ListQuery], responses=PersonListObject)
     def get(self, request: Request) -> Response:
-        """Return everybody of the organisation."""
+        """Return all users of the organisation."""
         query = validated(ListQuery, request.query_params)
         page = page_of(person_list(), by="email", **query)
         return Response(page.to_json(PersonObject, under="users"))
@@ -128,7 +128,7 @@ class PersonDetailView(TeamView):
 
     @extend_schema(request=PersonBody, responses=PersonObject)
     def patch(self, request: Request, user_id: str) -> Response:
-        """Make somebody an admin of the organisation or deactivate them, and the reverse."""
+        """Make someone an admin of the organisation or deactivate them, and the reverse."""
         body = validated(PersonBody, request.data)
         person = person_list().filter(id=user_id).first()
         if person is None:

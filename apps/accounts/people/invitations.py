@@ -75,7 +75,7 @@ def invitation_accept(*, token: str, user: User) -> Team:
 
     Raises:
         NotFound: the link is spent, withdrawn or too old.
-        Conflict: somebody else was invited.
+        Conflict: someone else was invited.
     """
     with transaction.atomic():
         invitation = _taken(token)

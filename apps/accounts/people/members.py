@@ -127,7 +127,7 @@ def _keep_an_admin(user: User) -> None:
     if user.id in {admin.id for admin in admins} and len(admins) == 1:
         raise Conflict(
             f"{user.email} is the only admin of the organisation.",
-            hint="Make somebody else an admin first.",
+            hint="Make someone else an admin first.",
         )
 
 

@@ -108,7 +108,7 @@ class PersonObject(serializers.Serializer[User]):
 
 
 class PersonListObject(serializers.Serializer[Any]):
-    users = PersonObject(many=True, help_text="Everybody.")
+    users = PersonObject(many=True, help_text="All users.")
     pagination = Pagination()
 
 

@@ -21,7 +21,7 @@ class Bootstrap:
 
 
 def admin_bootstrap() -> Bootstrap:
-    """Return the default team and an admin, with a sign-in token until somebody has signed in.
+    """Return the default team and an admin, with a sign-in token until someone has signed in.
 
     A first start whose output was lost must not lock everybody out.
     """

@@ -1,4 +1,4 @@
-"""Links into another of somebody's teams: whose the thing is that this team does not have."""
+"""Links into another of someone's teams: whose the thing is that this team does not have."""
 
 from collections.abc import Callable
 

@@ -16,7 +16,7 @@ def artifact_delete(*, artifact: Artifact) -> None:
     """Delete an artifact; its builds stay, and its files go with a sweep a day later.
 
     Raises:
-        NotFound: somebody was first.
+        NotFound: someone was first.
         Conflict: a deployment has it, a build under way reuses it, or it is being pushed.
         Unavailable: the store cannot be asked to spare the files for that day.
     """

@@ -49,7 +49,7 @@ def build_apply_fix(*, build: Build, user: User | None) -> FixApplied:
 
 
 def _saved(build: Build, user: User | None) -> tuple[Proposal, Revision]:
-    """Return the fix and the revision that has it; somebody else may save in between, once."""
+    """Return the fix and the revision that has it; someone else may save in between, once."""
     try:
         return _save(build, user)
     except Conflict as error:

@@ -50,7 +50,7 @@ def remote_code_revoke(
 ) -> RemoteCodeGrant:
     """Return the grant, which holds no more: nothing new runs by it.
 
-    Raises InvalidInput, or Conflict where somebody revoked it before.
+    Raises InvalidInput, or Conflict where someone revoked it before.
     """
     explanation = _required_text(reason, "Say why this code may run no more.")
     unrevoked = RemoteCodeGrant.objects.filter(id=grant.id, revoked_at=None)

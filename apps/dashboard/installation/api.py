@@ -15,7 +15,7 @@ from apps.rest.failure_object import FailureObject
 
 
 class SettingObject(serializers.Serializer[Any]):
-    """One setting as the web process runs with it; the value of a secret is never told."""
+    """One setting as the web process runs with it; the value of a secret is never shown."""
 
     name = serializers.CharField(help_text="The environment variable.")
     group = serializers.CharField(help_text="What it belongs to.")
@@ -48,7 +48,7 @@ class KeyRingStateObject(serializers.Serializer[Any]):
     keys = serializers.IntegerField(help_text="How many keys it has.")
     primary = serializers.CharField(help_text="Name of the key that seals new secrets.")
     sealed_by_older = serializers.IntegerField(
-        help_text="Secrets that the next `manage.py secret_rotate` seals anew."
+        help_text="Secrets that the next `manage.py secret_rotate` encrypts again."
     )
     rotated_at = serializers.DateTimeField(
         allow_null=True, help_text="When a key was added last; null where none was."
@@ -63,7 +63,7 @@ class ProcessStateObject(serializers.Serializer[Any]):
         choices=["live", "silent"], help_text="`silent` where it has said nothing for a while."
     )
     version = serializers.CharField(help_text="The version that it runs.")
-    heard_at = serializers.DateTimeField(allow_null=True, help_text="When it was heard last.")
+    heard_at = serializers.DateTimeField(allow_null=True, help_text="Its last heartbeat.")
     clock_ahead_seconds = serializers.IntegerField(
         help_text="Of the database's clock, by more than a minute; negative where it is behind."
     )
@@ -104,7 +104,7 @@ class StorageStateObject(serializers.Serializer[Any]):
 
 class KeptObject(serializers.Serializer[Any]):
     what = serializers.CharField(help_text="What is kept.")
-    days = serializers.IntegerField(allow_null=True, help_text="Null: for ever.")
+    days = serializers.IntegerField(allow_null=True, help_text="Null: kept without limit.")
     setting = serializers.CharField(help_text="The setting that says so, or empty.")
 
 
@@ -118,7 +118,7 @@ class InstallationObject(serializers.Serializer[Any]):
     )
     schema = SchemaStateObject(help_text="How far the database's schema is.")
     key_ring = KeyRingStateObject(help_text="The key ring that secrets are sealed with.")
-    processes = ProcessStateObject(many=True, help_text="Every process that was heard of.")
+    processes = ProcessStateObject(many=True, help_text="Every process that has sent a heartbeat.")
     usage_set_aside = SetAsideStateObject(
         many=True, help_text="Requests whose usage could not be counted, by gateway."
     )
@@ -131,7 +131,7 @@ class InstallationView(TeamView):
 
     @extend_schema(responses=InstallationObject)
     def get(self, request: Request) -> Response:
-        """Return what the installation runs with; secrets are never told."""
+        """Return what the installation runs with; secrets are never shown."""
         settings_shown = [
             {"group": title, **each.to_json()}
             for title, group in effective_settings()

@@ -51,7 +51,7 @@ def effect_of(*, team: Team, build: Build, model_name: str, environment: str) ->
 
 
 def default_environment(*, team: Team, model_name: str) -> str:
-    """Return where a build goes unless somebody says otherwise: never where something serves."""
+    """Return where a build goes unless someone says otherwise: never where something serves."""
     places = Environment.objects.filter(
         model__team=team, model__name=model_name, name=PRODUCTION, current__isnull=False
     )

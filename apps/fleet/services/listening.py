@@ -1,4 +1,4 @@
-"""That somebody listens: web processes say so each second, and silence is judged by it alone.
+"""That someone listens: web processes say so each second, and silence is judged by it alone.
 
 A machine that was not heard while nobody listened may have spoken all the time. So a silence counts
 only where it lies wholly in one stretch of listening; a gap in the beats, a clock of the database
@@ -34,15 +34,15 @@ def listening_beat(*, now: datetime | None = None) -> None:
 
 
 def _beat(moment: Combinable) -> dict[str, Case]:
-    follows, somebody = _follows(moment), _is_any_recent(moment)
-    settled = follows & somebody & Q(since__lte=moment - SILENT)
+    follows, someone = _follows(moment), _is_any_recent(moment)
+    settled = follows & someone & Q(since__lte=moment - SILENT)
     # One that lies ahead is of a clock that went back since: it would be true for too long.
     is_ahead = Q(silent_before__gt=moment)
     return {
         "unbroken_since": Case(
             When(follows, then=Coalesce("unbroken_since", moment)), default=moment
         ),
-        "since": Case(When(follows & somebody, then=F("since")), default=moment),
+        "since": Case(When(follows & someone, then=F("since")), default=moment),
         "silent_before": Case(
             When(settled | is_ahead, then=moment - SILENT), default=F("silent_before")
         ),

@@ -131,7 +131,7 @@ def _alone() -> Iterator[None]:
     """Hold the rotation; the database lets go of it when this process dies.
 
     Raises:
-        Conflict: somebody holds it.
+        Conflict: someone holds it.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [_ROTATION_LOCK])

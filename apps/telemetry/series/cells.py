@@ -35,7 +35,7 @@ class Place(NamedTuple):
 
 
 class Exemplar(NamedTuple):
-    """One request of a histogram's bucket, so that somebody finds its log line."""
+    """One request of a histogram's bucket, so that someone finds its log line."""
 
     value: float
     request_id: str

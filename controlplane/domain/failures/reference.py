@@ -42,7 +42,7 @@ class and message, and the part of the library that raised it, thereby who has p
 support bundle: a zip with config, checks, plan, steps with their times, the end of each
 log, versions and machines. Values of secrets and environment variables are not in it.
 
-**Apply and retry.** The fix goes into the newest text of the config, also where somebody saved it
+**Apply and retry.** The fix goes into the newest text of the config, also where someone saved it
 since; the new build names the one that failed, and that one links to it. Pressing twice leads to
 the same build.
 """

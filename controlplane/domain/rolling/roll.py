@@ -68,7 +68,7 @@ class Roll:
 
 
 def paused(roll: Roll, why: Pause = Pause.BY_HAND, sentence: str = "") -> Roll:
-    """Return the roll as it stays where it is until somebody resumes it."""
+    """Return the roll as it stays where it is until someone resumes it."""
     return replace(roll, paused=why, why_paused=sentence)
 
 

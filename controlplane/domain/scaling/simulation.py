@@ -128,7 +128,7 @@ class _Run:
 
     def _decide(self) -> None:
         if (stale := self._stale) is not None and stale[0] == self._wanted:
-            self._move(stale[1])  # compare and set: else somebody else was faster
+            self._move(stale[1])  # compare and set: else someone else was faster
         self._stale = None
         is_lost = self._world.signal_is_lost(self._now)
         load = Load() if is_lost else Load(requests=self._window.mean_of(SIGNAL_DELAY_SECONDS))

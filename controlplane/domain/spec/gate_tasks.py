@@ -97,7 +97,7 @@ class GateTask(Section):
     max_loss_share: Loss | None = None
     """The same as a share of the original's figure."""
     dataset: NonEmptyText | None = None
-    """Rows of a task of one's own: a set of the team, or a `.jsonl` file of the server."""
+    """Rows of a task of your own: a set of the team, or a `.jsonl` file of the server."""
     definition: TaskDefinition | None = None
     """What is asked of these rows; absent for lm-eval's own tasks."""
 

@@ -28,9 +28,9 @@ _CUSTOM_CODE_FIELDS = (
 )  # fmt: skip
 """Settings of a Truss by which it runs Python or a server of its own."""
 _NO_CODE = (
-    "that this is a model of one's own code (`model.py` or a container), and no code of a config "
-    "runs here. Name the checkpoint that it loads, and call the endpoint from that code; or run "
-    "it elsewhere."
+    "that this is a model with code of its own (`model.py` or a container), and no code of a "
+    "config runs here. Name the checkpoint that it loads, and call the endpoint from that code; or "
+    "run it elsewhere."
 )
 _OURS = enginehouse("Reading a config")
 

@@ -130,7 +130,7 @@ class ImageBuild(Section):
 
 
 class DockerServer(Section):
-    """A server of one's own in the hosted product's container."""
+    """A server of your own in the hosted product's container."""
 
     start_command: str | None = None
     """Command that starts the server of the image."""

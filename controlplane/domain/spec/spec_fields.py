@@ -90,7 +90,7 @@ class SpecFields(Section):
     system_packages: list[str] = []
     """System packages of the container; without effect here."""
     docker_server: DockerServer | None = None
-    """A server of one's own in the container; without effect here."""
+    """A server of your own in the container; without effect here."""
     model_cache: list[CachedRepository] = []
     """Files to bring along; only carried here."""
     weights: list[WeightsSource] = []

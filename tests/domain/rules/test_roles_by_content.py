@@ -104,7 +104,7 @@ def test_a_speech_model_is_refused_by_name_on_every_runtime(
 def test_a_model_of_ones_own_code_is_told_that_it_cannot_run(own: dict[str, Any]) -> None:
     report = examine({"model_name": "own", **own}, Example().known).report
     message = next(each.message for each in report.findings if each.code == "EH006")
-    assert f"`{next(iter(own))}` says that this is a model of one's own code" in message
+    assert f"`{next(iter(own))}` says that this is a model with code of its own" in message
 
 
 def test_a_slice_of_a_gpu_is_a_kind_of_its_own_that_is_planned_for() -> None:

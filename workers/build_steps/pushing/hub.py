@@ -132,7 +132,7 @@ class _Push:
         ).oid
 
     def _words(self, there: Collection[str]) -> Iterator[CommitOperationAdd]:
-        """Yield what comes with the files; a README that somebody wrote stays as it is."""
+        """Yield what comes with the files; a README that someone wrote stays as it is."""
         brings = {entry.path for entry in self._parcel.manifest.files}
         yield CommitOperationAdd(MANIFEST_NAME, self._parcel.manifest.to_bytes())
         if _README not in brings and _README not in there:

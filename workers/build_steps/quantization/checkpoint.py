@@ -28,7 +28,7 @@ class Checkpoint:
     is_encoder: bool
     """It gives vectors, scores or labels instead of text."""
     runs_remote_code: bool = False
-    """Its class is Python of its own, which somebody let run."""
+    """Its class is Python of its own, which someone let run."""
 
     @property
     def kv_layers(self) -> int:
@@ -82,7 +82,7 @@ def _may_run(folder: Path, job: Job | None, architecture: str | None) -> bool:
 
 
 def refuse_quantized(checkpoint: Checkpoint, quantization_type: str) -> None:
-    """Raise StepFailure for weights that somebody has quantized already, by whatever method."""
+    """Raise StepFailure for weights that someone has quantized already, by whatever method."""
     existing = checkpoint.facts.existing_quantization
     if existing is None:
         return

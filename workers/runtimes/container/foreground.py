@@ -126,7 +126,7 @@ class Foreground:
             status = int(engine.wait(self._container)["StatusCode"])
             if status and self._is_out_of_memory(engine, was_killed=status == _KILLED):
                 raise ContainerRefused.of(containers.OUT_OF_MEMORY)
-        except NotFound:  # somebody removed it by force
+        except NotFound:  # someone removed it by force
             return _KILLED
         return status
 

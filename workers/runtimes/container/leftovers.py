@@ -103,7 +103,7 @@ def _remove(engine: Any, container_id: str) -> None:
     except APIError as error:
         if error.status_code != 409:
             raise
-        # Somebody else removes it at this moment.
+        # Someone else removes it at this moment.
         with suppress(NotFound):
             engine.wait(container_id, condition="removed")
 

@@ -64,7 +64,7 @@ def _smoke_test_bytes(spec: Spec, checkpoint: CheckpointFacts) -> int:
 def _host_bytes(step: str, spec: Spec, checkpoint: CheckpointFacts, host_bytes: int) -> int:
     """Return what the step needs; for calibration enough for the gate too, where that fits.
 
-    Otherwise somebody could take between the two what hours of calibration were waiting for.
+    Otherwise someone could take between the two what hours of calibration were waiting for.
     """
     own = _in_fitting_type(step, spec, checkpoint, host_bytes)
     if step != "calibrate":

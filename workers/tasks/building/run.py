@@ -130,7 +130,7 @@ class BuildRun:
             self._known_results = known_results(known.package)
 
     def _refuse_loss(self, gate: Mapping[str, Any]) -> None:
-        """Raise StepFailed for a loss over the limit, unless somebody accepted that very loss."""
+        """Raise StepFailed for a loss over the limit, unless someone accepted that very loss."""
         if gate["state"] != "failed":
             return
         failure = Failure.from_json(gate["failure"])

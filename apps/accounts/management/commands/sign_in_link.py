@@ -1,4 +1,4 @@
-"""Prints a one-time sign-in link, and lifts the lock of somebody who guessed too often."""
+"""Prints a one-time sign-in link, and lifts the lock of someone who guessed too often."""
 
 from typing import Any
 

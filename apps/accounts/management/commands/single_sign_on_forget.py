@@ -1,4 +1,4 @@
-"""Lets the next account of the provider with somebody's address come in as them."""
+"""Lets the next account of the provider with someone's address come in as them."""
 
 from typing import Any
 

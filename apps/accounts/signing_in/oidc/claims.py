@@ -20,7 +20,7 @@ class ClaimsRefused(ProviderException):  # type: ignore[misc]
 
 @dataclass(frozen=True, kw_only=True)
 class Vouched:
-    """Who somebody is at the provider."""
+    """Who someone is at the provider."""
 
     issuer: str
     subject: str

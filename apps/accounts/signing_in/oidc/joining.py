@@ -1,4 +1,4 @@
-"""Which of our people somebody at the provider is: known by issuer and subject from then on."""
+"""Which of our people someone at the provider is: known by issuer and subject from then on."""
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -31,7 +31,7 @@ def _joined(vouched: Vouched) -> User | None:
     if user is None or not user.is_active:
         return None  # deactivated: the provider does not undo that
     if user.single_sign_ons.filter(issuer=vouched.issuer).exists():
-        # Whoever gets a mailbox after somebody does not get the account with it.
+        # Whoever gets a mailbox after someone does not get the account with it.
         raise ClaimsRefused(
             f"vouches for another account than the one that {email} came in with before. "
             f"An operator lets the new one in with `manage.py single_sign_on_forget {email}`."

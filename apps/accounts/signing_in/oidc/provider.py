@@ -14,7 +14,7 @@ from apps.accounts.signing_in.oidc.claims import Vouched, vouched_in
 
 
 class VouchedLogin(SocialLogin):  # type: ignore[misc]
-    """Somebody whom the provider vouches for; who that is here, the adapter says."""
+    """Someone whom the provider vouches for; who that is here, the adapter says."""
 
     def __init__(self, vouched: Vouched, provider: OpenIDConnectProvider) -> None:
         account = SocialAccount(provider=provider.sub_id, uid=vouched.subject)

@@ -103,7 +103,7 @@ GPU_IN_USE = machine(
     "EHB-CARD-IN-USE",
     "Step `{step}` got no room{waited}. {reason}",
     "End what uses the GPU, or take the GPU out of the pool, then retry.",
-    meaning="Somebody else stayed on the GPUs.",
+    meaning="Someone else stayed on the GPUs.",
 )
 NO_ROOM = machine(
     "EHB-NO-ROOM",

@@ -12,7 +12,7 @@ LOGIN = configuration(
 DENIED = configuration(
     "EHU-DENIED",
     "{place} does not let the login in secret `{secret}` write to `{destination}` ({reason}).",
-    "Give its owner write access there, or name a secret of somebody who has it.",
+    "Give its owner write access there, or name a secret of someone who has it.",
 )
 NO_SECRET = configuration(
     "EHU-NO-SECRET",

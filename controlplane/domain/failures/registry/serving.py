@@ -42,7 +42,7 @@ GPU_IN_USE = machine(
     "{reasons}",
     "End what uses the GPU, or take the GPU out of the pool; it starts by itself when the GPU is "
     "free.",
-    meaning="Somebody else is on the only GPUs that nobody claimed.",
+    meaning="Someone else is on the only GPUs that nobody claimed.",
 )
 BACKOFF = machine(
     "EHD-BACKOFF",
