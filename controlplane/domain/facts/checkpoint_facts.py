@@ -13,7 +13,7 @@ from controlplane.domain.facts.architectures import (
 )
 from controlplane.domain.facts.chat_forms import CallForm, ThoughtForm
 from controlplane.domain.facts.engines import EngineChoice, engine_for
-from controlplane.domain.facts.existing_quantization import ExistingQuantization
+from controlplane.domain.facts.existing_quantization import MXFP4_BYTES, ExistingQuantization
 from controlplane.domain.facts.layers import LayerGroup, Mixer
 from controlplane.domain.facts.matrices import MatrixKind
 from controlplane.domain.facts.parameter_count import ParameterCounts
@@ -208,4 +208,9 @@ class CheckpointFacts(BaseModel):
             kept += counts.mlp if existing.keeps_mlp and counts.experts else 0
         kept = min(kept, self.parameters)
         quantized = self.parameters - kept
-        return round(quantized * existing.bytes_per_weight + kept * _SIXTEEN_BIT_BYTES)
+        halved = min(counts.experts, quantized) if counts and existing.has_fp4_experts else 0
+        return round(
+            (quantized - halved) * existing.bytes_per_weight
+            + halved * MXFP4_BYTES
+            + kept * _SIXTEEN_BIT_BYTES
+        )

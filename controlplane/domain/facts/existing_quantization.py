@@ -9,18 +9,19 @@ from pydantic import BaseModel, ConfigDict
 
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.config_numbers import Config
+from controlplane.domain.facts.families import DEEPSEEK_V4_MODEL_TYPES
 from controlplane.domain.facts.modelopt_declaration import MIXED_PRECISION, is_flat
 from controlplane.domain.facts.stored_blocks import is_of_mlx, unread_block
 from controlplane.domain.facts.unread_block import UnreadBlock
 
 _HALF_BYTE_AND_SCALE = 0.5625
 """NVFP4: 4 bits and one FP8 scale for 16 numbers."""
-_MXFP4_BYTES = 0.53125
+MXFP4_BYTES = 0.53125
 """4 bits and one byte for 32 numbers."""
 _INT4_BYTES = 0.53
 """4 bits, a 16-bit scale and a 4-bit zero for each 128 numbers."""
 _WORDS = (
-    ("mxfp4", _MXFP4_BYTES), ("fp4", _HALF_BYTE_AND_SCALE), ("mxfp8", 1.03), ("fp8", 1.0),
+    ("mxfp4", MXFP4_BYTES), ("fp4", _HALF_BYTE_AND_SCALE), ("mxfp8", 1.03), ("fp8", 1.0),
     ("float8", 1.0), ("int8", 1.0), ("w8a8", 1.0), ("w4a", _INT4_BYTES), ("int4", _INT4_BYTES),
 )  # fmt: skip
 
@@ -64,6 +65,8 @@ class ExistingQuantization(BaseModel):
     """Attention stays in 16 bits."""
     keeps_mlp: bool = False
     """Shared experts and dense MLPs stay in 16 bits; routed experts do not."""
+    has_fp4_experts: bool = False
+    """Routed experts are in MXFP4 beside the rest in FP8, as DeepSeek V4's are."""
     mixed_algorithm: str | None = None
     """What most MLPs have where `algorithm` is a mixture."""
     layer_algorithms: tuple[str, ...] = ()
@@ -145,6 +148,7 @@ def read_quantization(
         mixed_algorithm=_word(block.get("moe_quant_algo")),
         layer_algorithms=_of_layers(block.get("quantized_layers")),
         unread=unread_block(method, block),
+        has_fp4_experts=method == "fp8" and _has_fp4_experts(config),
         **_left_out(block.get("ignore") or block.get("modules_to_not_convert")),
     )
 
@@ -214,6 +218,14 @@ def _group_numbers(block: Config, which: str) -> Iterator[Mapping[str, Any]]:
             yield numbers_of_it
 
 
+def _has_fp4_experts(config: Config) -> bool:
+    """Source: vLLM 0.25.1 to 0.33.0, `models/deepseek_v4/`; `fp4` where the file says nothing."""
+    return (
+        config.get("model_type") in DEEPSEEK_V4_MODEL_TYPES
+        and config.get("expert_dtype", "fp4") == "fp4"
+    )
+
+
 def _leaves_out_zeros(block: Config) -> bool:
     sparsity = block.get("sparsity_config")
     return isinstance(sparsity, Mapping) and bool(sparsity.get("targets"))
@@ -228,8 +240,11 @@ def _cache(block: Config) -> str | None:
 
 
 def _rows_of_a_block(block: Config) -> int | None:
-    sizes = block.get("weight_block_size")
-    return numbers.whole(sizes[0]) if isinstance(sizes, list | tuple) and sizes else None
+    in_groups = (each.get("block_structure") for each in _group_weights(block))
+    for sizes in (block.get("weight_block_size"), *in_groups):
+        if isinstance(sizes, list | tuple) and sizes:
+            return numbers.whole(sizes[0])
+    return None
 
 
 def _inputs_of_a_group(block: Config) -> int | None:

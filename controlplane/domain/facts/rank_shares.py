@@ -4,10 +4,16 @@ from dataclasses import dataclass
 from math import gcd
 
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
-from controlplane.domain.facts.families import HALVED_MLP
+from controlplane.domain.facts.families import HALVED_MLP, WHEN_UNSAID
 
 _PADDED_TO = 64
 """Rows to which vLLM pads a vocabulary before it divides it."""
+
+
+_FIRST_DENSE = frozenset(
+    model_type for model_type, sizes in WHEN_UNSAID.items() if "first_dense_layers" in sizes
+)
+"""Families of experts whose first layers have plain MLPs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +93,21 @@ def rows_of_a_block(checkpoint: CheckpointFacts) -> int:
     """Return the rows of weights that share a scale; 1 where scales come in no blocks."""
     existing = checkpoint.existing_quantization
     return existing.block or 1 if existing else 1
+
+
+def width_beside_blocks(checkpoint: CheckpointFacts, share: MlpShare) -> int | None:
+    """Return the width of an MLP that is no whole number of blocks, however many ranks there are.
+
+    vLLM stacks two of them, and the second has to begin with a block. Source: vLLM 0.25.1 to
+    0.33.0, `validate_fp8_block_shape` and `validate_fp8_moe_block_shape`; checked 2026-12-01.
+    """
+    existing, rows = checkpoint.existing_quantization, rows_of_a_block(checkpoint)
+    if existing is None or not share.is_even or share.is_cut_amid(rows):
+        return None
+    has_dense = not has_experts(checkpoint) or checkpoint.model_type in _FIRST_DENSE
+    widths = [0 if existing.keeps_mlp or not has_dense else checkpoint.intermediate_size or 0]
+    widths += [checkpoint.moe_intermediate_size or 0]
+    return next((each for each in widths if each % rows), None)
 
 
 def inputs_of_a_group(checkpoint: CheckpointFacts) -> int:

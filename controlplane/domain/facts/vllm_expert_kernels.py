@@ -39,6 +39,7 @@ _MAJORS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {
         "b12x": (12,),
         "deep_gemm": (9, 10, 12),
+        "deep_gemm_mega_moe": (10,),
         "flashinfer_b12x": (12,),
         "flashinfer_cutedsl": (10,),
         "flashinfer_cutlass": (9, 10, 11, 12),
@@ -56,7 +57,7 @@ def numbers_of_experts(existing: ExistingQuantization | None) -> str | None:
     if existing.is_mixed or existing.layer_algorithms:
         return None
     words = f"{existing.method} {existing.algorithm or ''}".lower()
-    if "mxfp4" in words:
+    if "mxfp4" in words or existing.has_fp4_experts:
         return "MXFP4"
     if existing.is_fp4:
         return "NVFP4" if "mx" not in words else None

@@ -7,6 +7,7 @@ from controlplane.domain.facts.gpus import GPUS
 from controlplane.domain.facts.vllm_expert_kernels import unsuited_experts
 
 _FP8 = ExistingQuantization(method="fp8")
+_V4 = ExistingQuantization(method="fp8", has_fp4_experts=True)
 _NVFP4 = ExistingQuantization(method="modelopt", algorithm="NVFP4")
 _MIXED = ExistingQuantization(method="modelopt", algorithm="FP8", layer_algorithms=("FP8",))
 
@@ -23,7 +24,10 @@ _MIXED = ExistingQuantization(method="modelopt", algorithm="FP8", layer_algorith
         ("deep_gemm", _FP8, "L4", "0.25", "compute capability 8.9"),
         ("deep_gemm", _NVFP4, "B200", "0.25", "experts in NVFP4"),
         ("flashinfer_trtllm", _NVFP4, "H100", "0.25", "compute capability 9.0"),
-        ("deep_gemm_mega_moe", _FP8, "H100", "0.33", None),  # a class of its own chooses it
+        ("deep_gemm_mega_moe", _FP8, "B200", "0.33", None),  # a class of its own chooses it
+        ("deep_gemm_mega_moe", _FP8, "RTX_PRO_6000", "0.25", "compute capability 12.0"),
+        ("flashinfer_cutlass_afp8", _V4, "B200", "0.33", None),
+        ("hpc", _V4, "H100", "0.33", "experts in MXFP4"),
         ("marlin", _MIXED, "H100", "0.33", None),
     ],
 )

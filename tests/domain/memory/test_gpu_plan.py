@@ -52,6 +52,24 @@ def test_a_checkpoint_that_comes_with_an_fp8_cache_is_planned_with_one() -> None
     assert planned(facts).kv_element_bytes == 1
 
 
+@pytest.mark.parametrize(("numbers", "gigabytes"), [(None, 155), ("fp4", 155), ("fp8", 285)])
+def test_experts_of_deepseek_v4_are_counted_in_four_bits(
+    numbers: str | None, gigabytes: int
+) -> None:
+    shape = {
+        "architectures": ["DeepseekV4ForCausalLM"], "model_type": "deepseek_v4",
+        "hidden_size": 4096, "num_hidden_layers": 43, "num_attention_heads": 64,
+        "num_key_value_heads": 1, "head_dim": 512, "vocab_size": 129_280,
+        "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 6,
+        "moe_intermediate_size": 2048, "tie_word_embeddings": False,
+        "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]},
+    }  # fmt: skip
+    named = {} if numbers is None else {"expert_dtype": numbers}
+    stored = checkpoints.read({**shape, **named}).stored_weight_bytes
+    assert stored is not None
+    assert round(stored / 1e9) == gigabytes
+
+
 def test_seventy_billion_take_two_devices_in_fp8_and_four_in_sixteen_bits() -> None:
     assert not planned(LLAMA_70B, "H100:1", quantization_type="fp8_kv", max_num_tokens=16_384
                        ).full_length_requests  # fmt: skip

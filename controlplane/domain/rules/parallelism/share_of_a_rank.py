@@ -6,11 +6,12 @@ from controlplane.domain.facts.rank_shares import (
     has_experts,
     mlp_share,
     rows_of_a_block,
+    width_beside_blocks,
 )
 from controlplane.domain.memory.parallelism import keeps_experts_whole
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_trtllm
-from controlplane.domain.rules.rule import TRTLLM, VLLM, Fix, Patch, Rule, Severity
+from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts, on_trtllm, on_vllm
+from controlplane.domain.rules.rule import TRTLLM, VLLM, Fix, Patch, Rule, Severity, at
 
 _ACCELERATOR = "resources.accelerator"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
@@ -92,3 +93,37 @@ CUT_BLOCKS = Rule(
         checkpoint=_IN_BLOCKS,
     ),
 )
+
+_UNEVEN_BLOCKS = facts(
+    architectures=["DeepseekV2ForCausalLM"], model_type="deepseek_v2", hidden_size=2048,
+    num_hidden_layers=27, num_attention_heads=16, num_key_value_heads=16, kv_lora_rank=512,
+    intermediate_size=10_944, moe_intermediate_size=1408, n_routed_experts=64,
+    num_experts_per_tok=6, vocab_size=102_400, max_position_embeddings=163_840,
+    quantization_config={"quant_method": "fp8", "weight_block_size": [128, 128]},
+)  # fmt: skip
+
+UNEVEN_BLOCKS = Rule(
+    code="EH326",
+    name="mlp-that-ends-amid-a-block-of-scales",
+    severity=Severity.ERROR,
+    runtimes=VLLM,
+    needs=("checkpoint",),
+    fields=at("trt_llm.build.checkpoint_repository.repo"),
+    when=lambda c: width_beside_blocks(c.checkpoint, share_of(c)) is not None,
+    message=lambda c: (
+        f"The checkpoint keeps a scale for each {_block(c)} rows of weights, and an MLP of it is "
+        f"{width_beside_blocks(c.checkpoint, share_of(c)) or 0:,} wide, which does not divide by "
+        "that: vLLM ends at its start, on one GPU too. Name the original weights, or a copy whose "
+        "scales go by channel."
+    ),
+    source=sources.vllm("fp8_utils.py, validate_fp8_block_shape", checked="2026-12-01"),
+    bad=on_vllm(Example(config={_ACCELERATOR: "L40S"}, checkpoint=_UNEVEN_BLOCKS)),
+    good=on_vllm(
+        Example(
+            config={_ACCELERATOR: "L40S"},
+            checkpoint=_UNEVEN_BLOCKS.model_copy(update={"intermediate_size": 11_008}),
+        )
+    ),
+)
+
+RULES = (UNEVEN_MLP, CUT_BLOCKS, UNEVEN_BLOCKS)

@@ -9,6 +9,7 @@ from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trt
 from controlplane.domain.rules.other_runtimes import other_engines
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity
 from controlplane.domain.rules.serving.engine_arguments import ARGUMENTS, argument
+from controlplane.domain.rules.serving.vllm_kernels import named_backend
 from controlplane.domain.rules.speculation.lookahead import RECOMMENDED, SPECULATOR
 from controlplane.domain.runtimes.capability import Feature, Support
 from controlplane.domain.runtimes.pairs import Pair
@@ -55,7 +56,13 @@ def _refused(c: Context) -> list[Feature]:
         if feature not in _OF_OTHER_RULES
         and c.can(feature).is_refused
         and not _is_found_elsewhere(c, feature)
+        and not (feature is Feature.FP8_KV_CACHE and _names_kernels_of_older_gpus(c))
     ]
+
+
+def _names_kernels_of_older_gpus(c: Context) -> bool:
+    """Return whether FlashInfer is named, which takes FP8 keys and values below 8.9 too."""
+    return (named_backend(c) or "").upper() == "FLASHINFER" and c.gpu.has_capability(8, 0)
 
 
 def _is_found_elsewhere(c: Context, feature: Feature) -> bool:

@@ -30,7 +30,7 @@ def _without(c: Context, *names: str) -> Patch:
     return dict.fromkeys(argument_paths(c, *names))
 
 
-def _backend(c: Context) -> str | None:
+def named_backend(c: Context) -> str | None:
     """Return the attention backend that the arguments name, by itself or inside its block."""
     given = named_arguments(c)
     block = given.get(_BLOCK_OF_BACKEND)
@@ -43,7 +43,7 @@ def _paths_of_backend(c: Context) -> tuple[str, ...]:
 
 
 def _faults(c: Context) -> list[str]:
-    named = _backend(c)
+    named = named_backend(c)
     if named is None:
         return []
     known = c.checkpoint
@@ -71,10 +71,10 @@ UNSUITED_BACKEND = Rule(
     needs=("checkpoint",),
     fields=_paths_of_backend,
     may_mark=(_FIELD,),
-    concerns=lambda c: _backend(c) is not None,
+    concerns=lambda c: named_backend(c) is not None,
     when=lambda c: bool(_faults(c)),
     message=lambda c: (
-        f"The attention backend `{_backend(c)}` {' and '.join(_faults(c))}: vLLM "
+        f"The attention backend `{named_backend(c)}` {' and '.join(_faults(c))}: vLLM "
         f"{c.version} fails to start on `{c.gpu.kind}`. Without the argument it chooses one "
         "that does."
     ),

@@ -198,6 +198,6 @@ def _fp8_cache(has: tuple[int, int]) -> Capability:
         return native("keys and values in E4M3, with the artifact's scales", _KERNELS)
     return refused(
         "E4M3 keys and values need compute capability 8.9: vLLM's own kernels refuse them below, "
-        "and only where FlashInfer is installed would its kernels take them from 8.0 on",
+        "and only FlashInfer's take them from 8.0 on, which `attention-backend: FLASHINFER` names",
         _CACHES,
     )
