@@ -45,14 +45,24 @@ OF_THE_TREE = 0.1
 
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
-    options = report.parser(__doc__, full="10 million tokens, 60 files").parse_args()
+    asked = report.parser(__doc__, full="10 million tokens, 60 files")
+    asked.add_argument("--tokenizer", help="its file; then what a history costs, and nothing else")
+    options = asked.parse_args()
     told = report.Report(as_json=options.json)
+    if options.tokenizer:
+        return _history_alone(told, options.tokenizer, full=options.full)
     tokenizer = Tokenizer.from_file(str(smollm2() / "tokenizer.json"))
     yields = _yields(Texts(tokenizer, files=60 if options.full else 12))
     speed = _speed(tokenizer, 10_000_000 if options.full else 1_000_000)
     native = engine.figures(smollm2())
     judged = {**_ratios(yields["code_apply_1_percent"]), **_native(native), **_judged(speed)}
     return told.end({**judged, **yields, **speed, "native_engine": native}, BARS)
+
+
+def _history_alone(told: report.Report, tokenizer: str, *, full: bool) -> int:
+    speed = _speed(Tokenizer.from_file(tokenizer), 10_000_000 if full else 1_000_000)
+    judged = _judged(speed)
+    return told.end({**judged, **speed}, {name: BARS[name] for name in judged})
 
 
 def _yields(texts: Texts) -> dict[str, dict[str, float]]:
