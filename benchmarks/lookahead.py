@@ -45,9 +45,9 @@ OF_THE_TREE = 0.1
 
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
-    asked = report.parser(__doc__, full="10 million tokens, 60 files")
-    asked.add_argument("--tokenizer", help="its file; then what a history costs, and nothing else")
-    options = asked.parse_args()
+    parser = report.parser(__doc__, full="10 million tokens, 60 files")
+    parser.add_argument("--tokenizer", help="its file; then what a history costs, and nothing else")
+    options = parser.parse_args()
     told = report.Report(as_json=options.json)
     if options.tokenizer:
         return _history_alone(told, options.tokenizer, full=options.full)

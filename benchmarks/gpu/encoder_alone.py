@@ -36,9 +36,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         write_checkpoint("bge_large", made := Path(folder) / "bge", options.tokenizer, {})
-        told = {"device": device_name(), **in_process(made), **over_http(made)}
-    (options.folder / "encoder_alone.json").write_text(json.dumps(told, indent=1) + "\n")
-    print(json.dumps(told))
+        figures = {"device": device_name(), **in_process(made), **over_http(made)}
+    (options.folder / "encoder_alone.json").write_text(json.dumps(figures, indent=1) + "\n")
+    print(json.dumps(figures))
 
 
 def in_process(folder: Path) -> dict[str, float]:
@@ -48,17 +48,17 @@ def in_process(folder: Path) -> dict[str, float]:
     )
     rows = [engine.encoder.encode([each], Cut(), field="x") for each in TEXTS]
     engine.start()
-    told = {
+    figures = {
         "tokens": p50(lambda at: engine.encoder.encode([TEXTS[at]], Cut(), field="x")),
-        "tokens_queued_computed": p50(lambda at: _asked(engine, TEXTS[at])),
+        "tokens_queued_computed": p50(lambda at: _answer(engine, TEXTS[at])),
         "queued_computed": p50(lambda at: engine.submit(rows[at]).answer.result()),
     }
     engine.stop()
-    return told | {"forward": p50(_forward(engine, rows))}
+    return figures | {"forward": p50(_forward(engine, rows))}
 
 
-def _asked(engine: PoolingEngine, asked: str) -> Any:
-    return engine.submit(engine.encoder.encode([asked], Cut(), field="x")).answer.result()
+def _answer(engine: PoolingEngine, single: str) -> Any:
+    return engine.submit(engine.encoder.encode([single], Cut(), field="x")).answer.result()
 
 
 def _forward(engine: PoolingEngine, rows: Sequence[Any]) -> Callable[[int], Any]:
