@@ -15,6 +15,8 @@ const choose = (hit) => {
 
 const open = () => {
   if (dialog.matches(":popover-open") || document.querySelector("dialog:popover-open")) return;
+  // What was found before would be laid out again before the field is to be seen.
+  list.replaceChildren();
   dialog.showPopover();
   input.focus();
   input.select();
