@@ -96,7 +96,6 @@ class Chooser:
         self._index.remember(prompt, upstream.cache)
         if choice.reason is Reason.ONLY:
             return None
-        self._index.uses.sent(prompt.blocks, upstream.cache)
         return Sent(prompt, upstream, upstream.cache, choice.belief)
 
     def answered(self, sent: Sent, used: TokenCounts) -> Outcome | None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 MOST_USES = 100_000
 """Some 10 MB."""
 _MOST_CACHES = 10_000
-_IN_FLIGHT = 0
 
 
 class PrefixUses:
@@ -30,10 +29,9 @@ class PrefixUses:
         return len(self._young) + len(self._old)
 
     def last(self, block: int, cache: str) -> int | None:
-        """Return which answer used it last; None where none has, or one is on its way."""
+        """Return which answer used it last; None where none has yet."""
         use = block ^ hash(cache)
-        answer = self._young.get(use)
-        return (self._old.get(use) if answer is None else answer) or None
+        return self._young.get(use) or self._old.get(use)
 
     def is_dropped(self, block: int, cache: str) -> bool:
         """Return whether the engine has told of dropping what was used later than this."""
@@ -42,23 +40,17 @@ class PrefixUses:
         last = self.last(block, cache)
         return last is not None and last <= before
 
-    def sent(self, blocks: Iterable[int], cache: str) -> None:
-        """Note that these are being computed: nothing is held against them until an answer."""
-        self._note(blocks, cache, _IN_FLIGHT)
-
     def answered(self, blocks: Iterable[int], cache: str) -> None:
+        """Note the use. Of what is still being computed nothing is noted, nor held against it."""
         self._answers += 1
-        self._note(blocks, cache, self._answers)
+        # Of each block of each request: what a comprehension does costs least.
+        mine, young = hash(cache), self._young
+        young.update(dict.fromkeys([block ^ mine for block in blocks], self._answers))
+        if len(young) > self._most_young:
+            self._young, self._old = {}, young
 
     def dropped(self, cache: str, until: int) -> None:
         """Hold against the cache that what this answer used is gone, and so all before it."""
         self._dropped[cache] = max(until, self._dropped.get(cache, until))
         if len(self._dropped) > _MOST_CACHES:
             del self._dropped[next(iter(self._dropped))]
-
-    def _note(self, blocks: Iterable[int], cache: str, answer: int) -> None:
-        # Of each block of each request, twice: what a comprehension does costs least.
-        mine, young = hash(cache), self._young
-        young.update(dict.fromkeys([block ^ mine for block in blocks], answer))
-        if len(young) > self._most_young:
-            self._young, self._old = {}, young
