@@ -1,3 +1,5 @@
+from django.db import transaction
+
 from apps.accounts.models import User
 from apps.builds.models import Build
 from apps.builds.services.requests import build_create
@@ -9,11 +11,13 @@ from apps.deployments.services.deployments import deployment_create
 from apps.rest.errors import Conflict
 
 
+@transaction.atomic
 def deployment_change_settings(*, change: SettingsChange, user: User | None) -> Deployment:
     """Return the deployment that takes over by a roll once it is ready, built only where it must.
 
     Raises:
-        Conflict: nothing differs, or the checks block it; nothing is saved then.
+        Conflict: nothing differs, the checks block it, or the environment is already being
+            promoted to; nothing is saved then.
     """
     _refuse(change)
     revision = revision_create(

@@ -94,6 +94,9 @@ def test_what_cannot_be_is_refused_and_nothing_is_saved(served: Deployment, cast
     assert ask(served, cast.outsider, text=batch(served))[0] == 404
     environment_restrict(team=cast.team, name="production")
     assert ask(served, cast.member, text=batch(served))[0] == 403
+    assert ask(served, cast.owner, text=batch(served), environment="nowhere")[0] == 404
+    Environment.objects.update(candidate=served)
+    assert ask(served, cast.owner, text=batch(served))[0] == 409
     assert (Revision.objects.count(), Deployment.objects.count()) == (1, 1)
 
 
