@@ -41,7 +41,7 @@ UNEVEN_MLP = Rule(
     concerns=lambda c: c.spec.tensor_parallel > 1,
     when=lambda c: (c.checkpoint.intermediate_size or 0) % c.spec.tensor_parallel != 0,
     message=lambda c: (
-        f"The MLP is {c.checkpoint.intermediate_size or 0:,} wide, which does not divide by "
+        f"The MLP is {c.checkpoint.intermediate_size or 0:,} wide, which is not a multiple of "
         f"{c.spec.tensor_parallel} GPUs; the engine may refuse to share it out."
     ),
     source=sources.tensorrt_llm("tensor_parallel_size, weight sharding"),
@@ -112,8 +112,8 @@ UNEVEN_BLOCKS = Rule(
     when=lambda c: width_beside_blocks(c.checkpoint, share_of(c)) is not None,
     message=lambda c: (
         f"The checkpoint keeps a scale for each {_block(c)} rows of weights, and an MLP of it is "
-        f"{width_beside_blocks(c.checkpoint, share_of(c)) or 0:,} wide, which does not divide by "
-        "that: vLLM ends at its start, on one GPU too. Name the original weights, or a copy whose "
+        f"{width_beside_blocks(c.checkpoint, share_of(c)) or 0:,} wide, which is not a multiple of "
+        "that: vLLM fails to start, on one GPU too. Name the original weights, or a copy whose "
         "scales go by channel."
     ),
     source=sources.vllm("fp8_utils.py, validate_fp8_block_shape", checked="2026-12-01"),
