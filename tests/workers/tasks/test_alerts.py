@@ -22,6 +22,13 @@ from workers.tasks.alerts import deliver
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
 
+@pytest.fixture(autouse=True)
+def no_lease_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leases go by the machine's clock, and a first message imports what sends it."""
+    for module in ("apps.leases.services", "workers.tasks.leasing.keeper"):
+        monkeypatch.setattr(f"{module}.LEASE_SECONDS", 3600.0)
+
+
 @pytest.fixture
 def cast(settings: Settings, tmp_path: Any) -> Cast:
     settings.ALLOW_PRIVATE_ADDRESSES = True
