@@ -118,12 +118,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
         about = {"ETag": etag} if self.site.has_etags else {}
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range", ""))
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range", ""))
         fresh = self.headers.get("if-range", etag) == etag
-        if wanted is None or not fresh or not self.site.has_ranges:
+        if match is None or not fresh or not self.site.has_ranges:
             self._send(200, content, about, trouble)
             return
-        start, end = int(wanted[1]), min(int(wanted[2] or len(content)) + 1, len(content))
+        start, end = int(match[1]), min(int(match[2] or len(content)) + 1, len(content))
         if start >= len(content):
             self._send(416, b"", {"Content-Range": f"bytes */{len(content)}"}, Trouble())
             return

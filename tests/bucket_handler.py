@@ -119,7 +119,7 @@ class BucketHandler(BaseHTTPRequestHandler):
         else:
             self.store.put(bucket, key, body)
             of_user = {
-                name: told for name, told in headers.items() if name.startswith("x-amz-meta-")
+                name: report for name, report in headers.items() if name.startswith("x-amz-meta-")
             }
             kept = self.store.buckets[bucket]
             kept[key] = replace(kept[key], metadata=of_user)
@@ -141,10 +141,10 @@ class BucketHandler(BaseHTTPRequestHandler):
             return Refusal(403, "RequestTimeTooSkewed", "The difference is too large.")
         if "authorization" in headers:
             if isinstance(store.login, S3Login):
-                asked = store.login.region(headers)
-                if asked != store.region:
-                    told = f"the region '{asked}' is wrong; expecting '{store.region}'"
-                    return Refusal(400, "AuthorizationHeaderMalformed", told)
+                region = store.login.region(headers)
+                if region != store.region:
+                    text = f"the region '{region}' is wrong; expecting '{store.region}'"
+                    return Refusal(400, "AuthorizationHeaderMalformed", text)
             if refusal := store.login.refusal(method, self.path, headers):
                 return refusal
         elif bucket not in store.public:
@@ -207,26 +207,32 @@ class BucketHandler(BaseHTTPRequestHandler):
         trouble = self._in_trouble(key, "get")
         if trouble is None:
             return
-        found = self.store.buckets[bucket].get(key)
-        if found is None:
+        outcome = self.store.buckets[bucket].get(key)
+        if outcome is None:
             self._refuse(
                 Refusal(404, "BlobNotFound" if self.store.source == "AZURE" else "NoSuchKey")
             )
             return
-        wanted_etag = headers.get("if-match", found.etag).strip('"')
-        if wanted_etag != found.etag.strip('"'):
+        wanted_etag = headers.get("if-match", outcome.etag).strip('"')
+        if wanted_etag != outcome.etag.strip('"'):
             azure = self.store.source == "AZURE"
             self._refuse(Refusal(412, "ConditionNotMet" if azure else "PreconditionFailed"))
             return
-        content = bytes(each ^ 1 for each in found.content) if trouble.altered else found.content
-        answer = {"ETag": found.etag, "Last-Modified": _http(found.modified), **found.metadata}
+        content = (
+            bytes(each ^ 1 for each in outcome.content) if trouble.altered else outcome.content
+        )
+        answer = {
+            "ETag": outcome.etag,
+            "Last-Modified": _http(outcome.modified),
+            **outcome.metadata,
+        }
         if "x-ms-version" in headers:
             answer["x-ms-version"] = headers["x-ms-version"]
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", ""))
-        if wanted is None:
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", ""))
+        if match is None:
             self._send(200, content, answer, trouble)
             return
-        start, end = int(wanted[1]), min(int(wanted[2] or len(content)) + 1, len(content))
+        start, end = int(match[1]), min(int(match[2] or len(content)) + 1, len(content))
         if start >= len(content):
             self._refuse(Refusal(416, "InvalidRange"))
             return

@@ -143,8 +143,10 @@ class AzureLogin:
             ]
         )
         key = base64.b64decode(self.secret["account_key"])
-        wanted = base64.b64encode(hmac.new(key, text.encode(), hashlib.sha256).digest()).decode()
-        matches = account == ACCOUNT and hmac.compare_digest(wanted, signature)
+        target_value = base64.b64encode(
+            hmac.new(key, text.encode(), hashlib.sha256).digest()
+        ).decode()
+        matches = account == ACCOUNT and hmac.compare_digest(target_value, signature)
         return None if matches else Refusal(403, "AuthenticationFailed")
 
 

@@ -71,15 +71,15 @@ def read_env(text: str) -> dict[str, str]:
 
 def variables_in(*files: str) -> set[str]:
     """Return the names of variables that the files take from `.env`."""
-    found: set[str] = set()
+    names: set[str] = set()
 
     def note(match: re.Match[str]) -> str:
-        found.update({match["name"]} - {None})
+        names.update({match["name"]} - {None})
         return ""
 
     for file in files:
         _resolved(source_of(file), note)
-    return found
+    return names
 
 
 def services_of(file: str, values: Mapping[str, str]) -> dict[str, Service]:
@@ -89,7 +89,7 @@ def services_of(file: str, values: Mapping[str, str]) -> dict[str, Service]:
         return "$" if match["dollar"] else _value(match, values)
 
     content = _resolved(source_of(file), value_of)
-    return {name: _service(name, said) for name, said in content["services"].items()}
+    return {name: _service(name, statement) for name, statement in content["services"].items()}
 
 
 def _value(match: re.Match[str], values: Mapping[str, str]) -> str:

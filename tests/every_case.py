@@ -15,8 +15,8 @@ def every_case(
 
     def decorate(test: Test) -> Callable[[], None]:
         def of_all() -> None:
-            found = [_failure(test, names, case, ids(case)) for case in tried]
-            wrong = [each for each in found if each]
+            failures = [_failure(test, names, case, ids(case)) for case in tried]
+            wrong = [each for each in failures if each]
             if wrong:
                 raise ExceptionGroup(f"{len(wrong)} of {len(tried)} cases", wrong)
 

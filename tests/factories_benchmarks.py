@@ -23,15 +23,15 @@ STAGE = {
 
 def make_benchmark(*, deployments: Any = None, stages: Any = (), **changes: Any) -> Benchmark:
     """A queued run of one deployment; `stages` are those of each."""
-    found = deployments or [make_deployment()]
+    outcome = deployments or [make_deployment()]
     order = {
         "lengths": Lengths(prompt_tokens=200, completion_tokens=100).model_dump(),
         "load": LOAD.model_dump(mode="json"), "limits": Limits(error_share=0.01).model_dump(),
         "seed": 0,
     }  # fmt: skip
-    defaults = {"team": found[0].model.team, "shape": "chat", "order": order}
+    defaults = {"team": outcome[0].model.team, "shape": "chat", "order": order}
     benchmark = Benchmark.objects.create(**defaults | changes)
-    for position, each in enumerate(found):
+    for position, each in enumerate(outcome):
         BenchmarkTarget.objects.create(
             benchmark=benchmark, position=position, deployment=each,
             label=f"{each.model.name}, {each.name}", stages=list(stages),

@@ -24,13 +24,13 @@ GIB = 1024**3
 def listened() -> None:
     """Have machines been listened to for an hour, and those silent that were not heard lately."""
     now = clock.now()
-    told = {
+    values = {
         "since": now - timedelta(hours=1),
         "unbroken_since": now - timedelta(hours=2),
         "last_beat_at": now + timedelta(days=1),  # however long a test takes
         "silent_before": now - SILENT,
     }
-    Listening.objects.update_or_create(id=1, defaults=told)
+    Listening.objects.update_or_create(id=1, defaults=values)
 
 
 def make_serving_node(**changes: Any) -> Node:

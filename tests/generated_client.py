@@ -33,5 +33,5 @@ def part(name: str) -> Any:
 
 def call(area: str, operation: str, client: Any, *path: Any, **arguments: Any) -> Any:
     """Return the answer to an operation, with its status and what the client made of it."""
-    asked = part(f"api.{area}.{operation}").sync_detailed
-    return asked(*path, client=client, **arguments)
+    request = part(f"api.{area}.{operation}").sync_detailed
+    return request(*path, client=client, **arguments)

@@ -66,8 +66,8 @@ def described(name: str, content: bytes) -> dict[str, Any]:
 
 
 def commit_of(repo: str, files: dict[str, bytes]) -> str:
-    told = [repo, {name: sha256(content) for name, content in sorted(files.items())}]
-    return hashlib.sha1(json.dumps(told).encode()).hexdigest()
+    reports = [repo, {name: sha256(content) for name, content in sorted(files.items())}]
+    return hashlib.sha1(json.dumps(reports).encode()).hexdigest()
 
 
 def sha256(content: bytes) -> str:

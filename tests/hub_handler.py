@@ -78,16 +78,16 @@ class HubHandler(Uploads, BaseHTTPRequestHandler):
         with suppress(ConnectionError):
             if self.command in ("POST", "PUT"):
                 self.answer_upload(path, token)
-            elif found := _CDN.fullmatch(path):
-                self._send_large(found["sha256"], token)
+            elif match := _CDN.fullmatch(path):
+                self._send_large(match["sha256"], token)
             elif token is not None and token not in self.hub.tokens:
                 self._refuse(401, None, "Invalid credentials in Authorization header")
-            elif found := _TREE.fullmatch(path):
-                self._send_tree(found["repo"], found["revision"], found["path"] or "", token)
-            elif found := _RESOLVE.fullmatch(path):
-                self._send_file(found["repo"], found["revision"], found["path"], token)
-            elif found := _INFO.fullmatch(path):
-                self._send_info(found["repo"], found["revision"], token)
+            elif match := _TREE.fullmatch(path):
+                self._send_tree(match["repo"], match["revision"], match["path"] or "", token)
+            elif match := _RESOLVE.fullmatch(path):
+                self._send_file(match["repo"], match["revision"], match["path"], token)
+            elif match := _INFO.fullmatch(path):
+                self._send_info(match["repo"], match["revision"], token)
             else:
                 self._refuse(404, None, "Not found")
 
@@ -174,9 +174,9 @@ class HubHandler(Uploads, BaseHTTPRequestHandler):
             content = bytes(each ^ 1 for each in content)
         start, end = 0, len(content)
         status = 200
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range") or "")
-        if wanted and not trouble.no_ranges:
-            start, end = int(wanted[1]), int(wanted[2] or end - 1) + 1
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range") or "")
+        if match and not trouble.no_ranges:
+            start, end = int(match[1]), int(match[2] or end - 1) + 1
             if start >= len(content):
                 self._send(416, b"", {"Content-Range": f"bytes */{len(content)}"})
                 return
@@ -245,5 +245,5 @@ class HubHandler(Uploads, BaseHTTPRequestHandler):
 
 
 def _device(files: dict[str, bytes]) -> object:
-    found = _FRONT_MATTER.match(files.get("README.md", b"").decode())
-    return yaml.safe_load(found["yaml"]) if found else None
+    match = _FRONT_MATTER.match(files.get("README.md", b"").decode())
+    return yaml.safe_load(match["yaml"]) if match else None

@@ -21,13 +21,13 @@ class Uploads:
 
     def answer_upload(self: Any, path: str, token: str | None) -> None:
         body = self._body()
-        if found := _BLOB.fullmatch(path):
-            self._take_blob(found["sha256"], body, token)
-        elif found := _PART.fullmatch(path):
-            self.hub.parts[found["sha256"], int(found["number"])] = body
+        if match := _BLOB.fullmatch(path):
+            self._take_blob(match["sha256"], body, token)
+        elif match := _PART.fullmatch(path):
+            self.hub.parts[match["sha256"], int(match["number"])] = body
             self._send(200, b"", {"ETag": f'"{sha256(body)}"'})
-        elif found := _PARTS.fullmatch(path):
-            self._join_parts(found["sha256"], json.loads(body)["parts"])
+        elif match := _PARTS.fullmatch(path):
+            self._join_parts(match["sha256"], json.loads(body)["parts"])
         elif token not in self.hub.tokens:
             self._refuse(401, None, "Invalid credentials in Authorization header")
         elif path == "/api/repos/create":
@@ -44,9 +44,9 @@ class Uploads:
             (_VERIFY, "verify", self._verify),
             (_COMMIT, "commit", self._take_commit),
         ):
-            if found := pattern.fullmatch(path):
-                if self._in_trouble(name) is not None and self._may_write(found["repo"], token):
-                    answer(body, **found.groupdict())
+            if match := pattern.fullmatch(path):
+                if self._in_trouble(name) is not None and self._may_write(match["repo"], token):
+                    answer(body, **match.groupdict())
                 return
         self._refuse(404, None, "Not found")
 
@@ -108,10 +108,10 @@ class Uploads:
         return {"href": f"{place}/complete", "header": {"chunk_size": str(part_bytes), **header}}
 
     def _join_parts(self: Any, digest: str, parts: list[dict[str, Any]]) -> None:
-        found = [self.hub.parts[digest, each["partNumber"]] for each in parts]
-        right = [each["etag"] for each in parts] == [f'"{sha256(each)}"' for each in found]
-        if right and sha256(b"".join(found)) == digest:
-            self.hub.blobs[digest] = b"".join(found)
+        entries = [self.hub.parts[digest, each["partNumber"]] for each in parts]
+        right = [each["etag"] for each in parts] == [f'"{sha256(each)}"' for each in entries]
+        if right and sha256(b"".join(entries)) == digest:
+            self.hub.blobs[digest] = b"".join(entries)
             self._send(200, b"", {})
         else:
             self._refuse(400, None, "other parts came")
@@ -130,9 +130,9 @@ class Uploads:
         self._send(200, b"", {})
 
     def _verify(self: Any, body: bytes, *, repo: str) -> None:
-        wanted = json.loads(body)
-        known = self.hub.blobs.get(wanted["oid"])
-        right = known is not None and len(known) == wanted["size"]
+        content = json.loads(body)
+        known = self.hub.blobs.get(content["oid"])
+        right = known is not None and len(known) == content["size"]
         self._send(200 if right else 404, b"", {})
 
     def _take_commit(self: Any, body: bytes, *, repo: str, revision: str) -> None:

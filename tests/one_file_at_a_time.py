@@ -75,9 +75,9 @@ class OneFileAtATime:
         if self._has_units:
             return (yield)
         self._has_units = True
-        found, items[:] = list(items), []
+        outcome, items[:] = list(items), []
         yield
-        session.items = self._units(session, found)
+        session.items = self._units(session, outcome)
         return None
 
     @pytest.hookimpl(tryfirst=True)

@@ -59,8 +59,8 @@ class ScriptedGateway:
             await self._stream(receive, send)
 
     async def _reply(self, status: int, headers: dict[str, str], body: bytes, send: Send) -> None:
-        told = {"content-type": "application/json"} | headers
-        rows = [(name.encode(), value.encode()) for name, value in told.items()]
+        values = {"content-type": "application/json"} | headers
+        rows = [(name.encode(), value.encode()) for name, value in values.items()]
         await send({"type": "http.response.start", "status": status, "headers": rows})
         await send({"type": "http.response.body", "body": body})
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 def attempts_at(silent: socket.socket) -> int:
     """Return how many connections wait there, and end them."""
     silent.setblocking(False)
-    found = 0
+    outcome = 0
     with suppress(BlockingIOError):
         while True:
             silent.accept()[0].close()
-            found += 1
-    return found
+            outcome += 1
+    return outcome

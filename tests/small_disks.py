@@ -17,8 +17,8 @@ def small_disk(folder: Path, *, size: str) -> Iterator[Grow]:
     folder.mkdir(parents=True, exist_ok=True)
     mounted = _mount(folder, f"size={size}")
     if mounted.returncode:
-        said = mounted.stderr.decode(errors="replace").strip()
-        pytest.skip(f"only root with the right to mount has a small disk: {said}")
+        text = mounted.stderr.decode(errors="replace").strip()
+        pytest.skip(f"only root with the right to mount has a small disk: {text}")
 
     def grow() -> None:
         _mount(folder, "remount,size=256m").check_returncode()

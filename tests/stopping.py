@@ -80,11 +80,11 @@ def _is_stopped_by_its_test(pid: int) -> bool:
     One that waits while the process does not stand still yet is ours.
     """
     with suppress(OSError):
-        told = dict(
+        values = dict(
             line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
         )
-        waiting = int(told["ShdPnd"], 16) & _SIGSTOP_BIT
-        return bool(waiting) and told["State"].split()[0] == "T"
+        waiting = int(values["ShdPnd"], 16) & _SIGSTOP_BIT
+        return bool(waiting) and values["State"].split()[0] == "T"
     return False
 
 

@@ -62,8 +62,8 @@ class Round:
         )
 
     def _counts(self) -> str:
-        found = re.findall(r"(\d+ (?:passed|failed|errors?))\b", self._said())
-        return ", ".join(found[-3:]) or f"no result (exit status {self.status})"
+        matches = re.findall(r"(\d+ (?:passed|failed|errors?))\b", self._said())
+        return ", ".join(matches[-3:]) or f"no result (exit status {self.status})"
 
     def _said(self) -> str:
         return self.log.read_text(errors="replace")

@@ -21,15 +21,15 @@ def test_who_sleeps_is_woken_when_the_clock_has_moved_far_enough() -> None:
 
 def test_a_wait_ends_with_its_event_or_with_the_clock() -> None:
     clock, event = ManualClock(), threading.Event()
-    found: list[bool] = []
-    thread = threading.Thread(target=lambda: found.append(clock.wait(event, 10)))
+    entries: list[bool] = []
+    thread = threading.Thread(target=lambda: entries.append(clock.wait(event, 10)))
     thread.start()
     clock.wait_for_waiters()
     clock.advance(10)
     thread.join()
     event.set()
     assert clock.wait(event, 10)
-    assert found == [False]
+    assert entries == [False]
 
 
 async def _timed_out(clock: ManualClock, seconds: float) -> bool:

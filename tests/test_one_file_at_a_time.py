@@ -54,15 +54,15 @@ def test_each_file_is_imported_once_and_what_a_session_has_made_stands_between_t
     (folder / "test_broken.py").write_text("raise RuntimeError('not today')\n")
     (folder / "test_failing.py").write_text("def test_fails(): assert 1 == 2\n")
 
-    status, said = _run(folder, processes=2)
+    status, statement = _run(folder, processes=2)
 
     assert status == 1
-    assert "1 failed, 18 passed, 1 error" in said, said
-    assert "RuntimeError: not today" in said
-    assert "assert 1 == 2" in said
+    assert "1 failed, 18 passed, 1 error" in statement, statement
+    assert "RuntimeError: not today" in statement
+    assert "assert 1 == 2" in statement
     assert sorted(_lines(folder, "imported")) == [f"test_{each}" for each in "abcdef"]
     assert len(set(_lines(folder, "servers"))) == len(_lines(folder, "servers")) <= 2
-    assert max(map(int, re.findall(r"\[ *(\d+)%\]", said))) == 100
+    assert max(map(int, re.findall(r"\[ *(\d+)%\]", statement))) == 100
 
 
 def test_a_run_without_any_test_says_so(folder: Path) -> None:

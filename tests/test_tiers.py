@@ -42,8 +42,8 @@ def test_a_change_leads_to_the_tests_that_mirror_its_place(changed: str, tests: 
     ],
 )
 def test_what_all_stand_on_leads_to_all_of_the_tier(shared: str) -> None:
-    found = tiers.mirror(["docs/index.md", shared])
-    assert {*tiers.FOLDERS, "tests/test_tiers.py"} <= {*found}
+    mirror = tiers.mirror(["docs/index.md", shared])
+    assert {*tiers.FOLDERS, "tests/test_tiers.py"} <= {*mirror}
 
 
 def test_every_folder_of_the_tier_is_there_and_has_tests() -> None:

@@ -63,12 +63,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def mirror(changed: Iterable[str], root: Path = ROOT) -> list[str]:
     """Return the folders and files of tests that mirror the paths; all where one is shared."""
-    found: set[str] = set()
+    names: set[str] = set()
     for path in changed:
         if SHARED.fullmatch(path):
             return [*FOLDERS, *_of_the_top(root)]
-        found.update(_mirrored(path, root))
-    return sorted(found)
+        names.update(_mirrored(path, root))
+    return sorted(names)
 
 
 def files_of(places: Iterable[str], root: Path = ROOT) -> list[str]:

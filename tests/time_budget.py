@@ -116,9 +116,9 @@ class TimeBudget:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        found = getattr(node, "workeroutput", {}).get("time_budget")
-        if found:
-            self.processes.append(found)
+        answer = getattr(node, "workeroutput", {}).get("time_budget")
+        if answer:
+            self.processes.append(answer)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         mine = {"cpu_seconds": cpu_seconds(), "loop_seconds": self._loop_seconds}

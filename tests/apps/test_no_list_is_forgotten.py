@@ -33,11 +33,13 @@ def _answer(operations: Any) -> str:
 def test_every_list_of_rest_is_counted_and_measured() -> None:
     admin = make_cast().organisation_admin
     filled = fill(admin.team, admin, Amounts(configs=1, builds=4, deployments=1, others=1))
-    asked = [path.partition("?")[0] for path in pages_of(filled).values()]
+    entries = [path.partition("?")[0] for path in pages_of(filled).values()]
     lists = paths_of_lists()
     patterns = {path: re.sub(r"\{\w+\}", "[^/]+", path) for path in lists}
     missing = {
-        path for path, each in patterns.items() if not any(re.fullmatch(each, one) for one in asked)
+        path
+        for path, each in patterns.items()
+        if not any(re.fullmatch(each, one) for one in entries)
     }
     assert len(lists) > 15
     assert missing == set()

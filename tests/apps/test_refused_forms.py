@@ -115,7 +115,8 @@ def is_marked(answer: HttpResponseBase, field: str, value: str) -> bool:
 def names_field(answer: HttpResponseBase, path: str, field: str) -> bool:
     """Whether the next page puts the form back, with the words beside the field."""
     return answer.status_code == 302 and any(
-        told and told["path"] == path and field in told["fields"] for told in refusals(answer)
+        report and report["path"] == path and field in report["fields"]
+        for report in refusals(answer)
     )
 
 
@@ -124,5 +125,5 @@ def refusals(answer: HttpResponseBase) -> list[Any]:
 
 
 def said(answer: HttpResponseBase) -> str:
-    told = [*get_messages(answer.wsgi_request)]  # type: ignore[attr-defined]
-    return f"{told[-1]} {told[-1].tags}" if told else "nothing"
+    reports = [*get_messages(answer.wsgi_request)]  # type: ignore[attr-defined]
+    return f"{reports[-1]} {reports[-1].tags}" if reports else "nothing"

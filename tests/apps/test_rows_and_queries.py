@@ -24,14 +24,14 @@ def queries_with(amounts: Amounts, choose: Choose) -> Mapping[str, int]:
         admin = make_cast().organisation_admin
         filled = fill(admin.team, admin, amounts)
         client: Client = signed_in(admin)
-        found = {}
+        values = {}
         pages = pages_of(filled)
         for name in choose([*pages]):
             path = pages[name]
             client.get(path)  # what is remembered for the process is not counted
-            found[name] = queries_of(client, path)
+            values[name] = queries_of(client, path)
         transaction.set_rollback(True)
-    return found
+    return values
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "folder":
         return FolderPlace(tmp_path / "artifacts")
     if request.param == "bucket":
-        found: BucketPlace = request.getfixturevalue("bucket")
-        return found
+        outcome: BucketPlace = request.getfixturevalue("bucket")
+        return outcome
     address = request.getfixturevalue("endpoint")
     make_bucket(address)
     return OtherMakersPlace(address)

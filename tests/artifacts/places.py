@@ -65,8 +65,8 @@ class FolderPlace:
         return ArtifactStore.open(self.url, clock=clock)
 
     def kept(self, folder: str = "") -> list[str]:
-        found = (path for path in (self.root / folder).rglob("*") if path.is_file())
-        paths = (path.relative_to(self.root).as_posix() for path in found)
+        outcome = (path for path in (self.root / folder).rglob("*") if path.is_file())
+        paths = (path.relative_to(self.root).as_posix() for path in outcome)
         return sorted(path for path in paths if not path.endswith(".lock"))
 
     def content(self, key: str) -> bytes:
@@ -107,8 +107,8 @@ class BucketPlace:
         )
 
     def kept(self, folder: str = "") -> list[str]:
-        found = (key.removeprefix(f"{PREFIX}/") for key in self.server.buckets[BUCKET])
-        return sorted(key for key in found if key.startswith(folder))
+        outcome = (key.removeprefix(f"{PREFIX}/") for key in self.server.buckets[BUCKET])
+        return sorted(key for key in outcome if key.startswith(folder))
 
     def content(self, key: str) -> bytes:
         return self.server.buckets[BUCKET][f"{PREFIX}/{key}"].content
@@ -141,8 +141,8 @@ class OtherMakersPlace:
         return ArtifactStore.open(self.url, variables=self.variables, patience=QUICK, clock=clock)
 
     def kept(self, folder: str = "") -> list[str]:
-        found = (key.removeprefix(f"{PREFIX}/") for key in self._kept())
-        return sorted(key for key in found if key.startswith(folder))
+        outcome = (key.removeprefix(f"{PREFIX}/") for key in self._kept())
+        return sorted(key for key in outcome if key.startswith(folder))
 
     def content(self, key: str) -> bytes:
         content: bytes = self._kept()[f"{PREFIX}/{key}"].value

@@ -57,23 +57,23 @@ def test_a_folder_whose_disk_is_full_is_named_and_its_disk_blamed(tmp_path: Path
 
 def test_a_store_that_never_answers_is_told_and_asked_once() -> None:
     clock, answer = ManualClock(), threading.Event()
-    asked: list[int] = []
+    requests: list[int] = []
 
     def ask() -> None:
-        asked.append(1)
+        requests.append(1)
         answer.wait()
 
     probe = Probe(ask, clock=clock)
-    found: list[object] = []
+    entries: list[object] = []
     for _ in range(2):
-        waiting = threading.Thread(target=lambda: found.append(probe.failure("file:///mnt")))
+        waiting = threading.Thread(target=lambda: entries.append(probe.failure("file:///mnt")))
         waiting.start()
         clock.wait_for_waiters()
         clock.advance(LONGEST_SECONDS + 1)
         waiting.join()
-    assert [getattr(each, "code", None) for each in found] == ["EHA-OFFLINE"] * 2
-    assert "`file:///mnt` has not answered" in str(found)
-    assert len(asked) == 1
+    assert [getattr(each, "code", None) for each in entries] == ["EHA-OFFLINE"] * 2
+    assert "`file:///mnt` has not answered" in str(entries)
+    assert len(requests) == 1
     answer.set()
 
 

@@ -36,8 +36,8 @@ def test_each_shapes_newest_result_is_judged_by_its_best_rates(
     monkeypatch.setattr(encoders, "ROOT", tmp_path)
     keep(tmp_path, "2026-11-01", {"bge_large": {}, "reranker_0_6b": BGE})
     keep(tmp_path, "2026-11-02", {"bge_large": BGE})
-    found = encoders.on_a_gpu()
-    assert found == {
+    outcome = encoders.on_a_gpu()
+    assert outcome == {
         "gpu_results": ["encoders-h200-2026-11-01.json", "encoders-h200-2026-11-02.json"],
         "gpu_single_requests_per_second_through_gateway": 2000.0,
         "gpu_single_ratio_to_vllm": 4.0,
@@ -46,16 +46,16 @@ def test_each_shapes_newest_result_is_judged_by_its_best_rates(
         "gpu_reranker_ratio_to_vllm": 4.0,
         "gpu_half_rate_p99_milliseconds_through_gateway": 40.0,
     }
-    assert found.keys() - {"gpu_results"} <= encoders.BARS.keys()
+    assert outcome.keys() - {"gpu_results"} <= encoders.BARS.keys()
 
 
 def test_where_nothing_was_kept_nothing_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoders, "ROOT", tmp_path)
-    found = encoders.on_a_gpu()
-    assert found.pop("gpu_results") == []
-    assert set(found.values()) == {None}
+    outcome = encoders.on_a_gpu()
+    assert outcome.pop("gpu_results") == []
+    assert set(outcome.values()) == {None}
 
 
 @pytest.mark.parametrize(("words", "status"), [([], 2), (["--out"], 2), (["--out", "{}"], 3)])
@@ -65,8 +65,8 @@ def test_the_script_of_a_gpu_says_what_it_lacks(
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in ("dirname", "sed", "cut", "bash"):
-        found = subprocess.run(["which", name], capture_output=True, text=True, check=True)
-        (tools / name).symlink_to(found.stdout.strip())
+        process = subprocess.run(["which", name], capture_output=True, text=True, check=True)
+        (tools / name).symlink_to(process.stdout.strip())
     ended = subprocess.run(
         ["bash", str(SCRIPT), *(word.format(tmp_path / "out") for word in words)],
         env={**os.environ, "PATH": str(tools), "ENGINEHOUSE_PYTHON": sys.executable},

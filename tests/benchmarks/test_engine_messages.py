@@ -46,8 +46,8 @@ def test_messages_are_read_with_their_values_open(tmp_path: Path) -> None:
     library.mkdir()
     (library / "a.py").write_text(_SOURCE)
     (library / "broken.py").write_text("def (")
-    found = {(each.kind, each.text) for each in messages_in(library)}
-    assert found == {
+    rows = {(each.kind, each.text) for each in messages_in(library)}
+    assert rows == {
         ("ValueError", "{value} heads do not divide by {value}. Use fewer."),
         ("AssertionError", "no size"),
         ("NotImplementedError", "%s is not known"),

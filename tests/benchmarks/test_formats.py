@@ -20,9 +20,9 @@ def test_equal_answers_agree_at_every_place() -> None:
 
 def test_where_two_answers_part_the_distance_of_the_first_two_is_told() -> None:
     other = [{"5": -0.12, "6": -3.0}, {"7": -0.62, "8": -0.5}, {"1": 0.0, "9": -9.0}]
-    found = beside(NATIVE, other)
-    assert (found["same"], found["gap_where_they_part"]) == (1, 0.1)
-    assert found["largest_difference"] == pytest.approx(0.12)
+    outcome = beside(NATIVE, other)
+    assert (outcome["same"], outcome["gap_where_they_part"]) == (1, 0.1)
+    assert outcome["largest_difference"] == pytest.approx(0.12)
 
 
 def test_vectors_of_one_direction_have_a_cosine_of_one() -> None:
@@ -46,5 +46,5 @@ def test_each_case_is_started_as_the_product_writes_it(
     pooled = launch_of(CASES["encoder"], "encoder", folder, 1).argv
     assert pooled[pooled.index("--pooler-config") + 1] == '{"pooling_type": "MEAN"}'
     (folder / "chat_template.jinja").write_text(TOOLS_TEMPLATE)
-    asked = launch_of(CASES["tools"], "tools", folder, 1).argv
-    assert asked[asked.index("--tool-call-parser") + 1] == "hermes"
+    argv = launch_of(CASES["tools"], "tools", folder, 1).argv
+    assert argv[argv.index("--tool-call-parser") + 1] == "hermes"

@@ -13,5 +13,5 @@ def test_copies_and_other_versions_of_a_file_are_left_out() -> None:
         ("c/util/other.py", "x = 1"),
         ("d/util/empty.py", " \n"),
     ]
-    found = list(each_once((Path(path), text) for path, text in files))
-    assert found == ["def retry(): pass", "x = 1"]
+    entries = list(each_once((Path(path), text) for path, text in files))
+    assert entries == ["def retry(): pass", "x = 1"]

@@ -90,11 +90,11 @@ def test_a_file_is_named_by_the_kind_of_its_device() -> None:
         "NVIDIA GeForce RTX 4090, 24564 MiB": "geforce_rtx_4090",
         "none: a rehearsal on a CPU": "none",
     }
-    found = [file_name("ask", {"gpu": each, "date": "2026-11-28"}) for each in devices]
-    assert found == [f"ask-{kind}-2026-11-28.json" for kind in devices.values()]
+    file_names = [file_name("ask", {"gpu": each, "date": "2026-11-28"}) for each in devices]
+    assert file_names == [f"ask-{kind}-2026-11-28.json" for kind in devices.values()]
 
 
 def test_a_run_of_pytest_is_told_by_its_last_lines() -> None:
     output = "FAILED tests/a.py::test_b - assert 1 == 2\n1 failed, 21 passed in 42.19s\n"
-    told = told_by_pytest(output)
-    assert (told["passed"], told["failed"]) == (21, ["tests/a.py::test_b"])
+    report = told_by_pytest(output)
+    assert (report["passed"], report["failed"]) == (21, ["tests/a.py::test_b"])

@@ -30,8 +30,8 @@ def test_there_are_sixty_reports_each_told_once_with_its_day() -> None:
     cases = public_cases.cases()
     assert len(cases) >= 60
     assert max(Counter(each["id"] for each in cases).values()) == 1
-    told = [(each["source"], str(each["config"]), str(each["checkpoint"])) for each in cases]
-    assert len(set(told)) == len(cases)
+    rows = [(each["source"], str(each["config"]), str(each["checkpoint"])) for each in cases]
+    assert len(set(rows)) == len(cases)
     assert all(len(each["reported"]) == len("2026-11-30") for each in cases)
     assert all(each["gpu"] or "gpu" in each["assumed"] for each in cases)
 

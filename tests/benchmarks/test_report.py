@@ -23,21 +23,21 @@ def test_a_missed_bar_is_named_and_ends_with_1_and_what_was_not_measured_is_not_
     figures: dict[str, float | None], missed: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     status = report.Report(as_json=True).end(figures, BARS)
-    told = json.loads(capsys.readouterr().out)
+    content = json.loads(capsys.readouterr().out)
     assert status == int(bool(missed))
-    assert told["bars_missed"] == missed
-    assert told["bars_met"] is (not missed)
-    assert {name: told[name] for name in figures} == figures
+    assert content["bars_missed"] == missed
+    assert content["bars_met"] is (not missed)
+    assert {name: content[name] for name in figures} == figures
 
 
 def test_two_runs_can_be_compared_by_machine_and_by_how_fast_it_was(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     report.Report(as_json=True).end({}, {})
-    told = json.loads(capsys.readouterr().out)
-    assert told["machine_loop_seconds"] > 0
-    assert "Python" in told["machine"]
-    assert told["command"].startswith("python benchmarks/")
+    content = json.loads(capsys.readouterr().out)
+    assert content["machine_loop_seconds"] > 0
+    assert "Python" in content["machine"]
+    assert content["command"].startswith("python benchmarks/")
 
 
 def test_in_words_a_bar_stands_beside_its_figure(capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,11 +74,11 @@ def test_what_vllm_has_no_route_for_is_not_found(
     architecture: str, labels: int, has: set[str], tmp_path: Path
 ) -> None:
     with pooling_server(tmp_path, architecture, labels) as client:
-        found = {
+        by_route = {
             route: client.post(route, json=body).status_code for route, body in EVERY_ROUTE.items()
         }
         refused = client.post(next(iter(has)), json={"inputs": [["a"]]})
-    assert found == {route: 200 if route in has else 404 for route in EVERY_ROUTE}
+    assert by_route == {route: 200 if route in has else 404 for route in EVERY_ROUTE}
     assert refused.status_code == 400
 
 

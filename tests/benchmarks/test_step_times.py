@@ -19,8 +19,8 @@ def _written(path: Path, steps: list[tuple[float, int]]) -> Path:
 def test_steps_of_as_many_tokens_are_told_by_their_median(tmp_path: Path) -> None:
     short = [(0.006 * n, 1) for n in range(6)]
     long = [(0.036 + 0.008 * n, 128) for n in range(6)]
-    told = step_times(_written(tmp_path / "a.times", [*short, *long]))
-    assert told == {
+    report = step_times(_written(tmp_path / "a.times", [*short, *long]))
+    assert report == {
         "1": {
             "steps": 6, "whole_milliseconds": 6.0, "execute_model_milliseconds": 4.0,
             "sample_milliseconds": 1.0,

@@ -132,12 +132,12 @@ def visit(chromium: Browser, live_server: Any, stage: "Stage") -> Iterator[OpenP
 @contextmanager
 def held_back(page: Page, address: str) -> Iterator[None]:
     """Keep back the answer to what is asked of an address until the end of the block."""
-    asked: list[Route] = []
-    page.route(address, lambda route: asked.append(route))
+    requests: list[Route] = []
+    page.route(address, lambda route: requests.append(route))
     yield
     # Routes are called while Playwright is waited for, and only then.
-    wait_for(lambda: asked, what=address, meanwhile=lambda: page.wait_for_timeout(1))
-    asked[0].continue_()
+    wait_for(lambda: requests, what=address, meanwhile=lambda: page.wait_for_timeout(1))
+    requests[0].continue_()
 
 
 def session_cookie(user: "User", url: str) -> Any:

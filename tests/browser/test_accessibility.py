@@ -32,14 +32,14 @@ def test_no_page_has_a_serious_violation_in_one_theme_or_the_other(
     paths = pages_of(stage)
     page = visit(paths.pop("overview"), color_scheme="light")
     origin = page.url.rstrip("/")
-    found = violations(page, "overview")
+    outcome = violations(page, "overview")
     for number, (name, path) in enumerate(paths.items()):
         page.goto(origin + path)
-        found += violations(page, name, _in_turn(number))
+        outcome += violations(page, name, _in_turn(number))
     for number, (name, path) in enumerate(pages_of_admins().items()):
         page = visit(path, user=stage.admin, color_scheme="light")
-        found += violations(page, name, _in_turn(number))
-    assert found == []
+        outcome += violations(page, name, _in_turn(number))
+    assert outcome == []
 
 
 def _in_turn(number: int) -> tuple[str, ...]:
@@ -57,11 +57,11 @@ def test_the_second_step_of_a_sign_in_has_no_serious_violation_and_fits_320_px(
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Two-factor authentication")
-    found = violations(page, "code")
+    outcome = violations(page, "code")
     page.get_by_label("Code of your authenticator app").fill("never")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("code")
-    assert found + violations(page, "code refused") == []
+    assert outcome + violations(page, "code refused") == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
@@ -78,12 +78,12 @@ def test_the_sign_in_over_a_page_and_offered_drafts_have_none_and_fit_320_px(
     expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 512"))
     page.reload()
     expect(page.get_by_role("region", name="Drafts")).to_be_visible()
-    found = violations(page, "drafts")
+    outcome = violations(page, "drafts")
     page.context.clear_cookies()
     page.get_by_role("button", name="Save").click()
     dialog = page.get_by_role("dialog", name="Sign in to continue")
     expect(dialog.get_by_label("Password")).to_be_focused()
-    assert found + violations(page, "sign-in over the page") == []
+    assert outcome + violations(page, "sign-in over the page") == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
@@ -95,11 +95,11 @@ def violations(page: Page, name: str, themes: Sequence[str] = THEMES) -> list[st
     page.emulate_media(color_scheme=first, reduced_motion="reduce")
     all_of_it = Axe().run(page).response
     assert len(all_of_it["passes"]) > 5, f"axe-core did not look at {name}"
-    found = _serious(all_of_it, f"{name}, {first}")
+    outcome = _serious(all_of_it, f"{name}, {first}")
     for theme in others:
         page.emulate_media(color_scheme=theme)
-        found += _serious(Axe().run(page, options=CONTRAST_ONLY).response, f"{name}, {theme}")
-    return found
+        outcome += _serious(Axe().run(page, options=CONTRAST_ONLY).response, f"{name}, {theme}")
+    return outcome
 
 
 def _serious(response: dict[str, Any], where: str) -> list[str]:

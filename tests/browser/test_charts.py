@@ -54,9 +54,9 @@ def test_charts_say_their_range_source_and_gaps_and_another_range_stays_while_th
     expect(page.locator("#events")).to_contain_text("Node workbench restarted.")
     expect(page.locator("[data-headline=requests_total]")).to_contain_text("in all")
     tokens = page.locator("#chart-first-token")
-    told = re.compile(r"^Time to first token, last hour, by 10 s\. p50: latest .*ms, highest .* "
+    report = re.compile(r"^Time to first token, last hour, by 10 s\. p50: latest .*ms, highest .* "
                       r"points without a value\. p90: ")  # fmt: skip
-    expect(tokens).to_have_attribute("aria-label", told)
+    expect(tokens).to_have_attribute("aria-label", report)
     page.get_by_role("group", name="Range of the charts").get_by_text("7 days").click()
     expect(page.locator("[data-headline=basis]")).to_contain_text("last 7 days")
     expect(tokens).to_have_attribute(

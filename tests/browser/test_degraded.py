@@ -55,13 +55,13 @@ def pages(stage: Stage) -> dict[str, str]:
 def test_they_have_no_serious_violation_and_fit(
     visit: OpenPage, pages: dict[str, str], width: int
 ) -> None:
-    found = []
+    entries = []
     for name, path in pages.items():
         page = visit(path, viewport={"width": width, "height": 800})
-        found += violations(page, name)
+        entries += violations(page, name)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
         page.context.close()
-    assert found == []
+    assert entries == []
 
 
 def test_a_person_tries_again_now_by_a_button(

@@ -152,10 +152,10 @@ def test_the_keyboard_alone_changes_and_saves(visit: OpenPage, stage: "Stage") -
 
 def test_leaving_asks_only_while_something_is_unsaved(visit: OpenPage, stage: "Stage") -> None:
     page = visit(f"/configs/{stage.small.id}/")
-    asked: list[str] = []
+    requests: list[str] = []
 
     def answer(dialog: Dialog) -> None:
-        asked.append(dialog.type)
+        requests.append(dialog.type)
         dialog.accept()
 
     page.on("dialog", answer)
@@ -164,11 +164,11 @@ def test_leaving_asks_only_while_something_is_unsaved(visit: OpenPage, stage: "S
     expect(page.get_by_role("status").first).to_have_text("Saved as revision 2.")
     expect(page.get_by_role("button", name="Save")).to_be_focused()
     page.reload()
-    assert asked == []
+    assert requests == []
     page.get_by_label("Batch size").fill("7")
     expect(page.locator("#text")).to_have_value(re.compile("max_batch_size: 7"))
     page.reload()
-    assert asked == ["beforeunload"]
+    assert requests == ["beforeunload"]
 
 
 def test_two_who_edit_one_config_both_keep_their_text(visit: OpenPage, stage: "Stage") -> None:

@@ -63,7 +63,7 @@ def test_what_is_broken_fits_and_has_no_serious_violation(
 
 def faults(page: Page, paths: Mapping[str, str], width: int) -> list[str]:
     """Return what axe-core calls serious and what is wider than the window, on each of them."""
-    found, origin = [], page.url.rstrip("/")
+    outcome, origin = [], page.url.rstrip("/")
     page.set_viewport_size({"width": width, "height": 900})
     # Colours hang on no width: both themes at the first, and by turns after that.
     turn = WIDTHS.index(width)
@@ -72,7 +72,7 @@ def faults(page: Page, paths: Mapping[str, str], width: int) -> list[str]:
         answer = page.goto(origin + path)
         assert answer, path
         assert answer.status == 200, path
-        found += violations(page, f"{name}, {width} px", themes)
+        outcome += violations(page, f"{name}, {width} px", themes)
         if (over := page.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
-            found.append(f"{name}: {over} px wider than {width} px")
-    return found
+            outcome.append(f"{name}: {over} px wider than {width} px")
+    return outcome

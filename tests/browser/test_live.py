@@ -159,13 +159,13 @@ def test_a_log_is_streamed_and_goes_on_where_it_broke(
 
 def test_a_finished_log_is_asked_for_once(streaming: str, visit: OpenPage, stage: "Stage") -> None:
     page = visit("/", origin=streaming)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(f"{streaming}/builds/{stage.built.number}/")
     expect(page.locator("#log[data-over]")).to_contain_text("SmolLM2")
     page.evaluate(AWAY, True)
     page.evaluate(AWAY, False)
-    assert sum("/log/" in url for url in asked) == 1
+    assert sum("/log/" in url for url in requests) == 1
 
 
 def test_the_log_of_the_replicas_is_on_the_page_of_their_deployment(

@@ -80,8 +80,8 @@ def methods_of(view: Callable[..., Any] | None) -> list[str] | None:
     """Return the methods that a view was decorated with, None where it takes any."""
     while view is not None:
         for cell in getattr(view, "__closure__", None) or ():
-            held = cell.cell_contents
-            if isinstance(held, list | tuple) and held and {*map(type, held)} == {str}:
-                return [*held]
+            holding = cell.cell_contents
+            if isinstance(holding, list | tuple) and holding and {*map(type, holding)} == {str}:
+                return [*holding]
         view = getattr(view, "__wrapped__", None)
     return None

@@ -38,25 +38,25 @@ def answer_check(place: Environment) -> AnswerCheck:
 def place(stage: Stage) -> Environment:
     """Production, half on its way to another deployment."""
     candidate = factories.make_deployment(model=stage.deployment.model, name="deployment-next")
-    found = Environment.objects.get(model=stage.deployment.model, name="production")
-    found.candidate = candidate
-    found.promotion = {
+    answer = Environment.objects.get(model=stage.deployment.model, name="production")
+    answer.candidate = candidate
+    answer.promotion = {
         "status": "RAMPING_UP",
         "percent_traffic_to_new_version": 50,
         "error_message": None,
         "plan": {"rolling_deploy": True},
         "roll": Roll(total=4, moved=1, percent=50, held_since=0.0).to_json(),
         "waits_for": "50 % hold for 42 s more.",
-        "answers": {"check_id": answer_check(found).id, "is_decided": True},
+        "answers": {"check_id": answer_check(answer).id, "is_decided": True},
     }
-    found.save()
+    answer.save()
     event_add(
-        found,
+        answer,
         code="share_raised",
         sentence="50 % of the traffic goes to its 2 ready replicas.",
         percents=(25, 50),
     )
-    return found
+    return answer
 
 
 @pytest.mark.parametrize(
@@ -66,16 +66,16 @@ def place(stage: Stage) -> Environment:
 def test_a_roll_has_no_serious_violation_and_fits(
     visit: OpenPage, stage: Stage, place: Environment, width: int
 ) -> None:
-    found = []
+    entries = []
     of_model = f"/models/{place.model_id}/"
     for path in (of_model, f"{of_model}{stage.deployment.id}/"):
         page = visit(path, viewport={"width": width, "height": 800})
         page.get_by_text("Answers side by side").click()
         expect(page.get_by_text("Differs at character 901")).to_be_visible()
-        found += violations(page, path)
+        entries += violations(page, path)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
         page.context.close()
-    assert found == []
+    assert entries == []
 
 
 def test_a_person_pauses_a_roll_and_says_how_the_next_one_moves(

@@ -44,8 +44,8 @@ def test_every_block_of_the_documents_is_pasted_and_answered(
         page.get_by_label("Paste it here").fill(text)
         page.get_by_role("button", name="Read it", exact=True).click()
         expect(page.locator("#text"), path.stem).to_have_value(text)
-        said = page.locator("#checks .findings, #checks .finding, #checks .holding").first
-        expect(said, path.stem).to_be_visible()
+        statement = page.locator("#checks .findings, #checks .finding, #checks .holding").first
+        expect(statement, path.stem).to_be_visible()
         page.goto(start)
 
 
@@ -56,10 +56,10 @@ def test_a_pasted_command_says_what_became_of_each_flag(visit: OpenPage, stage: 
         "--gpu-memory-utilization 0.9"
     )
     page.get_by_role("button", name="Read it", exact=True).click()
-    told = page.get_by_role("region", name="Import summary")
-    expect(told).to_contain_text("Different here: --gpu-memory-utilization 0.9")
-    expect(told).to_contain_text("Not imported: --port 9000")
-    expect(told).to_contain_text("A secret: HF_TOKEN held one")
+    by_role = page.get_by_role("region", name="Import summary")
+    expect(by_role).to_contain_text("Different here: --gpu-memory-utilization 0.9")
+    expect(by_role).to_contain_text("Not imported: --port 9000")
+    expect(by_role).to_contain_text("A secret: HF_TOKEN held one")
     expect(page.get_by_label("Sequence length")).to_have_value("2048")
     assert "hf_of_mine" not in page.content()
 
@@ -160,10 +160,10 @@ def _tab_to(page: Page, name: str, *, backwards: bool = False) -> None:
     """Press Tab until the focus is on what has that name, and is seen to be there."""
     for _ in range(120):
         page.keyboard.press("Shift+Tab" if backwards else "Tab")
-        held = page.evaluate(
+        holding = page.evaluate(
             "(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()"
         )
-        if held == name:
+        if holding == name:
             outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
             assert outline != "none", f"the focus on {name} cannot be seen"
             return

@@ -52,11 +52,16 @@ def as_parquet(folder: Path, rows: list[dict[str, Any]], **options: Any) -> byte
 
 def test_empty_and_short_rows_are_counted_and_the_first_ones_kept(tmp_path: Path) -> None:
     rows = [{"text": ""}, {"text": None}, {"text": "Title"}, *texts(12)]
-    found = inspect(tmp_path, "a.jsonl", b"\n" + lines(rows))
-    assert (found.column, found.rows, found.empty_rows, found.short_rows) == ("text", 15, 2, 1)
-    assert found.head[:2] == ["Title", TEXT.format(0)]
-    assert len(found.head) == 10
-    assert not found.normalized
+    inspection = inspect(tmp_path, "a.jsonl", b"\n" + lines(rows))
+    assert (inspection.column, inspection.rows, inspection.empty_rows, inspection.short_rows) == (
+        "text",
+        15,
+        2,
+        1,
+    )
+    assert inspection.head[:2] == ["Title", TEXT.format(0)]
+    assert len(inspection.head) == 10
+    assert not inspection.normalized
 
 
 def test_arrays_paragraphs_and_byte_order_marks_become_one_object_per_line(tmp_path: Path) -> None:
@@ -67,8 +72,8 @@ def test_arrays_paragraphs_and_byte_order_marks_become_one_object_per_line(tmp_p
         ("a.jsonl", b"\xef\xbb\xbf" + lines(texts(9))),
         ("a.json", lines(texts(9))),
     ):
-        found = inspect(tmp_path, name, content)
-        assert (found.rows, found.normalized) == (9, True)
+        inspection = inspect(tmp_path, name, content)
+        assert (inspection.rows, inspection.normalized) == (9, True)
         kept = (tmp_path / "rewritten").read_text().splitlines()
         assert [json.loads(each) for each in kept] == texts(9)
 
@@ -87,10 +92,10 @@ def test_pairs_are_kept_with_all_their_columns(
         ".jsonl": lines(rows), ".json": json.dumps(rows).encode(),
         ".parquet": as_parquet(tmp_path, rows),
     }[ending]  # fmt: skip
-    found = inspect(tmp_path, f"a{ending}", content)
-    assert (found.column, found.rows, found.empty_rows) == (column, 9, 0)
-    assert all(each in found.head[0] for each in pair.values())
-    if found.normalized:
+    inspection = inspect(tmp_path, f"a{ending}", content)
+    assert (inspection.column, inspection.rows, inspection.empty_rows) == (column, 9, 0)
+    assert all(each in inspection.head[0] for each in pair.values())
+    if inspection.normalized:
         kept = json.loads((tmp_path / "rewritten").read_text().splitlines()[0])
         assert kept == pair
 
@@ -103,9 +108,9 @@ def test_a_pair_without_its_answer_is_refused_at_its_line(tmp_path: Path) -> Non
 
 def test_parquet_with_either_column_is_read_without_its_ballast(tmp_path: Path) -> None:
     chats = [{"messages": CHAT, "image": b"x" * 100} for _ in range(10)]
-    found = inspect(tmp_path, "a.parquet", as_parquet(tmp_path, chats))
-    assert (found.column, found.rows, found.normalized) == ("messages", 10, False)
-    assert found.head[0] == "user: Where is my parcel?\nassistant: Here"
+    inspection = inspect(tmp_path, "a.parquet", as_parquet(tmp_path, chats))
+    assert (inspection.column, inspection.rows, inspection.normalized) == ("messages", 10, False)
+    assert inspection.head[0] == "user: Where is my parcel?\nassistant: Here"
     assert inspect(tmp_path, "a.parquet", as_parquet(tmp_path, texts(8))).column == "text"
 
 
@@ -160,8 +165,8 @@ def test_a_truncated_and_a_swollen_parquet_file_are_refused(tmp_path: Path) -> N
 def test_a_child_says_the_same_and_the_parent_reads_no_parquet_itself(tmp_path: Path) -> None:
     path = tmp_path / "upload"
     path.write_bytes(as_parquet(tmp_path, texts(20)))
-    found = inspect_file(path, "a.PARQUET", rewritten=tmp_path / "r", limit_bytes=LIMIT)
-    assert (found.rows, found.column) == (20, "text")
+    outcome = inspect_file(path, "a.PARQUET", rewritten=tmp_path / "r", limit_bytes=LIMIT)
+    assert (outcome.rows, outcome.column) == (20, "text")
     path.write_bytes(lines(texts(2)) + b"\xff\n")
     with pytest.raises(BadFile, match="Line 3 is not UTF-8"):
         inspect_file(path, "a.jsonl", rewritten=tmp_path / "r", limit_bytes=LIMIT)
@@ -170,8 +175,8 @@ def test_a_child_says_the_same_and_the_parent_reads_no_parquet_itself(tmp_path: 
     with pytest.raises(BadFile, match="ended with status"):
         inspect_file(tmp_path / "gone", "a.jsonl", rewritten=tmp_path / "r", limit_bytes=LIMIT)
     imported = "import sys, controlplane.calibration_files; print('pyarrow' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", imported], capture_output=True, check=True)
-    assert said.stdout == b"False\n"
+    process = subprocess.run([sys.executable, "-c", imported], capture_output=True, check=True)
+    assert process.stdout == b"False\n"
 
 
 @pytest.mark.process

@@ -31,7 +31,7 @@ class Function:
 
 def functions() -> dict[str, list[Function]]:
     """Return every function of the apps by its bare name."""
-    found: dict[str, list[Function]] = {}
+    values: dict[str, list[Function]] = {}
     for path in sorted((ROOT / "apps").rglob("*.py")):
         if "migrations" in path.parts:
             continue
@@ -40,8 +40,8 @@ def functions() -> dict[str, list[Function]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 place = f"{path.relative_to(ROOT)}:{node.name}"
-                found.setdefault(node.name, []).append(_function(place, node, compiled))
-    return found
+                values.setdefault(node.name, []).append(_function(place, node, compiled))
+    return values
 
 
 def locks_of(
@@ -108,22 +108,22 @@ def _last_word(function: ast.expr) -> str:
 
 def _origins(node: ast.FunctionDef) -> dict[str, str]:
     """Return the model that each local queryset is made of, or the name it was made from."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for each in ast.walk(node):
         if isinstance(each, ast.Assign | ast.AnnAssign) and each.value is not None:
             target = each.targets[0] if isinstance(each, ast.Assign) else each.target
             if isinstance(target, ast.Name) and (root := _root(each.value)):
-                found.setdefault(target.id, root)
-    return found
+                values.setdefault(target.id, root)
+    return values
 
 
 def _step(
     call: ast.Call, origins: dict[str, str], compiled: dict[str, str]
 ) -> tuple[str, str] | None:
     if isinstance(call.func, ast.Attribute):
-        asked = ast.unparse(call.func.value)
-        if call.func.attr in ("first", "rows") and asked in compiled:
-            return "locks", compiled[asked]
+        request = ast.unparse(call.func.value)
+        if call.func.attr in ("first", "rows") and request in compiled:
+            return "locks", compiled[request]
         if call.func.attr != "select_for_update":
             return None
         root = _root(call.func) or "?"

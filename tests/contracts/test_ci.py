@@ -22,8 +22,8 @@ def actions() -> set[str]:
 
 
 def test_it_makes_what_the_own_script_makes() -> None:
-    wanted = set(TARGET.findall((ROOT / ".ci/run").read_text()))
-    assert wanted == set(TARGET.findall(commands())) == {"test", "lint", "docs"}
+    names = set(TARGET.findall((ROOT / ".ci/run").read_text()))
+    assert names == set(TARGET.findall(commands())) == {"test", "lint", "docs"}
 
 
 def test_it_runs_on_every_python_that_is_supported() -> None:

@@ -147,8 +147,8 @@ def test_what_has_to_be_filled_in_is_empty_in_the_example_and_asked_for(file: st
 @pytest.mark.parametrize("file", _FILES)
 def test_an_example_says_the_defaults_of_its_file(file: str) -> None:
     required = {**_example(file), **_FILLED_IN[file]}
-    said = {name for name in variables_in(file) if not _is_required(file, name)}
-    without = services_of(file, {k: v for k, v in required.items() if k not in said})
+    variables = {name for name in variables_in(file) if not _is_required(file, name)}
+    without = services_of(file, {k: v for k, v in required.items() if k not in variables})
     differing = {"CHECKPOINTS"} if file == GPU_HOST else set()
     with_them = services_of(file, {**required, **dict.fromkeys(differing, "./checkpoints")})
     assert without == with_them
@@ -217,8 +217,8 @@ def test_artifacts_can_lie_in_a_bucket_whose_keys_only_its_users_get(file: str) 
 @pytest.mark.parametrize("file", _FILES)
 def test_every_folder_that_a_service_is_told_of_is_mounted(file: str) -> None:
     for service in _by_its_example(file).values():
-        told = {each.removeprefix("file://") for each in service.environment.values()}
-        assert {each for each in told if each.startswith("/")} <= set(service.volumes)
+        report = {each.removeprefix("file://") for each in service.environment.values()}
+        assert {each for each in report if each.startswith("/")} <= set(service.volumes)
 
 
 def test_passwords_as_the_example_has_them_made_are_read_back_from_the_urls() -> None:

@@ -48,14 +48,14 @@ _LOADERS = 4
 
 def classes() -> dict[str, str | None]:
     """Return every class of the auto-mappings with its family, and all that rules know."""
-    found: dict[str, str | None] = {stem + end: None for stem in _STEMS for end in _ENDINGS}
+    outcome: dict[str, str | None] = {stem + end: None for stem in _STEMS for end in _ENDINGS}
     for name in dir(modeling_auto):
         table = getattr(modeling_auto, name)
         if name.endswith("_MAPPING_NAMES"):
             for family, named in table.items():
                 for each in named if isinstance(named, tuple | list) else (named,):
-                    found[each] = family
-    return found
+                    outcome[each] = family
+    return outcome
 
 
 def refusal(load: Callable[[], Any], said: str) -> str | None:
@@ -83,13 +83,13 @@ def refusals(
         (lambda: loader.find_model_class(served), NATIVE),
         (lambda: pooled(served), {**NATIVE, **ENCODER}),
     ):
-        if said := refusal(load, is_serving):
-            yield said, own
+        if statement := refusal(load, is_serving):
+            yield statement, own
     for own in (ON_GPU, {**ON_GPU, **ENCODER}):
         is_encoder = own is not ON_GPU
         load = lambda: open_checkpoint(folder, served_as_encoder=is_encoder)  # noqa: B023, E731
-        if said := refusal(load, ""):
-            yield said, {**own, **QUANTIZED}
+        if statement := refusal(load, ""):
+            yield statement, {**own, **QUANTIZED}
 
 
 def pooled(folder: Path) -> Any:
@@ -101,8 +101,8 @@ def pooled(folder: Path) -> Any:
 
 def errors(config: dict[str, Any], content: dict[str, Any]) -> set[str]:
     example = Example(config=content, checkpoint=checkpoints.read(config))
-    found = examine(example.content, example.known).report.findings
-    return {each.code for each in found if each.severity is Severity.ERROR}
+    findings = examine(example.content, example.known).report.findings
+    return {each.code for each in findings if each.severity is Severity.ERROR}
 
 
 def unforeseen(
@@ -111,16 +111,16 @@ def unforeseen(
     """Return the refusals that no rule foresees; each of the four loaders refuses some class."""
     # The class itself is not made: that takes its own config, and is told by the build.
     monkeypatch.setattr(loader, "class_of", lambda *_: None)
-    found, refused = [], []
+    outcome, refused = [], []
     for name, family in named.items():
         config = {**SHAPE, "architectures": [name]} | ({"model_type": family} if family else {})
-        for said, content in refusals(monkeypatch, folder, config):
+        for statement, content in refusals(monkeypatch, folder, config):
             if content not in refused:
                 refused.append(content)
             if not errors(config, content):
-                found.append((name, said, content))
+                outcome.append((name, statement, content))
     assert len(refused) == _LOADERS, refused
-    return found
+    return outcome
 
 
 def test_a_class_that_a_loader_refuses_is_refused_by_a_rule(
@@ -145,8 +145,8 @@ def test_a_stored_quantization_that_the_native_engine_refuses_is_refused_by_a_ru
         **SHAPE, "architectures": ["LlamaForCausalLM"], "model_type": "llama",
         "quantization_config": stored,
     }  # fmt: skip
-    said = refusal(lambda: read_scheme(tmp_path, config), "native engine does not read")
-    assert bool(said) is bool(errors(config, NATIVE)), said
+    statement = refusal(lambda: read_scheme(tmp_path, config), "native engine does not read")
+    assert bool(statement) is bool(errors(config, NATIVE)), statement
 
 
 def test_the_list_of_transformers_classes_has_all_of_the_installed_version() -> None:

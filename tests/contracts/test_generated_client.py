@@ -75,9 +75,9 @@ def test_it_writes_a_config_by_its_fields_and_reads_findings_as_objects(client: 
     )
     body = models.ConfigAsObject(config=config)
     checked = call("configs", "configs_check_post", client, body=body)
-    found = {each.code: each for each in checked.parsed.findings}
-    assert found["EH201"].severity is models.SeverityEnum.ERROR
-    assert found["EH201"].fix.patch.to_dict()
+    by_code = {each.code: each for each in checked.parsed.findings}
+    assert by_code["EH201"].severity is models.SeverityEnum.ERROR
+    assert by_code["EH201"].fix.patch.to_dict()
     created = models.ConfigCreateAsObject(config=config, name="typed")
     made = call("configs", "configs_post", client, body=created)
     kept = made.parsed.last_revision.config

@@ -86,8 +86,8 @@ def gateway_applies() -> tuple[str, str, Any]:
 def gateway_tells_its_load() -> tuple[str, str, Any]:
     make_gateway(name="gateway-1")
     load = {"requests": 1.5, "held": 1, "tokens": 10.0}
-    told = {"woken": ["d"], "deployments": {"d": load}, "ejected": {"r": "reset"}}
-    body = {"sequence": 1, "seconds": 5.0, **told}
+    values = {"woken": ["d"], "deployments": {"d": load}, "ejected": {"r": "reset"}}
+    body = {"sequence": 1, "seconds": 5.0, **values}
     return "gateways/load", "gateway-1", body
 
 

@@ -65,8 +65,8 @@ def test_no_word_of_a_node_takes_a_page_or_an_answer_away(
 ) -> None:
     assert broken(cast, replica) == []
     for value in HOSTILE:
-        said = as_far_as_taken(ObserveBody, observed(replica, state), value)
-        assert send(client, "observe", "node-1", said) == 200
+        statement = as_far_as_taken(ObserveBody, observed(replica, state), value)
+        assert send(client, "observe", "node-1", statement) == 200
         assert broken(cast, replica) == [], value
 
 
@@ -83,9 +83,9 @@ def test_no_word_of_a_node_that_enrolls_takes_an_answer_away(
 def test_a_gpu_that_many_use_leaves_its_node_no_stranger(client: Client, replica: Replica) -> None:
     names = {"name": "n" * 64, "user": "u" * 64}
     many = [DeviceUser(pid=pid, held_bytes=1, **names) for pid in range(_MOST_USERS)]
-    said = observed(replica, "failed")
-    said["replicas"][0]["failure"] = device_taken("GPU-1", many).to_json()
-    assert send(client, "observe", "node-1", said) == 200
+    statement = observed(replica, "failed")
+    statement["replicas"][0]["failure"] = device_taken("GPU-1", many).to_json()
+    assert send(client, "observe", "node-1", statement) == 200
     replica.refresh_from_db()
     assert replica.failure["sentence"].startswith("GPU `GPU-1` is in use by `nnn")
 
@@ -156,7 +156,7 @@ def broken(cast: Cast, replica: Replica) -> list[tuple[str, int]]:
     page, key = signed_in(cast.owner), make_api_key(user=cast.owner, type="PERSONAL")
     page.raise_request_exception = False
     rest = Client(raise_request_exception=False, headers={"Authorization": f"Bearer {key}"})
-    asked = {
+    body = {
         page: (
             f"/{deployment}/".replace("/deployments", ""),
             "/nodes/",
@@ -164,5 +164,5 @@ def broken(cast: Cast, replica: Replica) -> list[tuple[str, int]]:
         ),
         rest: (f"/v1/{deployment}/replicas", "/v1/nodes", "/v1/instance_types", "/metrics"),
     }
-    answers = [(path, client.get(path).status_code) for client in asked for path in asked[client]]
+    answers = [(path, client.get(path).status_code) for client in body for path in body[client]]
     return [each for each in answers if each[1] != 200]

@@ -58,9 +58,9 @@ def test_a_chapter_names_what_it_makes_anew_each_time(chapter: Path) -> None:
 
 
 def test_the_chapters_have_the_same_helpers() -> None:
-    found = [dict.fromkeys(HELPERS.findall(path.read_text())) for path in CHAPTERS]
-    assert len(found[0]) == 3
-    assert all(each == found[0] for each in found)
+    outcome = [dict.fromkeys(HELPERS.findall(path.read_text())) for path in CHAPTERS]
+    assert len(outcome[0]) == 3
+    assert all(each == outcome[0] for each in outcome)
 
 
 @pytest.mark.django_db(transaction=True)

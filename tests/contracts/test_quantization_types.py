@@ -76,9 +76,9 @@ def test_what_a_type_costs_is_what_was_kept() -> None:
     cells = dict(
         re.findall(r"^\| (FP8|FP4|INT4)\b.*? nats; 75 % \|.+\| (.+) \|$", page, re.MULTILINE)
     )
-    found = json.loads(kept.read_text())
+    content = json.loads(kept.read_text())
     kinds = {"FP8": "fp8", "FP4": "fp4", "INT4": "int4_awq"}
-    assert cells == {name: _in_words(found.get(kind)) for name, kind in kinds.items()}
+    assert cells == {name: _in_words(content.get(kind)) for name, kind in kinds.items()}
 
 
 def _in_words(found: dict[str, Any] | None) -> str:
@@ -109,13 +109,13 @@ def test_other_words_are_left_alone(code: str) -> None:
 
 
 def test_nobody_but_the_table_reads_the_names_of_types_or_lists_them() -> None:
-    found = {
-        path: said
+    by_path = {
+        path: lines
         for file in _python()
-        if (said := [*_taken_apart(ast.parse(file.read_text()))])
+        if (lines := [*_taken_apart(ast.parse(file.read_text()))])
         and (path := str(file.relative_to(ROOT))) not in READS_OTHER_NAMES
     }
-    assert found == {}
+    assert by_path == {}
 
 
 def _taken_apart(tree: ast.AST) -> Iterator[str]:
@@ -123,16 +123,16 @@ def _taken_apart(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(attr=method), args=[given, *_]):
-                found = method in _TAKES_APART and any(map(_is_part, _texts(given)))
+                outcome = method in _TAKES_APART and any(map(_is_part, _texts(given)))
             case ast.Compare(left=ast.Constant(value=str(text)), ops=[ast.In() | ast.NotIn()]):
-                found = _is_part(text) and not text.isalpha()
+                outcome = _is_part(text) and not text.isalpha()
             case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
-                found = _names_among(items) > 1
+                outcome = _names_among(items) > 1
             case ast.Dict(keys=keys):
-                found = _names_among(keys) > 1
+                outcome = _names_among(keys) > 1
             case _:
-                found = False
-        if found:
+                outcome = False
+        if outcome:
             yield ast.unparse(node)
 
 

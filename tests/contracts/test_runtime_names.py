@@ -39,15 +39,15 @@ def test_every_name_has_its_two_folders() -> None:
 
 
 def test_no_file_outside_a_runtimes_own_folders_names_it() -> None:
-    found = {
+    by_path = {
         path: names
         for file in _python()
         if not _is_own(path := str(file.relative_to(ROOT)))
         and any(each in (text := file.read_text()).casefold() for each in RUNTIME_NAMES)
         and (names := sorted({*_named(ast.parse(text), path)}))
     }
-    assert {path: names for path, names in found.items() if path not in NAMES_ONE} == {}
-    assert set(NAMES_ONE) <= set(found), "a file that names none needs no reason"
+    assert {path: names for path, names in by_path.items() if path not in NAMES_ONE} == {}
+    assert set(NAMES_ONE) <= set(by_path), "a file that names none needs no reason"
 
 
 @pytest.mark.parametrize(

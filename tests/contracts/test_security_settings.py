@@ -55,24 +55,24 @@ def test_whatever_bandit_is_told_to_pass_over_has_its_reason_beside_it() -> None
 
 
 def test_nothing_of_ours_loads_a_pickle() -> None:
-    found = [
+    entries = [
         f"{place}: {ast.unparse(call.func)}"
         for place, call in calls(*UNPICKLING, "yaml")
         if ast.unparse(call.func) in UNPICKLERS
         or any(each.arg == "allow_pickle" for each in call.keywords)
     ]
-    assert found == []
+    assert entries == []
 
 
 def test_a_checkpoint_runs_its_remote_code_only_where_a_grant_was_asked_for() -> None:
-    said = sorted(
+    entries = sorted(
         (place.partition(":")[0], ast.unparse(each.value))
         for place, call in calls("trust_remote_code")
         for each in call.keywords
         if each.arg == "trust_remote_code" and ast.unparse(each.value) != "False"
     )
     loading = "workers/build_steps/quantization/loading.py"
-    assert said == [
+    assert entries == [
         *[(loading, "checkpoint.runs_remote_code")] * 2,
         ("workers/build_steps/remote_code.py", "True"),
     ]

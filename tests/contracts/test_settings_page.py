@@ -67,7 +67,7 @@ def test_each_process_reads_what_the_page_says() -> None:
 
 
 def test_what_launchers_read_of_the_environment_passed_to_them_is_declared() -> None:
-    found = {
+    names = {
         name for file in PASSED_TO_LAUNCHERS for name in READ.findall((ROOT / file).read_text())
     }
-    assert found == {*variables(EngineHostSettings), *variables(RuntimeSettings)}
+    assert names == {*variables(EngineHostSettings), *variables(RuntimeSettings)}

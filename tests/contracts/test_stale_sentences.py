@@ -95,13 +95,15 @@ def test_what_a_page_says_was_not_run_was_not(file: Path) -> None:
     "file", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda file: str(file.relative_to(ROOT))
 )
 def test_a_count_that_a_page_tells_is_the_count(file: Path) -> None:
-    told = re.findall(rf"\b(\d[\d,]*) ({'|'.join(COUNTED)})\b", file.read_text())
-    assert [each for each in told if int(each[0].replace(",", "")) != COUNTED[each[1]]] == []
+    matches = re.findall(rf"\b(\d[\d,]*) ({'|'.join(COUNTED)})\b", file.read_text())
+    assert [each for each in matches if int(each[0].replace(",", "")) != COUNTED[each[1]]] == []
 
 
 def test_what_the_readme_says_was_not_run_is_the_list_of_the_evidence() -> None:
-    (said,) = re.findall(r"^Not run yet: (.+?)\.\n", (ROOT / "README.md").read_text(), re.M | re.S)
-    parts = [" ".join(each.split()) for each in said.split(";")]
+    (statement,) = re.findall(
+        r"^Not run yet: (.+?)\.\n", (ROOT / "README.md").read_text(), re.M | re.S
+    )
+    parts = [" ".join(each.split()) for each in statement.split(";")]
     assert set(parts) <= SOURCES.keys()
     assert all(SOURCES[each]() for each in parts)
 

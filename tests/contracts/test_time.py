@@ -41,14 +41,14 @@ def test_tests_read_no_clock_and_do_not_sleep() -> None:
 
 
 def test_there_is_one_way_to_wait() -> None:
-    found = [
+    entries = [
         f"{path}:{loop.lineno}"
         for path, tree in _modules(("tests",), having=re.compile("while "))
         if path not in WAITING | OUTSIDE_THE_SUITE
         for loop in ast.walk(tree)
         if isinstance(loop, ast.While) and any(_sleeps(each) for each in ast.walk(loop))
     ]
-    assert found == []
+    assert entries == []
 
 
 @pytest.mark.parametrize(

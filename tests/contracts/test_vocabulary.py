@@ -118,45 +118,45 @@ def test_prose_is_left_alone(template: str) -> None:
 
 
 def test_no_page_has_a_label_of_its_own() -> None:
-    found = [
+    entries = [
         f"{path.relative_to(ROOT)}: {label}"
         for path in sorted((ROOT / "templates").rglob("*.html"))
         for label in _Labels(path.read_text()).found
         if label.casefold() in NOT_LABELS
     ]
-    assert found == []
+    assert entries == []
 
 
 def test_no_form_or_fix_has_a_label_of_its_own() -> None:
-    found = [
+    entries = [
         f"{path.relative_to(ROOT)}: {label}"
         for path in _python()
         if any(f"{keyword}=" in (text := path.read_text()) for keyword in _KEYWORDS)
         for label in _of_code(ast.parse(text))
         if label.casefold() in NOT_LABELS
     ]
-    assert found == []
+    assert entries == []
 
 
 def test_no_name_in_code_is_one_of_those_replaced() -> None:
-    found = [
+    entries = [
         f"{path.relative_to(ROOT)}: {name}"
         for path in _python()
         for name in {path.stem, *_names(_parsed_if_doubtful(path.read_text()))}
         if _forbidden(name)
     ]
-    assert found == []
+    assert entries == []
 
 
 def test_no_local_is_named_by_what_was_done_to_it_alone() -> None:
-    found = [
+    entries = [
         f"{path.relative_to(ROOT)}: {name}"
         for path in _python()
         if _ALONE.search(text := path.read_text())
         for name in _locals(ast.parse(text))
         if name.strip("_") in NOT_ALONE
     ]
-    assert found == []
+    assert entries == []
 
 
 def _locals(tree: ast.AST) -> Iterator[str]:

@@ -25,7 +25,7 @@ def test_its_process_loads_no_tasks_and_no_models() -> None:
         "import sys; from controlplane.beat import app; app.loader.init_worker(); app.finalize();"
         "print([each for each in sys.modules if each.startswith(('workers.', 'apps.'))])"
     )
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], env=os.environ, capture_output=True, text=True, check=True
     )
-    assert told.stdout.strip() == "[]"
+    assert process.stdout.strip() == "[]"

@@ -21,10 +21,10 @@ def test_it_finds_by_each_value_with_what_is_annotated_and_without_what_is_defer
         ),
     )
     for deployment in deployments:
-        (found,) = compiled.rows(deployment.id)
-        assert (found.autoscaling_settings, found.model_id) == ({}, deployment.model_id)
-        assert (found.current_id, found.model_name) == (deployment.id, deployment.model.name)
-        assert found.get_deferred_fields() == {"promotion"}
+        (outcome,) = compiled.rows(deployment.id)
+        assert (outcome.autoscaling_settings, outcome.model_id) == ({}, deployment.model_id)
+        assert (outcome.current_id, outcome.model_name) == (deployment.id, deployment.model.name)
+        assert outcome.get_deferred_fields() == {"promotion"}
     assert compiled.first("'; --") is None
 
 

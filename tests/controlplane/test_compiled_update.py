@@ -52,10 +52,10 @@ def test_only_a_row_that_is_as_it_is_said_to_be_is_changed() -> None:
 
 
 def test_an_insert_stores_what_a_queryset_stores() -> None:
-    said = {"actor_kind": "person", "actor_label": "a@b", "source": "page", "action": "a.b"}
-    row = AuditEntry(**said, before=None, after={"a": None})
+    values = {"actor_kind": "person", "actor_label": "a@b", "source": "page", "action": "a.b"}
+    row = AuditEntry(**values, before=None, after={"a": None})
     row_insert(row)
-    other = AuditEntry.objects.create(**said, before=None, after={"a": None})
+    other = AuditEntry.objects.create(**values, before=None, after={"a": None})
     mine, theirs = AuditEntry.objects.values().order_by("id")
     assert (mine.pop("id"), theirs.pop("id")) == (row.id, other.id)
     assert mine.pop("at") <= theirs.pop("at")

@@ -67,12 +67,12 @@ def test_the_database_is_asked_once_a_minute(
 
 
 def test_a_host_with_another_time_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
-    own, told = ManualClock(at=_database_now() + FAR), "is 40 days ahead of the database's"
+    own, report = ManualClock(at=_database_now() + FAR), "is 40 days ahead of the database's"
     asks = DatabaseClock(clock=own)
     asks.ask(connection)
     own.advance(ASKED_AGAIN_SECONDS)
     asks.ask(connection)
-    assert sum(told in each for each in caplog.messages) == 1
+    assert sum(report in each for each in caplog.messages) == 1
 
 
 def test_processes_of_the_product_follow_it_from_their_first_connection() -> None:
@@ -82,10 +82,10 @@ def test_processes_of_the_product_follow_it_from_their_first_connection() -> Non
         "print(clock._database.moment is None); connection.ensure_connection();"
         "print(clock._database.moment is None)"
     )
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], env=os.environ, capture_output=True, text=True, check=True
     )
-    assert told.stdout.split() == ["True", "False"]
+    assert process.stdout.split() == ["True", "False"]
 
 
 def test_a_stamp_is_what_migrations_know_as_a_date_and_time() -> None:

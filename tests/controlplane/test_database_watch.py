@@ -53,8 +53,8 @@ def test_a_query_ends_once_nobody_has_had_an_answer_for_so_many_turns(
 
 
 def test_a_slow_query_is_waited_for_while_the_database_answers_others(postgres_server: str) -> None:
-    asked = ask_on_new_connection(lambda: {"conninfo": postgres_server})
-    watch = DatabaseWatch(asked)
+    request = ask_on_new_connection(lambda: {"conninfo": postgres_server})
+    watch = DatabaseWatch(request)
     with _connected(postgres_server, watch) as connection:
         rounds = 3
         seconds = rounds * SILENT_TURNS * 0.1
@@ -85,12 +85,12 @@ def test_who_refuses_a_connection_in_words_is_there(postgres_server: str) -> Non
 
 
 def _counted(watch: DatabaseWatch) -> list[int]:
-    asked: list[int] = []
+    requests: list[int] = []
     ask = watch.ask
 
     def counted() -> int:
-        asked.append(len(asked))
+        requests.append(len(requests))
         return ask()
 
     watch.ask = counted  # type: ignore[method-assign]
-    return asked
+    return requests

@@ -49,9 +49,9 @@ def test_one_that_was_used_just_now_is_not_asked(pool: Pool) -> None:
 def test_one_that_lay_for_long_is_asked(pool: Pool, clock: ManualClock) -> None:
     with pool.connection() as connection:
         clock.advance(USED_LATELY_SECONDS + 1)
-        asked = connection.execute("")
+        request = connection.execute("")
         again = connection.execute("")
-    assert asked.pgresult is not None
+    assert request.pgresult is not None
     assert again.pgresult is None
 
 

@@ -36,7 +36,7 @@ def test_a_wrong_setting_is_named_with_its_value(
     monkeypatch.setenv(name, value)
     with pytest.raises(ImproperlyConfigured) as raised:
         runpy.run_path(FILE)
-    said = str(raised.value)
-    assert said.startswith(f"{name}: ")
-    assert words in said
-    assert "key:secret" not in said
+    text = str(raised.value)
+    assert text.startswith(f"{name}: ")
+    assert words in text
+    assert "key:secret" not in text

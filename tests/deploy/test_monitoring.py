@@ -97,24 +97,24 @@ def pages(db: None) -> list[Samples]:
     make_async_request(deployment=deployment, status="SUCCEEDED", finished_at=now())
     make_async_webhook(deployment=deployment, state="failed", attempts=3, finished_at=now())
     make_async_webhook(deployment=deployment)
-    began, told, gateway = now(), [], Metrics()
+    began, report, gateway = now(), [], Metrics()
     for look in range(3):
         at = began + timedelta(seconds=15 * look)
-        said = {
+        values = {
             "requests_running": 2.0,
             "kv_cache_used_ratio": 0.97,
             "draft_tokens_total": 10.0 * look,
             "accepted_draft_tokens_total": 6.0 * look,
         }
-        Replica.objects.filter(id=replica.id).update(metrics=said, observed_at=at)
+        Replica.objects.filter(id=replica.id).update(metrics=values, observed_at=at)
         Replica.objects.filter(id=failed.id).update(finished_at=at - timedelta(seconds=1))
         series_sample(now=at)
         make_requests(deployment, 20)
         make_requests(deployment, 2, status=503)
         series_fold()
-        told.append({**_samples(metrics_page(team=deployment.model.team, form=Form.OPEN_METRICS)),
+        report.append({**_samples(metrics_page(team=deployment.model.team, form=Form.OPEN_METRICS)),
                      **_of_gateway(gateway)})  # fmt: skip
-    return told[1:]
+    return report[1:]
 
 
 def _of_gateway(gateway: Metrics) -> Samples:
@@ -145,9 +145,9 @@ def test_every_name_that_is_used_is_exposed_or_recorded(pages: list[Samples]) ->
 def test_every_expression_says_something_of_a_busy_fleet(
     pages: list[Samples], tmp_path: Path
 ) -> None:
-    told = tmp_path / "busy.json"
-    told.write_text(json.dumps(_busy(pages)))
-    for file in (told, MONITORING / "rules_test.yml"):
+    report = tmp_path / "busy.json"
+    report.write_text(json.dumps(_busy(pages)))
+    for file in (report, MONITORING / "rules_test.yml"):
         done = subprocess.run(
             [str(PROMTOOL), "test", "rules", file], capture_output=True, text=True
         )
@@ -162,18 +162,18 @@ def _busy(pages: list[Samples]) -> dict[str, Any]:
     ]
     scraped = {"series": 'up{job="enginehouse",instance="a"}', "values": f"1x{MINUTES}"}
     one = [{"labels": "{}", "value": 1}]
-    asked = [
+    entries = [
         {"expr": f"count({each}) > bool 0", "eval_time": f"{MINUTES}m", "exp_samples": one}
         for each in expressions()
     ]
-    tests = [{"interval": "1m", "input_series": [*series, scraped], "promql_expr_test": asked}]
+    tests = [{"interval": "1m", "input_series": [*series, scraped], "promql_expr_test": entries}]
     rules = [str(MONITORING / "rules.yml")]
     return {"rule_files": rules, "evaluation_interval": "1m", "tests": tests}
 
 
 def _named(name: str, labels: tuple[tuple[str, str], ...]) -> str:
-    told = ",".join(f"{label}={json.dumps(value)}" for label, value in labels)
-    return f"{name}{{{told}}}"
+    text = ",".join(f"{label}={json.dumps(value)}" for label, value in labels)
+    return f"{name}{{{text}}}"
 
 
 def _between(first: float, last: float) -> str:

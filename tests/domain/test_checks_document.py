@@ -41,9 +41,9 @@ def test_the_sent_config_gets_the_shown_finding_and_effective_value() -> None:
     shown, answer = _shown(), _answer()
     assert set(shown) == set(answer)
     (expected,) = shown["findings"]
-    found = next(each for each in answer["findings"] if each["code"] == expected["code"])
-    assert found["message"].startswith(expected.pop("message").rstrip("…"))
-    assert {key: found[key] for key in expected} == expected
+    entry = next(each for each in answer["findings"] if each["code"] == expected["code"])
+    assert entry["message"].startswith(expected.pop("message").rstrip("…"))
+    assert {key: entry[key] for key in expected} == expected
     assert shown["effective"][0] in answer["effective"]
 
 

@@ -28,8 +28,8 @@ trt_llm:
 def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stopped:
         call_command("plan_memory", *arguments)
-    said = capsys.readouterr()
-    return int(stopped.value.code or 0), said.out, said.err
+    output = capsys.readouterr()
+    return int(stopped.value.code or 0), output.out, output.err
 
 
 @pytest.fixture
@@ -74,11 +74,13 @@ def test_the_text_form_says_what_fits_and_what_would_change_it(
 def test_another_device_can_be_planned_for_without_owning_it(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for asked, memory_mib, devices in (
+    for request, memory_mib, devices in (
         ("L4:2", 23_034, 2), ("h100_40gb", 40 * 1024, 1), ("RTX_4090:2", 24 * 1024, 2),
         ("gb300:1", 277 * 1024, 1),
     ):  # fmt: skip
-        _, out, _ = _run(capsys, files[0], "--facts", files[1], "--gpu", asked, "--format", "json")
+        _, out, _ = _run(
+            capsys, files[0], "--facts", files[1], "--gpu", request, "--format", "json"
+        )
         content = json.loads(out)
         assert content["per_gpu"]["device_bytes"] == memory_mib * 2**20
         assert content["capacity"]["devices"] == devices

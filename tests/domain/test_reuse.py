@@ -27,8 +27,8 @@ def test_each_kind_of_input_is_named_with_both_values() -> None:
 
 def test_what_only_one_of_them_has_is_said_and_equal_inputs_have_nothing_to_say() -> None:
     without = {name: value for name, value in BEFORE.items() if name != "calibration"}
-    found = {each.label: (each.before, each.now) for each in differences(BEFORE, without)}
-    assert found == {
+    by_label = {each.label: (each.before, each.now) for each in differences(BEFORE, without)}
+    assert by_label == {
         "calibration data: dataset": ("team/chats", "not set"),
         "calibration data: revision": ("sha256:1", "not set"),
     }

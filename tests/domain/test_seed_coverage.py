@@ -37,16 +37,16 @@ class Row:
 
 
 def _rows() -> list[Row]:
-    found, document = [], ""
+    outcome, document = [], ""
     for line in ROWS_FILE.read_text().splitlines():
         if line.startswith("# "):
             document = line.removeprefix("# ")
             continue
         section, says, answers = (part.strip() for part in line.split("|"))
-        found.append(
+        outcome.append(
             Row(document=document, section=section, says=says, answers=tuple(answers.split()))
         )
-    return found
+    return outcome
 
 
 ROWS = _rows()

@@ -118,9 +118,9 @@ def sign_in(scene: Scene) -> None:
 
 
 def form_token(html: str) -> str:
-    found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', html)
-    assert found is not None, html[:500]
-    return found[1]
+    match = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', html)
+    assert match is not None, html[:500]
+    return match[1]
 
 
 def echo(scene: Scene) -> Trouble:

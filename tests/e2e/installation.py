@@ -149,10 +149,10 @@ class Installation:
 
     def pids_by_kind(self) -> dict[str, list[int]]:
         """Return them of every kind, by one look: each reads what all of the machine's say."""
-        found: dict[str, list[int]] = {}
+        values: dict[str, list[int]] = {}
         for each in self._processes():
-            found.setdefault(_kind(each) or "", []).append(each.pid)
-        return found
+            values.setdefault(_kind(each) or "", []).append(each.pid)
+        return values
 
     def pid(self, kind: str) -> int:
         """Return the one process of a kind; a worker's own parent where it forks."""
@@ -262,7 +262,7 @@ def _works_on(process: psutil.Process, folder: Path) -> bool:
 def _kind(process: psutil.Process) -> str | None:
     with suppress(psutil.Error):
         words = " ".join(process.cmdline())
-        found = [kind for kind, mark in MARKS.items() if mark in words]
+        pairs = [kind for kind, mark in MARKS.items() if mark in words]
         # `workers.agent.runner` carries the agent's mark too: the longest one names the kind.
-        return max(found, key=lambda kind: len(MARKS[kind]), default=None)
+        return max(pairs, key=lambda kind: len(MARKS[kind]), default=None)
     return None

@@ -84,8 +84,8 @@ def write_everywhere(scene: Scene) -> None:
 
 
 def tried(scene: Scene, name: str, target: str) -> dict[str, Any]:
-    asked = scene.post(f"secrets/{name}/test", {"target": target})
-    path = f"secrets/{name}/tests/{asked['id']}"
+    answer = scene.post(f"secrets/{name}/test", {"target": target})
+    path = f"secrets/{name}/tests/{answer['id']}"
     eventually(lambda: scene.get(path)["works"] is not None, what="the test's answer")
     return scene.get(path)
 

@@ -15,11 +15,14 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 
 def test_no_request_is_lost_or_doubled_in_ten_minutes_of_every_change(tmp_path: Path) -> None:
-    told = measured(
+    measurement = measured(
         tmp_path, seconds=LONG_SECONDS, each_second=LONG_EACH_SECOND, most_replicas=LONG_REPLICAS,
         of_carried=_OF_CARRIED,
     )  # fmt: skip
-    assert told["lost_by_outcome"] == {}
-    assert (told["requests_counted_otherwise"], told["tokens_counted_otherwise"]) == (0, 0)
-    assert all(many > 0 for many in told["changes"].values())
-    assert len(told["changes"]) == 9, "every kind of change was made"
+    assert measurement["lost_by_outcome"] == {}
+    assert (measurement["requests_counted_otherwise"], measurement["tokens_counted_otherwise"]) == (
+        0,
+        0,
+    )
+    assert all(many > 0 for many in measurement["changes"].values())
+    assert len(measurement["changes"]) == 9, "every kind of change was made"

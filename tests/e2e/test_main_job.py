@@ -34,7 +34,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _processes_of(folder: Path) -> list[str]:
     """Return the command lines of every process that works on the folder."""
-    found = []
+    entries = []
     for process in psutil.process_iter():
         try:
             mine = process.environ().get("DATA_DIR") == str(folder)
@@ -42,8 +42,8 @@ def _processes_of(folder: Path) -> list[str]:
         except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
             continue
         if (mine or str(folder) in " ".join(words)) and process.pid != os.getpid():
-            found.append(" ".join(words))
-    return found
+            entries.append(" ".join(words))
+    return entries
 
 
 def _once(folder: Path) -> str:
@@ -123,12 +123,12 @@ def _pasted(curl: str) -> str:
 def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(
     first_run: Served,
 ) -> None:
-    said = first_run.said
-    assert "Paris" in said
-    assert re.search(r"calibrating \d+ %, \S+\s\w+ left", said)
-    _assert_gated_and_emulated(said)
+    statement = first_run.said
+    assert "Paris" in statement
+    assert re.search(r"calibrating \d+ %, \S+\s\w+ left", statement)
+    _assert_gated_and_emulated(statement)
     for label in ("Endpoint", "API key", "Dashboard", "Sign in", "curl -s"):
-        assert label in said
+        assert label in statement
 
 
 def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(
@@ -143,9 +143,9 @@ def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(
 @pytest.fixture(scope="module")
 def second_run(folder: Path, first_run: Served) -> str:
     """What one on the folder of the first said that was to end by itself, and has."""
-    said = _once(folder)
+    statement = _once(folder)
     _wait_until_nothing_runs(folder)
-    return said
+    return statement
 
 
 @pytest.mark.long

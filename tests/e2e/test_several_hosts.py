@@ -179,8 +179,8 @@ def test_restored_from_its_dump_as_written_it_is_whole_and_knows_what_it_knew(
 def _run_on_postgres(stage: Stage, program: str, *, typed: bytes = b"") -> bytes:
     """Run a program of PostgreSQL with exactly the words of the page."""
     page = (ROOT / "docs" / "operations.md").read_text()
-    said = f"docker compose exec -T postgres ({program} .*?)(?: [<>] .*)?$"
-    (line,) = re.findall(said, page, re.MULTILINE)
+    text = f"docker compose exec -T postgres ({program} .*?)(?: [<>] .*)?$"
+    (line,) = re.findall(text, page, re.MULTILINE)
     return stage.control.beside_postgres(*shlex.split(line), typed=typed)
 
 

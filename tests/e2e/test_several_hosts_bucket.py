@@ -91,8 +91,8 @@ def test_a_build_is_served_without_a_shared_folder_and_without_the_store_once_it
 
 
 def assert_without_the_login(host: Host, mark: str, bucket: Bucket) -> None:
-    found = host.pids(mark)
-    assert found
-    for pid in found:
-        told = Path(f"/proc/{pid}/environ").read_text() + Path(f"/proc/{pid}/cmdline").read_text()
-        assert bucket.place.secret not in told
+    pids = host.pids(mark)
+    assert pids
+    for pid in pids:
+        text = Path(f"/proc/{pid}/environ").read_text() + Path(f"/proc/{pid}/cmdline").read_text()
+        assert bucket.place.secret not in text

@@ -42,10 +42,10 @@ class Finder:
         )
 
     def _alone(self, wanted: Column) -> Polynomial | None:
-        found = self._by_shape.get(_normal(wanted))
-        if found is None:
+        answer = self._by_shape.get(_normal(wanted))
+        if answer is None:
             return None
-        monomial, column = found
+        monomial, column = answer
         ratio = next(Fraction(a, b) for a, b in zip(wanted, column, strict=True) if b)
         is_small = abs(ratio.numerator) <= _LARGEST or monomial == ONE
         return {monomial: ratio} if is_small and ratio.denominator <= _LARGEST else None
@@ -63,16 +63,16 @@ class Finder:
             columns = {ONE: (1,) * self._rows, **products}
             if len(columns) > self._rows - _SPARE_ROWS:
                 return None
-            if (found := _combination(columns, wanted)) is not None:
-                return found
+            if (combination := _combination(columns, wanted)) is not None:
+                return combination
         return None
 
     def _sum_of_two(self, wanted: Column) -> Polynomial | None:
         for monomial, column in self._simple.items():
             for factor in _COEFFICIENTS:
                 left = tuple(a - factor * b for a, b in zip(wanted, column, strict=True))
-                if any(left) and (found := self._alone(left)):
-                    return add({monomial: Fraction(factor)}, found)
+                if any(left) and (outcome := self._alone(left)):
+                    return add({monomial: Fraction(factor)}, outcome)
         return None
 
     def _product(self, wanted: Column, near: Sequence[str]) -> Polynomial | None:
@@ -87,15 +87,15 @@ class Finder:
         return None
 
     def _monomials(self, degree: int) -> dict[Monomial, Column]:
-        found: dict[Monomial, Column] = {ONE: (1,) * self._rows}
+        values: dict[Monomial, Column] = {ONE: (1,) * self._rows}
         for size in range(1, degree + 1):
             for names in combinations_with_replacement(self._columns, size):
                 column = tuple(
                     map(_times, zip(*(self._columns[name] for name in names), strict=True))
                 )
                 if any(column):
-                    found[_powers(names)] = column
-        return found
+                    values[_powers(names)] = column
+        return values
 
     def _quotients(self) -> Iterable[tuple[Monomial, Column]]:
         for monomial, column in self._simple.items():
@@ -150,11 +150,11 @@ def _normal(column: Column) -> Column:
 
 def _distinct(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Return the columns without those that another one is, or that never change."""
-    found: dict[str, Column] = {}
+    values: dict[str, Column] = {}
     for name, column in columns.items():
-        if len(set(column)) > 1 and column not in found.values():
-            found[name] = column
-    return found
+        if len(set(column)) > 1 and column not in values.values():
+            values[name] = column
+    return values
 
 
 def _combination(columns: Mapping[Monomial, Column], wanted: Column) -> Polynomial | None:
@@ -177,5 +177,5 @@ def _combination(columns: Mapping[Monomial, Column], wanted: Column) -> Polynomi
         rows.insert(place, pivot)
     if any(row[-1] for row in rows[len(names) :]):
         return None
-    found = {name: rows[i][-1] for i, name in enumerate(names) if rows[i][-1]}
-    return found if all(each.denominator <= _LARGEST for each in found.values()) else None
+    by_name = {name: rows[i][-1] for i, name in enumerate(names) if rows[i][-1]}
+    return by_name if all(each.denominator <= _LARGEST for each in by_name.values()) else None

@@ -42,32 +42,32 @@ def fit(made: Maker, *, given: Values, seed: int = 0) -> Fit:
     shapes = shaping(made, start)
     samples = variants(made, start, list(shapes), FITTED_ON + HELD_BACK, seed)
     parts, missed = _parts(samples[:-HELD_BACK], list(shapes), _effects(made(start), shapes))
-    found = Fit(
+    outcome = Fit(
         start=start, shaping=list(shapes), unset=unsaid_that_shape(made, start), samples=samples,
         parts=parts, missed=missed,
     )  # fmt: skip
     if missed:
-        return found
-    total = found.total
+        return outcome
+    total = outcome.total
     wrong = [
         each
         for each in (*samples[-HELD_BACK:], made(given))
-        if value(total, atoms(each.config_values, found.shaping)) != each.parameters
+        if value(total, atoms(each.config_values, outcome.shaping)) != each.parameters
     ]
-    return replace(found, missed=f"{len(wrong)} of those held back") if wrong else found
+    return replace(outcome, missed=f"{len(wrong)} of those held back") if wrong else outcome
 
 
 def _effects(first: Made, changed: Mapping[str, Made]) -> dict[tuple[str, int], set[str]]:
     """Return, by pattern of name and axis (-1: how many), the settings that change it."""
-    found: dict[tuple[str, int], set[str]] = defaultdict(set)
+    outcome: dict[tuple[str, int], set[str]] = defaultdict(set)
     for name, other in changed.items():
         for (key, _), (one, two) in _groups((first, other)).items():
             if one is None or two is None or one[0] != two[0]:
-                found[key, -1].add(name)
+                outcome[key, -1].add(name)
             for axis, pair in enumerate(zip(one[1], two[1], strict=False) if one and two else ()):
                 if pair[0] != pair[1]:
-                    found[key, axis].add(name)
-    return found
+                    outcome[key, axis].add(name)
+    return outcome
 
 
 _UNLIKE = (("embedding_size", "hidden_size"), ("word_embed_proj_dim", "hidden_size"))
@@ -83,39 +83,39 @@ _MORE_THAN_ONE = ("n_langs",)
 
 def atoms(values: Values, shapes: Sequence[str]) -> dict[str, int]:
     """Return the numbers that parameters may depend on: sizes, flags, and what lists hold."""
-    found: dict[str, int] = {}
+    outcome: dict[str, int] = {}
     for name, each in sorted(values.items(), key=lambda pair: isinstance(pair[1], list)):
         if name in shapes and isinstance(each, bool):
-            found[name], found[f"!{name}"] = int(each), int(not each)
+            outcome[name], outcome[f"!{name}"] = int(each), int(not each)
         elif name in shapes and isinstance(each, int):
-            found[name] = each
+            outcome[name] = each
         elif isinstance(each, list):
-            found[f"{name}#"] = len(each)
+            outcome[f"{name}#"] = len(each)
             if all(isinstance(word, str) for word in each):
                 for word, count in Counter(each).items():
-                    found[f"{name}={word}"] = count
+                    outcome[f"{name}={word}"] = count
                 layers = values.get("num_hidden_layers") or 0
                 for word in {*each} if "block_types" in name else ():
-                    found[f"{name}@{word}"] = (each * layers)[:layers].count(word)
+                    outcome[f"{name}@{word}"] = (each * layers)[:layers].count(word)
             elif all(isinstance(word, int | bool) for word in each):
-                found[f"{name}+"] = sum(map(int, each))
-    return {**found, **_derived(found)}
+                outcome[f"{name}+"] = sum(map(int, each))
+    return {**outcome, **_derived(outcome)}
 
 
 def _derived(known: Mapping[str, int]) -> dict[str, int]:
-    found = {}
+    values = {}
     for name, size in known.items():
         prefix, _, last = name.rpartition(".")
         prefix = f"{prefix}." if prefix else ""
         for first, second in _UNLIKE:
             if last == first and (other := known.get(prefix + second)) is not None:
-                found[f"{name}<>{prefix}{second}"] = int(size != other)
+                values[f"{name}<>{prefix}{second}"] = int(size != other)
         for first, second in _WHOLE_TIMES:
             if last == first and (other := known.get(prefix + second)):
-                found[f"{name}//{prefix}{second}"] = size // other
+                values[f"{name}//{prefix}{second}"] = size // other
         if last in _MORE_THAN_ONE:
-            found[f"{name}>1"] = int(size > 1)
-    return found
+            values[f"{name}>1"] = int(size > 1)
+    return values
 
 
 def value(total: Polynomial, known: Mapping[str, int]) -> Fraction | None:
@@ -169,19 +169,19 @@ def _parts(
                 return {}, f"{key[0]}[{axis}]: {column}"
             product = times(product, size)
         parts[part_of(key[0])].append(product)
-    return {name: add(*found) for name, found in parts.items()}, ""
+    return {name: add(*outcome) for name, outcome in parts.items()}, ""
 
 
 def _groups(
     samples: Sequence[Made],
 ) -> dict[tuple[str, int], list[tuple[int, tuple[int, ...]] | None]]:
     """Return, by pattern of name and rank of shape, how many of which shape each sample has."""
-    found: dict[tuple[str, int], list[tuple[int, tuple[int, ...]] | None]] = {}
+    values: dict[tuple[str, int], list[tuple[int, tuple[int, ...]] | None]] = {}
     for number, sample in enumerate(samples):
         seen: dict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)
         for name, shape in sample.shapes.items():
             seen[pattern(name)][shape] += 1
         for name, counts in seen.items():
             for rank, (shape, count) in enumerate(counts.items()):
-                found.setdefault((name, rank), [None] * len(samples))[number] = count, shape
-    return found
+                values.setdefault((name, rank), [None] * len(samples))[number] = count, shape
+    return values

@@ -69,14 +69,14 @@ def pattern(name: str) -> str:
 
 
 def _nested(values: Values) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    outcome: dict[str, Any] = {}
     for name, value in values.items():
         *path, last = name.split(".")
-        inner = found
+        inner = outcome
         for part in path:
             inner = inner.setdefault(part, {})
         inner[last] = value
-    return found
+    return outcome
 
 
 def _product(shape: tuple[int, ...]) -> int:

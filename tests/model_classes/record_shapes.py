@@ -20,9 +20,9 @@ def main() -> None:
     with DATA.open("w") as out:
         for case in (each for each in cases if not each["counted_by"]):
             shape = shape_of(config_of(case, cases))
-            told = {"class": case["class"], "model_type": case["model_type"],
+            values = {"class": case["class"], "model_type": case["model_type"],
                     "shape": shape}  # fmt: skip
-            out.write(json.dumps(told, sort_keys=True, separators=(",", ":")) + "\n")
+            out.write(json.dumps(values, sort_keys=True, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

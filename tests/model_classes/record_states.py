@@ -49,8 +49,8 @@ def _told(model_type: str) -> dict[str, Any]:
     except Exception as error:  # as many kinds as there are classes
         return {**line, "not_asked": f"{type(error).__name__}: {' '.join(str(error).split())}"[:90]}
     cache = next(
-        found for key in ("past_key_values", "cache", "cache_params")
-        if (found := getattr(answer, key, None)) is not None
+        outcome for key in ("past_key_values", "cache", "cache_params")
+        if (outcome := getattr(answer, key, None)) is not None
     )  # fmt: skip
     kept = list(_kept(cache.layers))
     return {
@@ -65,8 +65,8 @@ def _kept(layers: Any) -> Iterator[tuple[str, int]]:
     """Yield the numbers of each state; of a convolution without the newest token's own."""
     for layer in layers:
         for key, what in (("recurrent_states", "recurrent"), ("conv_states", "convolution")):
-            held = getattr(layer, key, None)
-            for state in held.values() if isinstance(held, dict) else (held,):
+            holding = getattr(layer, key, None)
+            for state in holding.values() if isinstance(holding, dict) else (holding,):
                 if isinstance(state, torch.Tensor):
                     width = state.shape[-1]
                     newest = state.numel() // width if what == "convolution" else 0

@@ -7,14 +7,14 @@ from typing import Any
 
 def changed(config: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the config with these dotted settings."""
-    found = deepcopy(dict(config))
+    outcome = deepcopy(dict(config))
     for name, value in changes.items():
         *path, last = name.split(".")
-        inner = found
+        inner = outcome
         for part in path:
             inner = inner.setdefault(part, {})
         inner[last] = value
-    return found
+    return outcome
 
 
 def config_of(case: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

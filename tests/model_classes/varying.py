@@ -55,7 +55,7 @@ def _pinned(made: Maker, values: Values) -> dict[str, Any]:
 def shaping(made: Maker, start: Values) -> dict[str, Made]:
     """Return the settings that each by itself change the parameters, and what they make of them."""
     first = made(start)
-    found = {}
+    values = {}
     for name, value in first.config_values.items():
         if isinstance(value, bool):
             others: Sequence[Any] = (not value,)
@@ -67,15 +67,15 @@ def shaping(made: Maker, start: Values) -> dict[str, Made]:
             changed = attempt(made, {**start, name: other})
             if changed is not None and changed.config_values.get(name) == other:
                 if changed.signature != first.signature:
-                    found[name] = changed
+                    values[name] = changed
                 break
-    return found
+    return values
 
 
 def unsaid_that_shape(made: Maker, start: Values) -> list[str]:
     """Return the settings that are null and would change the parameters if they were a number."""
     first = made(start)
-    found = []
+    entries = []
     for name, value in first.config_values.items():
         is_unset = value is None or (
             isinstance(value, int) and value in (0, -1) and value is not False
@@ -84,8 +84,8 @@ def unsaid_that_shape(made: Maker, start: Values) -> list[str]:
             tried = (attempt(made, {**start, name: each}) for each in (16, 2))
             changed = next((each for each in tried if each is not None), None)
             if changed is not None and changed.signature != first.signature:
-                found.append(name)
-    return found
+                entries.append(name)
+    return entries
 
 
 def variants(
@@ -112,11 +112,11 @@ def _variant(
     sizes = [name for name in names if name not in flags]
     for _ in range(_TRIES):
         together = {name: _other(name, first.config_values[name], chance) for name in sizes}
-        found = attempt(made, {**start, **together, **flags})
-        if found is not None and all(
-            found.config_values.get(name) == value for name, value in together.items()
+        outcome = attempt(made, {**start, **together, **flags})
+        if outcome is not None and all(
+            outcome.config_values.get(name) == value for name, value in together.items()
         ):
-            return found
+            return outcome
     values, now = dict(start), first
     for name in (*flags, *chance.sample(sizes, len(sizes))):
         for _ in range(1 if name in flags else _TRIES):

@@ -109,19 +109,19 @@ def _row(line: _Case, fit: _Case) -> str:
     plain = {**_leaves(line["config"]), "num_labels": 2}
     defaults = {name: plain[name] for name in sorted(used) if isinstance(plain.get(name), int)}
     unset = tuple(name for name in fit["unset"] if name not in fit["set"])
-    said = tuple(name for name in fit["set"])
+    entries = tuple(name for name in fit["set"])
     parts = {name: text for name, text in fit["parts"].items() if text}
-    return f"Row({_pretty(parts)}, {unset!r}, {said!r}, {defaults!r})"
+    return f"Row({_pretty(parts)}, {unset!r}, {entries!r}, {defaults!r})"
 
 
 def _leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found = {}
+    values = {}
     for key, value in config.items():
         if isinstance(value, Mapping):
-            found |= _leaves(value, f"{prefix}{key}.")
+            values |= _leaves(value, f"{prefix}{key}.")
         else:
-            found[f"{prefix}{key}"] = value
-    return found
+            values[f"{prefix}{key}"] = value
+    return values
 
 
 def _pretty(parts: Mapping[str, str]) -> str:

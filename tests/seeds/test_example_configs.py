@@ -51,9 +51,9 @@ def test_the_checks_let_its_config_be_built_and_have_hints_at_most(name: str) ->
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_its_first_line_leads_an_editor_to_the_schema(name: str) -> None:
     first = (FOLDER / name / "config.yaml").read_text().partition("\n")[0]
-    found = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
-    assert found
-    assert (FOLDER / name / found[1]).resolve() == ROOT / "docs" / "config.schema.json"
+    match = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
+    assert match
+    assert (FOLDER / name / match[1]).resolve() == ROOT / "docs" / "config.schema.json"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -61,8 +61,8 @@ class Host:
     def environment(self, name: str) -> dict[str, str]:
         """Return what the processes of a service are given."""
         service = self.services[name]
-        said = service.environment.items()
-        return {key: self._outside(service, value) for key, value in said} | self._more
+        pairs = service.environment.items()
+        return {key: self._outside(service, value) for key, value in pairs} | self._more
 
     def up(self, *names: str) -> None:
         """Start services, in this order: `docker compose up -d`."""
@@ -74,9 +74,9 @@ class Host:
         """Return what a command prints in a service's place: `docker compose run --rm`."""
         order = self._order(name, command or None)
         with started(order, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            said, _ = process.communicate(typed.encode(), DEADLINE_SECONDS)
+            statement, _ = process.communicate(typed.encode(), DEADLINE_SECONDS)
         assert process.returncode == 0, self.log(name)[-3000:]
-        return said.decode()
+        return statement.decode()
 
     def stop(self, *names: str) -> None:
         """End services, and do not start them again: `docker compose stop`."""

@@ -35,23 +35,23 @@ def options_of(tmp_path: Path, *, private: bool) -> SourceOptions:
 
 
 def refusal(code: str, url: str, options: SourceOptions) -> Failure:
-    asked = CheckpointRepository.model_validate({"source": "REMOTE_URL", "repo": url})
+    record = CheckpointRepository.model_validate({"source": "REMOTE_URL", "repo": url})
     with pytest.raises(SourceFailure) as caught:
-        resolve(asked, token=None, options=options)
+        resolve(record, token=None, options=options)
     assert caught.value.failure.code == code, caught.value.failure
     return caught.value.failure
 
 
 def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
     """Let every name resolve to the addresses; return the names that were looked up."""
-    asked: list[str] = []
+    requests: list[str] = []
 
     def look_up(host: str, port: int, **_: Any) -> list[Any]:
-        asked.append(host)
+        requests.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    return asked
+    return requests
 
 
 @pytest.mark.parametrize(
@@ -102,21 +102,21 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
 def test_the_address_that_was_checked_is_the_one_connected_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = resolving_to(monkeypatch, "93.184.215.14")
+    request = resolving_to(monkeypatch, "93.184.215.14")
     (way,) = targets("https://weights.example.com/x.tar?a=b", allow_private=False)
     assert way.url == "https://93.184.215.14:443/x.tar?a=b"
     assert (way.host, way.server_name) == ("weights.example.com", "weights.example.com")
-    assert asked == ["weights.example.com"]
+    assert request == ["weights.example.com"]
 
 
 def test_a_proxy_of_the_operator_looks_names_up_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://proxy.example.com:3128")
     monkeypatch.setenv("no_proxy", "inside.example.com")
-    asked = resolving_to(monkeypatch, "10.0.0.5")
+    request = resolving_to(monkeypatch, "10.0.0.5")
     (way,) = targets("https://weights.example.com/x.tar", allow_private=False)
     assert way.url == "https://weights.example.com/x.tar"
     assert way.proxy == "http://proxy.example.com:3128"
-    assert asked == []
+    assert request == []
     for host in ("127.0.0.1", "localhost", "inside.example.com"):
         with pytest.raises(SourceFailure):
             targets(f"https://{host}/x.tar", allow_private=False)
@@ -127,8 +127,8 @@ def test_private_addresses_are_refused_unless_the_operator_allows_them(
 ) -> None:
     refusal("EUR-PRIVATE", site.url(PATH), options_of(tmp_path, private=False))
     assert site.requests == []
-    asked = CheckpointRepository.model_validate({"source": "REMOTE_URL", "repo": site.url(PATH)})
-    assert resolve(asked, token=None, options=options_of(tmp_path, private=True))
+    record = CheckpointRepository.model_validate({"source": "REMOTE_URL", "repo": site.url(PATH)})
+    assert resolve(record, token=None, options=options_of(tmp_path, private=True))
 
 
 def test_a_redirect_to_a_private_address_is_refused(
@@ -142,8 +142,8 @@ def test_a_redirect_to_a_private_address_is_refused(
         return real(url, allow_private=allow_private or "/public" in url)
 
     monkeypatch.setattr("controlplane.sources.archive_http.targets", public_first)
-    found = refusal("EUR-PRIVATE", site.url("/public"), options_of(tmp_path, private=False))
-    assert "169.254.169.254" in found.sentence
+    outcome = refusal("EUR-PRIVATE", site.url("/public"), options_of(tmp_path, private=False))
+    assert "169.254.169.254" in outcome.sentence
 
 
 def test_redirects_are_followed_so_far_and_to_http_only(
@@ -153,8 +153,8 @@ def test_redirects_are_followed_so_far_and_to_http_only(
     for number in range(5):
         site.redirects[f"/{number}"] = f"/{number + 1}"
     site.redirects["/5"] = PATH
-    asked = CheckpointRepository.model_validate({"source": "REMOTE_URL", "repo": site.url("/1")})
-    assert resolve(asked, token=None, options=options)
+    record = CheckpointRepository.model_validate({"source": "REMOTE_URL", "repo": site.url("/1")})
+    assert resolve(record, token=None, options=options)
     refusal("EUR-REDIRECT", site.url("/0"), options)
     for location in ("file:///etc/passwd", "ftp://127.0.0.1/x", "http://user:pw@127.0.0.1/"):
         site.redirects["/elsewhere"] = location
@@ -170,8 +170,8 @@ def test_a_certificate_is_held_against_the_name_and_not_the_address(
     with ArchiveServer(certificate) as site:
         site.files[PATH] = packed({path.name: path.read_bytes() for path in tiny.iterdir()})
         url = site.url(PATH, host="localhost")
-        asked = CheckpointRepository.model_validate({"source": "REMOTE_URL", "repo": url})
-        assert resolve(asked, token=None, options=options)
+        record = CheckpointRepository.model_validate({"source": "REMOTE_URL", "repo": url})
+        assert resolve(record, token=None, options=options)
         assert (site.requests[0].token or "").startswith("localhost:")
         refusal("EUR-OFFLINE", site.url(PATH), options)
         with nobody_listens() as away:

@@ -35,11 +35,11 @@ def test_what_is_renamed_or_removed_meanwhile_does_not_end_the_look_at_the_room(
     walk = os.walk
 
     def changed_after_the_look(folder: Path) -> Iterator[object]:
-        for found in walk(folder):
+        for outcome in walk(folder):
             if (tmp_path / "removed").exists():
                 (tmp_path / "model.safetensors.partial").rename(tmp_path / "moved")
                 shutil.rmtree(tmp_path / "removed")
-            yield found
+            yield outcome
 
     monkeypatch.setattr(os, "walk", changed_after_the_look)
     assert fetching._bytes_in(tmp_path) == 2, "of those that are there"

@@ -30,8 +30,8 @@ def header(tensors: dict[str, object], data_bytes: int = 0) -> bytes:
 
 
 def totals(content: bytes) -> tuple[int, int]:
-    found = read_totals(lambda start, end: content[start:end], len(content))
-    return found.weight_bytes, found.parameters
+    outcome = read_totals(lambda start, end: content[start:end], len(content))
+    return outcome.weight_bytes, outcome.parameters
 
 
 def test_facts_from_a_hub_equal_those_of_the_fetched_folder(
@@ -201,8 +201,8 @@ def test_the_form_of_calls_is_read_from_a_template_in_a_file_of_its_own(
         (folder / "chat_template.jinja").unlink()
     (folder / file).parent.mkdir(exist_ok=True)
     (folder / file).write_text(content)
-    found = folder_facts(folder, commit="c")
-    assert (found.has_chat_template, found.renders_tools, found.call_form) == (True, True, form)
+    facts = folder_facts(folder, commit="c")
+    assert (facts.has_chat_template, facts.renders_tools, facts.call_form) == (True, True, form)
 
 
 def test_a_repository_of_an_adapter_alone_is_called_one_with_its_base_model(tmp_path: Path) -> None:
@@ -212,9 +212,9 @@ def test_a_repository_of_an_adapter_alone_is_called_one_with_its_base_model(tmp_
     }  # fmt: skip
     (tmp_path / "adapter_config.json").write_text(json.dumps(adapter))
     (tmp_path / "adapter_model.safetensors").write_bytes(struct.pack("<Q", 2) + b"{}")
-    found = folder_facts(tmp_path, commit="c")
-    assert found.adapter is not None
-    example = Example(config={"resources.accelerator": "H100"}, checkpoint=found)
+    facts = folder_facts(tmp_path, commit="c")
+    assert facts.adapter is not None
+    example = Example(config={"resources.accelerator": "H100"}, checkpoint=facts)
     findings = {each.code: each for each in examine(example.content, example.known).report.findings}
     errors = {code for code, each in findings.items() if each.severity is Severity.ERROR}
     assert errors == {"EH714"}

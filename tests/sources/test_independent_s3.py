@@ -51,8 +51,8 @@ def named(path: str) -> CheckpointRepository:
 def test_a_checkpoint_comes_whole_from_another_makers_server(
     options: SourceOptions, tiny: Path, tmp_path: Path
 ) -> None:
-    asked = named("weights/llama/v1")
-    resolved = resolve(asked, token=SECRET, options=options)
+    request = named("weights/llama/v1")
+    resolved = resolve(request, token=SECRET, options=options)
     assert all(file.md5 for file in resolved.files)
     fetch(
         resolved,
@@ -62,7 +62,7 @@ def test_a_checkpoint_comes_whole_from_another_makers_server(
         on_progress=lambda done, total: None,
     )
     assert describe(tmp_path / "model") == describe(tiny)
-    assert read_facts(asked, token=SECRET, options=options).commit == resolved.commit
+    assert read_facts(request, token=SECRET, options=options).commit == resolved.commit
 
 
 def test_another_makers_refusals_mean_the_same(options: SourceOptions, tmp_path: Path) -> None:

@@ -58,12 +58,12 @@ def test_a_path_may_be_named_from_the_root(
 def test_the_commit_changes_with_the_files(
     root: Path, options: SourceOptions, repository: Repository
 ) -> None:
-    asked = repository("tiny", source="LOCAL")
-    before = resolve(asked, token=None, options=options)
-    assert resolve(asked, token=None, options=options, commit=before.commit) == before
+    request = repository("tiny", source="LOCAL")
+    before = resolve(request, token=None, options=options)
+    assert resolve(request, token=None, options=options, commit=before.commit) == before
     (root / "tiny/config.json").write_text("{}")
     with pytest.raises(SourceFailure) as caught:
-        resolve(asked, token=None, options=options, commit=before.commit)
+        resolve(request, token=None, options=options, commit=before.commit)
     assert caught.value.failure.code == "EHL-CHANGED"
 
 
@@ -88,9 +88,9 @@ def test_a_path_outside_the_roots_is_refused_alike_whether_it_exists(
     root: Path, options: SourceOptions, repository: Repository, path: str
 ) -> None:
     (root.parent / "outside").mkdir()
-    found = refused(repository(path, source="LOCAL"), options).failure
-    assert found.code == "EHL-OUTSIDE-ROOTS"
-    assert f"`{path}`" in found.sentence
+    failure = refused(repository(path, source="LOCAL"), options).failure
+    assert failure.code == "EHL-OUTSIDE-ROOTS"
+    assert f"`{path}`" in failure.sentence
 
 
 def test_a_linked_folder_that_leads_outside_is_refused(
@@ -104,9 +104,9 @@ def test_a_linked_file_that_leads_outside_is_refused(
     root: Path, options: SourceOptions, repository: Repository
 ) -> None:
     (root / "tiny/vocab.json").symlink_to("/etc/hostname")
-    found = refused(repository("tiny", source="LOCAL"), options).failure
-    assert found.code == "EHL-OUTSIDE-ROOTS"
-    assert "vocab.json" in found.sentence
+    failure = refused(repository("tiny", source="LOCAL"), options).failure
+    assert failure.code == "EHL-OUTSIDE-ROOTS"
+    assert "vocab.json" in failure.sentence
 
 
 def test_links_between_roots_are_followed(
@@ -144,27 +144,27 @@ def test_a_link_put_in_place_after_the_check_is_not_followed(
 
 
 def test_no_open_folder_names_the_setting(repository: Repository) -> None:
-    found = refused(repository("/data/model", source="LOCAL"), SourceOptions()).failure
-    assert found.code == "EHL-OUTSIDE-ROOTS"
-    assert "LOCAL_CHECKPOINT_ROOTS" in (found.hint or "")
+    failure = refused(repository("/data/model", source="LOCAL"), SourceOptions()).failure
+    assert failure.code == "EHL-OUTSIDE-ROOTS"
+    assert "LOCAL_CHECKPOINT_ROOTS" in (failure.hint or "")
 
 
 def test_a_missing_folder_says_where_it_was_looked_for(
     root: Path, options: SourceOptions, repository: Repository
 ) -> None:
     for path in ("nothing", str(root / "nothing")):
-        found = refused(repository(path, source="LOCAL"), options).failure
-        assert found.code == "EHL-MISSING"
-        assert path in found.sentence
+        failure = refused(repository(path, source="LOCAL"), options).failure
+        assert failure.code == "EHL-MISSING"
+        assert path in failure.sentence
 
 
 def test_a_folder_without_config_is_no_checkpoint(
     root: Path, options: SourceOptions, repository: Repository
 ) -> None:
     (root / "tiny/config.json").unlink()
-    found = refused(repository("tiny", source="LOCAL"), options).failure
-    assert found.code == "EHL-NOT-A-CHECKPOINT"
-    assert "`config.json`" in found.sentence
+    failure = refused(repository("tiny", source="LOCAL"), options).failure
+    assert failure.code == "EHL-NOT-A-CHECKPOINT"
+    assert "`config.json`" in failure.sentence
 
 
 def test_a_disk_without_room_is_found_before_copying(

@@ -68,15 +68,15 @@ def seen_in(place: Place, destination: Path, cache: Path) -> Mapping[str, str]:
         resolved, destination, token=secret, options=options,
         on_progress=lambda _done, _total: None, look=look,
     )  # fmt: skip
-    found = {path: digest.hexdigest() for path, digest in digests.items()}
-    assert found == {each.path: each.sha256 for each in fetched}
-    return found
+    by_path = {path: digest.hexdigest() for path, digest in digests.items()}
+    assert by_path == {each.path: each.sha256 for each in fetched}
+    return by_path
 
 
 def test_every_source_shows_whole_files(place: Place, tiny: Path, tmp_path: Path) -> None:
-    found = seen_in(place, tmp_path / "first", tmp_path / "cache")
+    outcome = seen_in(place, tmp_path / "first", tmp_path / "cache")
     weights = hashlib.sha256((tiny / "model.safetensors").read_bytes()).hexdigest()
-    assert found["model.safetensors"] == weights, json.dumps(found)
+    assert outcome["model.safetensors"] == weights, json.dumps(outcome)
 
 
 def test_what_lies_in_the_cache_is_shown_again(place: Place, tmp_path: Path) -> None:

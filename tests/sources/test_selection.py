@@ -12,7 +12,7 @@ INDEX = "model.safetensors.index.json"
 
 
 def test_small_files_and_weights_are_read(repository: Repository) -> None:
-    wanted = [
+    targets = [
         "1_Pooling/config.json",
         "additional_chat_templates/tool_use.jinja",
         "chat_template.jinja",
@@ -31,7 +31,7 @@ def test_small_files_and_weights_are_read(repository: Repository) -> None:
         "trainer_state.json", "all_results.json", "onnx/model.onnx", "onnx/config.json",
         "checkpoint-10/model.safetensors", "flax_model.msgpack", "tf_model.h5",
     ]  # fmt: skip
-    assert list(select(repository(), [*wanted, *unwanted])) == wanted
+    assert list(select(repository(), [*targets, *unwanted])) == targets
 
 
 def test_shards_of_another_format_are_left(repository: Repository) -> None:

@@ -40,8 +40,8 @@ def engine() -> dict[str, list[Any]]:
 
     Also what it then finds of what it was spared, which it asks for last.
     """
-    found: dict[str, list[Any]] = json.loads(_said(_ENGINE))
-    return found
+    content: dict[str, list[Any]] = json.loads(_said(_ENGINE))
+    return content
 
 
 def test_an_engine_makes_its_model_without_compiler_spread_tensors_and_solvers(
@@ -57,35 +57,35 @@ def test_no_name_of_the_compiler_is_kept_that_does_nothing(engine: dict[str, lis
 @pytest.mark.long  # steps that calibrate and gate import so, and would fail without
 def test_several_devices_get_what_spreads_a_model() -> None:
     several = f"{_BEFORE}import_transformers(spreads_over_devices=True)\n"
-    said = _said(
+    words = _said(
         f"{several}from transformers.utils import is_accelerate_available\n"
         "print(is_accelerate_available(), 'torch._dynamo' in sys.modules)"
     )
-    assert said == "True False"
+    assert words == "True False"
 
 
 def test_solvers_are_looked_up_when_they_are_called() -> None:
-    said = _said(
+    words = _said(
         "from workers.imports import solvers_on_call\nimport sys\n"
         "with solvers_on_call():\n    from scipy.stats import entropy\n"
         "before = 'scipy' in sys.modules\n"
         "print(before, float(entropy([1, 1], [1, 1])))\n"
         "print(sys.modules['scipy.stats'].entropy is entropy)"
     )
-    assert said.split() == ["False", "0.0", "False"]
+    assert words.split() == ["False", "0.0", "False"]
 
 
 def test_whoever_asks_whether_solvers_are_installed_is_answered_meanwhile() -> None:
-    said = _said(
+    words = _said(
         "from workers.imports import solvers_on_call\nfrom importlib.util import find_spec\n"
         "with solvers_on_call():\n    print(find_spec('scipy').name)"
     )
-    assert said.split() == ["scipy"]
+    assert words.split() == ["scipy"]
 
 
 @pytest.mark.long  # a price and no behaviour
 def test_a_model_is_quantized_and_exported_without_compiler_and_solvers(tmp_path: Path) -> None:
-    said = _said(
+    words = _said(
         "from workers.imports import import_transformers\nimport os, sys\n"
         "os.environ['TRANSFORMERS_VERBOSITY'] = 'error'\n"
         "import_transformers(spreads_over_devices=True)\n"
@@ -98,27 +98,27 @@ def test_a_model_is_quantized_and_exported_without_compiler_and_solvers(tmp_path
         "run_here('calibrate', quantized_spec(plain, 'fp8'), folder / 'out', fetch=fetch)\n"
         "print(*[name in sys.modules for name in ('torch._dynamo', 'scipy')], file=sys.__stdout__)"
     )
-    assert said.splitlines()[-1] == "False False"
+    assert words.splitlines()[-1] == "False False"
 
 
 def test_steps_begin_without_rules_runtimes_settings_and_keys() -> None:
-    said = _said(
+    words = _said(
         "import sys\nimport workers.build_steps.__main__\n"
         "import workers.build_steps.fetch, workers.build_steps.package\n"
         "spared = ('controlplane.domain.rules', 'controlplane.domain.runtimes',"
         " 'pydantic_settings', 'cryptography', 'torch')\n"
         "print([name for name in spared if name in sys.modules])"
     )
-    assert said == "[]"
+    assert words == "[]"
 
 
 def test_tokenizers_come_without_torch_and_without_a_word_about_it() -> None:
-    said = _said(
+    words = _said(
         "from workers.imports import import_tokenizers\nimport sys\nimport_tokenizers()\n"
         "import workers.build_steps.preview\nfrom transformers import AutoTokenizer\n"
         "print(AutoTokenizer.__name__, 'torch' in sys.modules)"
     )
-    assert said == "AutoTokenizer False"
+    assert words == "AutoTokenizer False"
 
 
 def test_what_was_spared_is_there_for_who_asks_later(engine: dict[str, list[Any]]) -> None:
@@ -127,11 +127,11 @@ def test_what_was_spared_is_there_for_who_asks_later(engine: dict[str, list[Any]
 
 @pytest.mark.long  # no process of the product imports it before
 def test_what_is_imported_already_is_left_as_it_is() -> None:
-    said = _said(
+    words = _said(
         f"import accelerate, torch._dynamo as compiler\n{_IMPORTED}"
         "print(sys.modules['torch._dynamo'] is compiler, sys.modules['accelerate'] is accelerate)"
     )
-    assert said == "True True"
+    assert words == "True True"
 
 
 def _said(code: str) -> str:

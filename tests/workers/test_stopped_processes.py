@@ -56,7 +56,7 @@ def test_one_that_hangs_says_where_all_its_threads_stand(
     watched: Callable[[str], Process],
 ) -> None:
     hanging = watched("hangs")
-    _, said = hanging.communicate(timeout=DEADLINE_SECONDS)
+    _, statement = hanging.communicate(timeout=DEADLINE_SECONDS)
     assert hanging.returncode == EXIT_STATUS
-    assert "the loop has not turned for 30 s" in said
-    assert "watched_process.py" in said
+    assert "the loop has not turned for 30 s" in statement
+    assert "watched_process.py" in statement

@@ -103,13 +103,13 @@ def test_where_nothing_may_be_written_it_is_read_each_time(
 
 @pytest.mark.engine
 def test_transformers_takes_the_kept_table_and_finds_in_it_what_it_reads_itself() -> None:
-    told = [_told(), _told()][-1]
-    assert told == {"read": 0, "same": True, "left": []}
+    report = [_told(), _told()][-1]
+    assert report == {"read": 0, "same": True, "left": []}
 
 
 def _told() -> dict[str, Any]:
 
-    asked = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _ASKING], capture_output=True, text=True, check=True
     )
-    return dict(json.loads(asked.stdout))
+    return dict(json.loads(process.stdout))

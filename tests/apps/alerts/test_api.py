@@ -23,8 +23,8 @@ def test_alerts_are_listed_newest_first_by_state_and_kind() -> None:
     assert [(each["id"], each["state"], each["of_installation"]) for each in listed] == [
         (shared.id, "firing", True), (old.id, "resolved", False),
     ]  # fmt: skip
-    for query, found in (({"state": "firing"}, shared), ({"kind": "build_failed"}, old)):
-        assert [each["id"] for each in rest.get("/v1/alerts", **query)[1]["items"]] == [found.id]
+    for query, outcome in (({"state": "firing"}, shared), ({"kind": "build_failed"}, old)):
+        assert [each["id"] for each in rest.get("/v1/alerts", **query)[1]["items"]] == [outcome.id]
     assert rest.get(f"/v1/alerts/{old.id}")[1]["url"] == "/builds/4/"
     assert rest.get("/v1/alerts", kind="unknown")[0] == 400
 

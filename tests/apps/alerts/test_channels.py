@@ -38,8 +38,8 @@ def test_a_channel_is_made_changed_tried_and_deleted_over_rest(cast: Cast) -> No
     assert rest.patch(path, {"is_paused": True})[1] == made | {"is_paused": True}
     first, second = (rest.post(f"{path}/test")[1]["id"] for _ in range(2))
     assert first == second
-    told = rest.get(f"{path}/deliveries")[1]["items"]
-    assert [(each["event"], each["state"]) for each in told] == [("test", "waiting")]
+    items = rest.get(f"{path}/deliveries")[1]["items"]
+    assert [(each["event"], each["state"]) for each in items] == [("test", "waiting")]
     used_by = rest.get("/v1/secrets")[1]["secrets"][0]["used_by"]
     assert [(each["kind"], each["name"]) for each in used_by] == [("alert_channel", "on call")]
     assert rest.delete(path)[0] == 204
@@ -78,9 +78,9 @@ def test_what_cannot_be_is_refused_with_its_field(
 def test_mailboxes_are_checked_one_by_one(cast: Cast, settings: Any) -> None:
     settings.EMAIL_URL = "smtp://mail.example.com"
     rest = client_of(cast.member)
-    wanted = {"name": "mail", "form": "mail", "target": " a@example.com,b@example.com "}
-    assert rest.post("/v1/alert_channels", wanted)[1]["target"] == "a@example.com, b@example.com"
-    status, refusal = rest.post("/v1/alert_channels", wanted | {"target": "a@example.com, nobody"})
+    target = {"name": "mail", "form": "mail", "target": " a@example.com,b@example.com "}
+    assert rest.post("/v1/alert_channels", target)[1]["target"] == "a@example.com, b@example.com"
+    status, refusal = rest.post("/v1/alert_channels", target | {"target": "a@example.com, nobody"})
     assert (status, refusal["message"]) == (400, "`nobody` is no mailbox.")
 
 

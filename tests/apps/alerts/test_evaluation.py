@@ -118,14 +118,14 @@ def test_a_silent_node_explains_its_deployments_to_those_who_hear_of_nodes(
     listened()
     look(clock)
     look(clock, SETTLE)
-    told = {
+    report = {
         each: [
             sorted(delivery.alerts.values_list("kind", flat=True))
             for delivery in each.deliveries.all()
         ]
         for each in (both, team_only)
     }
-    assert told == {both: [["node_silent"]], team_only: [["deployment_down"] * 3]}
+    assert report == {both: [["node_silent"]], team_only: [["deployment_down"] * 3]}
 
 
 def test_many_that_fall_at_once_are_one_message_and_no_more_queries(

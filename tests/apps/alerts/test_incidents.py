@@ -41,11 +41,11 @@ def test_what_is_down_is_told_with_when_it_was_well(cast: Cast) -> None:
         deployment=deployment, state="stopped", ready_at=ended - timedelta(hours=1),
         finished_at=ended,
     )  # fmt: skip
-    [found] = of(cast).worst
-    assert found.kind == AlertKindName.DEPLOYMENT_DOWN
-    assert found.last_healthy_at == ended
-    assert "It was killed." in found.sentence
-    assert found.verb == "Open deployment"
+    [outcome] = of(cast).worst
+    assert outcome.kind == AlertKindName.DEPLOYMENT_DOWN
+    assert outcome.last_healthy_at == ended
+    assert "It was killed." in outcome.sentence
+    assert outcome.verb == "Open deployment"
 
 
 def test_it_began_when_the_sweep_saw_it_first_and_is_over_with_the_sweep_that_misses_it(
@@ -85,24 +85,24 @@ def test_the_worst_are_shown_all_are_counted_and_a_poll_asks_little(cast: Cast) 
     down(cast)
     alerts_evaluate()
     with CaptureQueriesContext(connection) as queries:
-        found = incidents(team=cast.team, most=3)
+        outcome = incidents(team=cast.team, most=3)
     assert len(queries) <= 3
-    assert (len(found.worst), found.count) == (3, 5)
-    assert [each.kind for each in found.worst] == ["deployment_down", *2 * ["build_failed"]]
+    assert (len(outcome.worst), outcome.count) == (3, 5)
+    assert [each.kind for each in outcome.worst] == ["deployment_down", *2 * ["build_failed"]]
 
 
 def test_that_nobody_sweeps_is_told_before_what_they_saw_last(cast: Cast) -> None:
     down(cast)
     assert [each.label for each in of(cast).worst] == ["Deployment down"]
     AlertSweep.objects.update(looked_at=now() - UNSWEPT - timedelta(seconds=1))
-    found = incidents(team=cast.team, most=8)
-    assert [each.label for each in found.worst] == ["Nobody looks", "Deployment down"]
-    assert found.count == 2
+    outcome = incidents(team=cast.team, most=8)
+    assert [each.label for each in outcome.worst] == ["Nobody looks", "Deployment down"]
+    assert outcome.count == 2
 
 
 def test_a_database_that_takes_no_alert_is_told_all_the_same(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FULL_DATABASE, "_met_at", FULL_DATABASE._clock.monotonic())
-    [found] = incidents(team=cast.team, most=8).worst
-    assert (found.kind, found.label) == (AlertKindName.DATABASE_FULL, "Database full")
+    [outcome] = incidents(team=cast.team, most=8).worst
+    assert (outcome.kind, outcome.label) == (AlertKindName.DATABASE_FULL, "Database full")

@@ -68,8 +68,8 @@ def test_a_small_store_of_artifacts_is_told_until_it_has_room(
         settings.DATA_DIR = tmp_path
         module._rooms.cache_clear()
         (tmp_path / "store" / "blob").write_bytes(b"x" * 500_000)
-        (told,) = client.get("/readyz").json()["troubles"]
-        assert told.startswith("The disk of the artifact store has 5")
+        (report,) = client.get("/readyz").json()["troubles"]
+        assert report.startswith("The disk of the artifact store has 5")
         (tmp_path / "store" / "blob").unlink()
         assert client.get("/readyz").json() == {"status": "ready"}
 
@@ -81,8 +81,8 @@ def test_folders_on_one_disk_are_one_trouble(
     settings.ARTIFACT_URL, settings.DATA_DIR = (tmp_path / "artifacts").as_uri(), tmp_path
     (tmp_path / "artifacts").mkdir()
     module._rooms.cache_clear()
-    (told,) = module.troubles_here()
-    assert told.sentence.startswith("The disk of the data folder has ")
+    (report,) = module.troubles_here()
+    assert report.sentence.startswith("The disk of the data folder has ")
 
 
 def test_a_store_of_objects_has_no_disk(settings: Any) -> None:
@@ -153,9 +153,9 @@ def test_a_full_database_is_told_to_who_meets_it_and_then_to_all(
     meet: Callable[[], str], client: Client
 ) -> None:
     assert "disk of the database is full" in meet().lower()
-    (told,) = troubles()
-    assert told.sentence.startswith(full_database.SENTENCE)
-    assert client.get("/readyz").json()["troubles"] == [told.sentence]
+    (report,) = troubles()
+    assert report.sentence.startswith(full_database.SENTENCE)
+    assert client.get("/readyz").json()["troubles"] == [report.sentence]
 
 
 def test_postgres_says_so_in_a_way_that_is_understood() -> None:

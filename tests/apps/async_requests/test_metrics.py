@@ -41,21 +41,21 @@ def test_what_waits_is_told_with_its_age_and_what_ended_lately_by_how_it_went() 
     make_async_webhook(deployment=deployment, state="finished", attempts=1, finished_at=now())
     make_async_webhook()
 
-    found = told(deployment.model.team)
+    outcome = told(deployment.model.team)
 
-    assert found["enginehouse_async_requests_waiting", ""] == 2
-    assert found["enginehouse_async_requests_under_way", ""] == 1
-    assert 90 <= found["enginehouse_async_oldest_waiting_seconds", ""] < 600
-    assert found["enginehouse_async_requests_ended_lately", "EXPIRED"] == 1
-    assert found["enginehouse_async_requests_ended_lately", "SUCCEEDED"] == 3
-    assert found["enginehouse_webhooks_waiting", ""] == 1
-    assert found["enginehouse_webhooks_ended_lately", "delivered"] == 1
-    assert found["enginehouse_webhooks_ended_lately", "failed"] == 1
-    assert found["enginehouse_webhooks_retries", ""] == 6
+    assert outcome["enginehouse_async_requests_waiting", ""] == 2
+    assert outcome["enginehouse_async_requests_under_way", ""] == 1
+    assert 90 <= outcome["enginehouse_async_oldest_waiting_seconds", ""] < 600
+    assert outcome["enginehouse_async_requests_ended_lately", "EXPIRED"] == 1
+    assert outcome["enginehouse_async_requests_ended_lately", "SUCCEEDED"] == 3
+    assert outcome["enginehouse_webhooks_waiting", ""] == 1
+    assert outcome["enginehouse_webhooks_ended_lately", "delivered"] == 1
+    assert outcome["enginehouse_webhooks_ended_lately", "failed"] == 1
+    assert outcome["enginehouse_webhooks_retries", ""] == 6
 
 
 @pytest.mark.django_db
 def test_a_team_without_any_is_told_that_nothing_waits() -> None:
-    found = told(make_deployment().model.team)
-    assert set(found.values()) == {0}
-    assert ("enginehouse_async_oldest_waiting_seconds", "") in found
+    outcome = told(make_deployment().model.team)
+    assert set(outcome.values()) == {0}
+    assert ("enginehouse_async_oldest_waiting_seconds", "") in outcome

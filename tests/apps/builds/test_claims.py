@@ -172,19 +172,19 @@ def test_the_sweep_cancels_what_lost_its_worker_and_frees_its_devices() -> None:
     lease = claim(build)
     step_start(lease=lease, step="fetch")
     build_cancel(build=build)
-    held = factories.make_lease(holder=f"build:{build.id}")
+    holding = factories.make_lease(holder=f"build:{build.id}")
     assert leases_sweep(BUILD).cancelled == ()
     expire(build)
     assert leases_sweep(BUILD).cancelled == (build.id,)
     assert state_of(build) == "cancelled"
     assert build.steps.get(name="fetch").state == "cancelled"
-    held.refresh_from_db()
-    assert held.released_at is not None
+    holding.refresh_from_db()
+    assert holding.released_at is not None
 
 
 def test_a_build_that_ends_its_worker_each_time_fails_at_that_step_and_frees_its_devices() -> None:
     build = factories.make_build()
-    held = factories.make_lease(holder=f"build:{build.id}")
+    lease = factories.make_lease(holder=f"build:{build.id}")
     lose_worker(build, times=MOST_CLAIMS - 1)
     step_start(lease=claim(build), step="fetch")
     expire(build)
@@ -193,8 +193,8 @@ def test_a_build_that_ends_its_worker_each_time_fails_at_that_step_and_frees_its
     assert build.failure["code"] == "EHB-WORKER-LOST"
     assert build.finished_at is not None
     assert build.steps.get(name="fetch").state == "failed"
-    held.refresh_from_db()
-    assert held.released_at is not None
+    lease.refresh_from_db()
+    assert lease.released_at is not None
 
 
 def test_a_retry_of_a_build_that_was_given_up_counts_anew() -> None:

@@ -114,8 +114,8 @@ def test_page_and_program_are_told_what_a_build_holds_and_what_it_waits_for(node
     assert "waits for room. Node <code>four</code> is full." in page
     assert "Holds H100\u00a01 on <code>four</code>, H100\u00a02 on <code>four</code>" in page
     assert f"<code>build:{build.id}</code>" in folded(client.get("/nodes/").content.decode())
-    told = BuildDetailObject(build_detail(team=cast.team, build_id=build.id)).data
-    assert [(each["kind"], each["index"]) for each in told["devices"]] == [("H100", 1), ("H100", 2)]
-    assert told["steps"][-1]["waits_for"] == "Node `four` is full."
+    data = BuildDetailObject(build_detail(team=cast.team, build_id=build.id)).data
+    assert [(each["kind"], each["index"]) for each in data["devices"]] == [("H100", 1), ("H100", 2)]
+    assert data["steps"][-1]["waits_for"] == "Node `four` is full."
     step_wait(lease=lease, step="smoke_test", reason="")
     assert "waits for room" not in folded(client.get(f"/builds/{build.number}/").content.decode())

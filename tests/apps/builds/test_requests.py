@@ -113,9 +113,9 @@ def test_a_running_build_is_only_asked_to_stop(revision: Revision) -> None:
     assert build_claim(build_id=build.id, owner="worker") is not None
     build = build_cancel(build=build)
     assert build.state == "fetching"
-    asked = build.cancel_requested_at
-    assert asked is not None
-    assert build_cancel(build=build).cancel_requested_at == asked
+    request = build.cancel_requested_at
+    assert request is not None
+    assert build_cancel(build=build).cancel_requested_at == request
     assert AuditEntry.objects.filter(action="build.cancel").count() == 1
 
 
@@ -181,9 +181,9 @@ def test_a_retry_in_a_pool_that_went_to_others_is_refused_on_the_page_and_over_r
 ) -> None:
     build = factories.make_build(revision=revision, state="cancelled")
     pool_assign(pool="default", teams=[cast.outsider.team])
-    told = "The GPUs of pool `default` are assigned to other teams."
+    text = "The GPUs of pool `default` are assigned to other teams."
     status, answer = client_of(cast.owner).post(f"/v1/builds/{build.id}/retry")
-    assert (status, answer["code"], answer["message"]) == (409, "pool_not_assigned", told)
+    assert (status, answer["code"], answer["message"]) == (409, "pool_not_assigned", text)
     address = f"/builds/{build.number}/"
     page = signed_in(cast.owner).post(
         f"{address}retry/", headers={"Referer": f"http://testserver{address}"}, follow=True

@@ -35,9 +35,9 @@ def test_the_artifact_with_the_fewest_differences_is_compared_with(
     nearest = published(cast, near)
     published(cast, far)
     factories.make_artifact(inputs=near)
-    told = reuse_of(build, inputs)
-    assert (told["state"], told["artifact_id"]) == ("differs", nearest)
-    assert [each["label"] for each in told["differences"]] == ["torch version"]
+    reuse = reuse_of(build, inputs)
+    assert (reuse["state"], reuse["artifact_id"]) == ("differs", nearest)
+    assert [each["label"] for each in reuse["differences"]] == ["torch version"]
 
 
 def test_another_checkpoint_of_another_config_says_nothing(cast: "Cast", build: Build) -> None:
@@ -50,8 +50,8 @@ def test_another_checkpoint_of_the_same_config_is_compared_with(cast: "Cast", bu
         team=cast.team, inputs=make_inputs(factories.spec_json("/checkpoints/other"))
     )
     factories.make_build(revision=build.revision, artifact=other)
-    told = reuse_of(build, make_inputs(build.revision.spec))
-    assert [each["now"] for each in told["differences"]] == [REPO]
+    reuse = reuse_of(build, make_inputs(build.revision.spec))
+    assert [each["now"] for each in reuse["differences"]] == [REPO]
 
 
 def test_equal_inputs_are_the_same_and_unkept_ones_cannot_be_compared(

@@ -67,8 +67,8 @@ def test_a_config_is_exported_in_every_format(cast: Cast) -> None:
     client = client_of(cast.owner)
     path = f"/v1/configs/{_config(client)}/export"
     exported = {
-        wanted: client.get(path, format=wanted)
-        for wanted in ("vllm", "trtllm", "truss", "enginehouse")
+        target: client.get(path, format=target)
+        for target in ("vllm", "trtllm", "truss", "enginehouse")
     }
     assert {status for status, _ in exported.values()} == {200}
     assert exported["vllm"][1]["text"] == "vllm serve a/b \\\n  --max-model-len 4096\n"

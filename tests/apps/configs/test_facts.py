@@ -112,10 +112,10 @@ def test_a_checkpoint_that_cannot_be_read_is_a_finding_with_its_cause(
     examine_text(team=cast.team, text=text)
     fetch_facts(CheckpointRecord.objects.get().id)
     assert CheckpointRecord.objects.get().failure["code"] == "EHL-MISSING"
-    said = examine_text(team=cast.team, text=text).to_json()
-    assert said["blocks_build"]
-    assert not any("checkpoint" in waiting["facts"] for waiting in said["waiting"])
-    assert any("nothing-here" in finding["message"] for finding in said["findings"])
+    content = examine_text(team=cast.team, text=text).to_json()
+    assert content["blocks_build"]
+    assert not any("checkpoint" in waiting["facts"] for waiting in content["waiting"])
+    assert any("nothing-here" in finding["message"] for finding in content["findings"])
 
 
 def test_files_that_break_the_reader_end_as_a_failure(cast: Cast, data_dir: Path) -> None:
@@ -206,10 +206,10 @@ def test_a_live_lease_redeems_its_one_secret() -> None:
     record = make_checkpoint_record(team=team, secret_name="hf_access_token")
     lease = lease_claim(kind=FACTS, id=record.id)
     assert lease is not None
-    told = {"name": "facts", "id": lease.id, "token": lease.token, "secret": lease.secret}
-    assert lease_redeem(**told) == {"hf_access_token": "hf_Canary"}
+    values = {"name": "facts", "id": lease.id, "token": lease.token, "secret": lease.secret}
+    assert lease_redeem(**values) == {"hf_access_token": "hf_Canary"}
     facts_finish(lease=lease, read=FAILURE)
-    assert lease_redeem(**told) is None
+    assert lease_redeem(**values) is None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -225,8 +225,8 @@ def test_a_control_plane_that_is_away_is_the_failure(
 
 
 def test_a_repository_name_past_all_bounds_is_a_finding_not_an_error(cast: Cast) -> None:
-    said = examine_text(team=cast.team, text=config_text("/" + "a" * 600)).to_json()
-    assert any("more than 512 characters" in finding["message"] for finding in said["findings"])
+    content = examine_text(team=cast.team, text=config_text("/" + "a" * 600)).to_json()
+    assert any("more than 512 characters" in finding["message"] for finding in content["findings"])
 
 
 def test_a_signed_address_of_an_archive_may_be_long(cast: Cast) -> None:
@@ -237,8 +237,8 @@ def test_a_signed_address_of_an_archive_may_be_long(cast: Cast) -> None:
     }
     assert codes == {"EH813"}
     assert CheckpointRecord.objects.get().repo == url
-    said = examine_text(team=cast.team, text=text.replace("0" * 1500, "0" * 2500)).to_json()
-    assert any("more than 2000 characters" in finding["message"] for finding in said["findings"])
+    content = examine_text(team=cast.team, text=text.replace("0" * 1500, "0" * 2500)).to_json()
+    assert any("more than 2000 characters" in finding["message"] for finding in content["findings"])
 
 
 def test_facts_of_a_bucket_are_read_where_the_operator_says(settings: Any, tmp_path: Path) -> None:
@@ -255,9 +255,9 @@ def test_facts_of_a_bucket_are_read_where_the_operator_says(settings: Any, tmp_p
 
 
 def test_what_is_read_is_opened_with_the_secret_of_the_record() -> None:
-    wanted = facts_to_read(facts_id=make_checkpoint_record(secret_name="aws_login").id)
-    assert wanted.needs_secret
-    assert wanted.checkpoint.runtime_secret_name == "aws_login"
+    facts = facts_to_read(facts_id=make_checkpoint_record(secret_name="aws_login").id)
+    assert facts.needs_secret
+    assert facts.checkpoint.runtime_secret_name == "aws_login"
 
 
 def test_a_file_whose_name_is_no_text_ends_the_checks_in_words(
@@ -291,8 +291,8 @@ def failure_of(cast: Cast, folder: Path) -> dict[str, Any]:
     assert record.state == FactsState.FAILED
     failure = record.failure
     assert failure is not None
-    told = examine_text(team=cast.team, text=text).to_json()["findings"]
-    assert any(failure["sentence"] in each["message"] for each in told)
+    findings = examine_text(team=cast.team, text=text).to_json()["findings"]
+    assert any(failure["sentence"] in each["message"] for each in findings)
     assert leases_sweep(FACTS).sent == 0
     return failure
 

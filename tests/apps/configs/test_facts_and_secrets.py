@@ -50,8 +50,8 @@ def hub_text(repo: str) -> str:
 
 
 def codes_of(cast: Cast, text: str) -> set[str]:
-    said = examine_text(team=cast.team, text=text).to_json()
-    return {finding["code"] for finding in said["findings"]}
+    content = examine_text(team=cast.team, text=text).to_json()
+    return {finding["code"] for finding in content["findings"]}
 
 
 def test_a_placeholder_of_a_token_breaks_no_config_of_a_public_checkpoint(
@@ -88,9 +88,9 @@ def test_a_check_after_the_cause_was_mended_waits_for_the_new_answer(
     assert "EH801" in codes_of(cast, text)
     make_tiny_checkpoint(folder)
     aged(record, seconds=90)
-    said = examine_text(team=cast.team, text=text).to_json()
-    assert any("checkpoint" in waiting["facts"] for waiting in said["waiting"])
-    assert "EH801" not in {finding["code"] for finding in said["findings"]}
+    content = examine_text(team=cast.team, text=text).to_json()
+    assert any("checkpoint" in waiting["facts"] for waiting in content["waiting"])
+    assert "EH801" not in {finding["code"] for finding in content["findings"]}
     fetch_facts(record.id)
     assert not examine_text(team=cast.team, text=text).blocks_build
 

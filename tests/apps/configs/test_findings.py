@@ -4,9 +4,11 @@ from apps.configs.findings import finding_groups, finding_views
 
 
 def test_findings_stand_by_severity_with_their_first_sentence_apart() -> None:
-    told = [("error", "It breaks. Because of this."), ("warning", "Slow."), ("hint", "Better."),
+    reports = [("error", "It breaks. Because of this."), ("warning", "Slow."), ("hint", "Better."),
             ("hint", "Other.")]  # fmt: skip
-    views = finding_views([{"severity": severity, "message": said} for severity, said in told])
+    views = finding_views(
+        [{"severity": severity, "message": statement} for severity, statement in reports]
+    )
     groups = finding_groups(views)
     assert [group.title for group in groups] == ["1 blocking", "1 warning", "2 notes"]
     assert [group.is_open for group in groups] == [True, True, False]

@@ -65,8 +65,8 @@ def cast_with_facts() -> Cast:
 def test_every_kind_of_gpu_opens_where_none_is_owned() -> None:
     cast = cast_with_facts()
     lines = matrix_of(team=cast.team, parsed=PARSED, might_get=True).lines
-    held = {line.kind for line in lines if line.holds_it}
-    assert {"H100", "H200", "B200", "L40S"} <= held
+    kinds = {line.kind for line in lines if line.holds_it}
+    assert {"H100", "H200", "B200", "L40S"} <= kinds
     assert not any(line.owned for line in lines)
     assert matrix_of(team=cast.team, parsed=PARSED, might_get=False).lines == ()
 
@@ -113,8 +113,8 @@ def test_a_cell_says_how_many_requests_how_fast_and_what_a_million_tokens_cost()
 def test_kinds_stand_by_the_cost_of_a_token_at_the_prices_that_an_admin_set() -> None:
     cast = cast_with_facts()
     listed = matrix_of(team=cast.team, parsed=PARSED, might_get=True)
-    held = [line.rank for line in listed.lines if line.holds_it]
-    assert held == sorted(held)
+    ranks = [line.rank for line in listed.lines if line.holds_it]
+    assert ranks == sorted(ranks)
     for kind, price in (("B200", "0.5"), ("H100", "90")):
         price_set(kind=kind, per_hour=Decimal(price), user=None)
     priced = matrix_of(team=cast.team, parsed=PARSED, might_get=True)
@@ -285,10 +285,10 @@ def test_what_the_matrix_does_not_hold_the_checks_do_not_pass_in_silence(
         rows = fit(EMBEDDER_8B, [offer], spec=spec, runtime=memory)
         taken = patched(data, cell_patch(data, f"{offer.kind} no_quant 1 1"))
         findings = examine(parse_mapping(taken), known).report.findings
-        told = {each.code for each in findings if each.severity is Severity.ERROR}
-        told |= {each.code for each in findings if each.code == "EH512"}
+        codes = {each.code for each in findings if each.severity is Severity.ERROR}
+        codes |= {each.code for each in findings if each.code == "EH512"}
         holds = any(row.quantization_type == "no_quant" for row in rows)
-        assert holds == (not told), (offer.kind, told)
+        assert holds == (not codes), (offer.kind, codes)
 
 
 PUBLIC = [case for case in WITH_SHAPES if case["truss_0_18_36"] == "valid"][::4]
@@ -307,8 +307,8 @@ def test_no_cell_offers_a_public_config_what_a_check_then_blocks(case: dict[str,
     offers = [offer for offer in every_offer() if offer.kind in ("H100", "L40S")]
     rows = fit(facts, offers, spec=spec, runtime=memory_by_choice(spec, facts))
     patches = [cell_patch(data, cell_name(row)) for row in rows]
-    found = choice_errors(data, patches, lambda _: known)
-    offered = [patch for patch, errors in zip(patches, found, strict=True) if not errors]
+    outcome = choice_errors(data, patches, lambda _: known)
+    offered = [patch for patch, errors in zip(patches, outcome, strict=True) if not errors]
     before = errors_of(data, known)
     assert offered
     assert all(errors_of(patched(data, patch), known) <= before for patch in offered)
@@ -322,8 +322,8 @@ def test_stages_beside_drafts_are_refused_by_the_checks_and_so_by_the_matrix() -
     known = Known(checkpoint=examples.LLAMA_8B, secret_names=frozenset(),
                   devices=every_kind(cpu_memory_bytes=GIB))  # fmt: skip
     cells = ("L40S no_quant 4 1", "L40S no_quant 4 2")
-    found = choice_errors(data, [cell_patch(data, each) for each in cells], lambda _: known)
-    assert [set(each) for each in found] == [set(), {"EH310"}]
+    errors = choice_errors(data, [cell_patch(data, each) for each in cells], lambda _: known)
+    assert [set(each) for each in errors] == [set(), {"EH310"}]
 
 
 def errors_of(data: Mapping[str, Any], known: Known) -> set[str]:

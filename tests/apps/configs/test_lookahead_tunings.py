@@ -39,9 +39,9 @@ def cast() -> Cast:
 
 @pytest.fixture
 def config(cast: Cast) -> Config:
-    found = CalibrationSet.objects.create(team=cast.team, name="answers")
+    outcome = CalibrationSet.objects.create(team=cast.team, name="answers")
     CalibrationVersion.objects.create(
-        set=found, number=1, digest="d", content_digest="c", file_name="rows.jsonl",
+        set=outcome, number=1, digest="d", content_digest="c", file_name="rows.jsonl",
         uploaded_name="a.jsonl", column="prompt", rows=9, empty_rows=0, short_rows=0,
         size_bytes=9, head=[],
     )  # fmt: skip
@@ -72,9 +72,9 @@ def _counted(setting: LookaheadSetting, accepted: int) -> Counted:
 
 def asked(cast: Cast, config: Config, **more: Any) -> LookaheadTuning:
     body = {"config_id": config.id, "dataset": SET, **more}
-    status, told = client_of(cast.member).post("/v1/lookahead_tunings", body)
-    assert status == 202, told
-    return LookaheadTuning.objects.get(id=told["id"])
+    status, report = client_of(cast.member).post("/v1/lookahead_tunings", body)
+    assert status == 202, report
+    return LookaheadTuning.objects.get(id=report["id"])
 
 
 def finished(cast: Cast, config: Config, *, accepted: int) -> Any:
@@ -89,19 +89,19 @@ def finished(cast: Cast, config: Config, *, accepted: int) -> Any:
 def test_answers_that_are_copied_are_served_with_lookahead_by_one_call(
     cast: Cast, config: Config
 ) -> None:
-    told = finished(cast, config, accepted=64)
-    assert (told["state"], told["progress"]["done"]) == ("finished", 4)
-    assert told["result"]["device"] == "CPU"
-    recommended = told["result"]["recommended"]
+    report = finished(cast, config, accepted=64)
+    assert (report["state"], report["progress"]["done"]) == ("finished", 4)
+    assert report["result"]["device"] == "CPU"
+    recommended = report["result"]["recommended"]
     assert recommended["changes"]
     assert recommended["sentence"].startswith("Serve with drafts of up to ")
-    status, made = client_of(cast.member).post(f"/v1/lookahead_tunings/{told['id']}/apply")
+    status, made = client_of(cast.member).post(f"/v1/lookahead_tunings/{report['id']}/apply")
     assert (status, made) == (201, {"config_id": config.id, "revision": 2})
     revision = config.revisions.get(number=2)
     longest = recommended["setting"]["longest_draft_tokens"]
     assert f"lookahead_ngram_size: {longest}" in revision.text
-    assert tuning_behind(revision).id == told["id"]
-    again = client_of(cast.member).get(f"/v1/lookahead_tunings/{told['id']}")[1]
+    assert tuning_behind(revision).id == report["id"]
+    again = client_of(cast.member).get(f"/v1/lookahead_tunings/{report['id']}")[1]
     assert again["made_revision"] == 2
 
 
@@ -123,10 +123,10 @@ def test_where_nothing_is_accepted_it_recommends_none(cast: Cast, config: Config
 def test_what_cannot_be_tuned_is_refused(
     cast: Cast, config: Config, body: dict[str, Any], code: str | None
 ) -> None:
-    wanted = {"config_id": config.id, "dataset": SET, **body}
-    status, told = client_of(cast.member).post("/v1/lookahead_tunings", wanted)
+    target = {"config_id": config.id, "dataset": SET, **body}
+    status, report = client_of(cast.member).post("/v1/lookahead_tunings", target)
     assert status in (400, 404)
-    assert code is None or told["code"] == code
+    assert code is None or report["code"] == code
     assert not LookaheadTuning.objects.exists()
 
 
@@ -185,8 +185,8 @@ def test_a_failure_says_what_to_upload(cast: Cast, config: Config) -> None:
     assert lease is not None
     failure = calibration.NO_ANSWERS.failure(name=SET, columns="`text`")
     tuning_finish(lease=lease, failure=failure)
-    told = client_of(cast.member).get(f"/v1/lookahead_tunings/{tuning.id}")[1]
-    assert told["failure"]["code"] == "EHC-NO-ANSWERS"
+    report = client_of(cast.member).get(f"/v1/lookahead_tunings/{tuning.id}")[1]
+    assert report["failure"]["code"] == "EHC-NO-ANSWERS"
     assert client_of(cast.member).post(f"/v1/lookahead_tunings/{tuning.id}/apply")[0] == 409
 
 
@@ -208,10 +208,12 @@ def test_the_command_waits_says_it_and_saves_it(
 ) -> None:
     command = "apps.configs.management.commands.tune_lookahead.Command.clock"
     monkeypatch.setattr(command, _Worker(accepted=64))
-    said, told = StringIO(), StringIO()
-    call_command("tune_lookahead", config.id, "--dataset", SET, "--apply", stdout=said, stderr=told)
-    assert "Serve with drafts of up to" in said.getvalue()
-    assert "Revision 2 of tiny has it." in told.getvalue()
+    statement, report = StringIO(), StringIO()
+    call_command(
+        "tune_lookahead", config.id, "--dataset", SET, "--apply", stdout=statement, stderr=report
+    )
+    assert "Serve with drafts of up to" in statement.getvalue()
+    assert "Revision 2 of tiny has it." in report.getvalue()
 
 
 @pytest.mark.parametrize(

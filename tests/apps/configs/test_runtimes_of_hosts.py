@@ -24,8 +24,8 @@ def examined(text: str) -> Examination:
 
 
 def codes(examination: Examination) -> set[str]:
-    found = {each["code"] for each in examination.to_json()["findings"]}
-    return found & {"EH690", "EH692"}
+    outcome = {each["code"] for each in examination.to_json()["findings"]}
+    return outcome & {"EH690", "EH692"}
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_auto_means_what_the_hosts_with_that_device_start(
     runtimes: list[str], runtime: str
 ) -> None:
     node_observe(node=make_node(), boot_id="b", devices={DEVICE: DeviceUse()}, runtimes=runtimes)
-    found = examined(text_of("auto"))
-    assert (found.runtime, codes(found)) == (runtime, set())
+    examination = examined(text_of("auto"))
+    assert (examination.runtime, codes(examination)) == (runtime, set())
 
 
 def test_hosts_that_start_no_vllm_are_not_said_to_and_do_not_have_it_offered() -> None:
     node_observe(node=make_node(), boot_id="b", devices={DEVICE: DeviceUse()}, runtimes=["native"])
-    found = examined(text_of("vllm")).report.findings
-    finding = next(each for each in found if each.code == "EH690")
+    findings = examined(text_of("vllm")).report.findings
+    finding = next(each for each in findings if each.code == "EH690")
     assert finding.message.startswith("The hosts with `H100` start `native` alone; `vllm` on H100")
     assert finding.fix is not None
     assert finding.fix.patch["enginehouse.runtime"] == "native"
@@ -78,8 +78,8 @@ def test_the_hosts_of_the_configs_own_pool_decide() -> None:
 
 
 def test_a_device_that_one_might_get_is_planned_for_vllm_and_not_refused() -> None:
-    found = examine_parsed(team=make_team(), parsed=parsed_text(text_of("auto")), might_get=True)
-    assert (found.runtime, codes(found)) == ("vllm", set())
+    outcome = examine_parsed(team=make_team(), parsed=parsed_text(text_of("auto")), might_get=True)
+    assert (outcome.runtime, codes(outcome)) == ("vllm", set())
     assert codes(examined(text_of("auto"))) == {"EH690"}
 
 
@@ -90,9 +90,9 @@ def test_a_version_without_a_list_of_routes_is_told_with_whose_list_it_takes(
     node = make_node()
     node_observe(node=node, boot_id="b", devices={DEVICE: DeviceUse()}, runtimes=["native", "vllm"])
     node_versions_note(node=node, versions={"vllm": version})
-    found = examined(text_of("vllm")).report.findings
-    said = [each.message for each in found if each.code == "EH648"]
-    assert [f"vLLM `{version}`" in each and f"`{expected}`" in each for each in said] == (
+    findings = examined(text_of("vllm")).report.findings
+    messages = [each.message for each in findings if each.code == "EH648"]
+    assert [f"vLLM `{version}`" in each and f"`{expected}`" in each for each in messages] == (
         [True] if expected else []
     )
 

@@ -118,9 +118,9 @@ def test_copy_finds_any_config_by_its_words() -> None:
     assert page.count("?copy=") == MOST_COPIES
     assert "There are more" in page
     part = client.get("/configs/start/?q=config-00", headers={"HX-Request": "true"})
-    found = folded(part.content.decode())
-    assert re.findall(r'aria-label="Copy ([^"]+)"', found) == ["config-00"]
-    assert "<h1" not in found
+    outcome = folded(part.content.decode())
+    assert re.findall(r'aria-label="Copy ([^"]+)"', outcome) == ["config-00"]
+    assert "<h1" not in outcome
 
 
 def test_folders_with_a_checkpoint_below_the_roots_are_offered(

@@ -50,8 +50,8 @@ def gateway() -> Gateway:
 
 
 def consent(cast: Cast) -> TrafficConsent:
-    status, told = client_of(cast.owner).post(PATH, WANTED)
-    assert status == 200, told
+    status, report = client_of(cast.owner).post(PATH, WANTED)
+    assert status == 200, report
     return TrafficConsent.objects.get(team=cast.team)
 
 
@@ -107,8 +107,12 @@ def test_nothing_is_sampled_until_an_admin_consents_and_gateways_hear_of_it(
     assert client_of(cast.member).post(PATH, WANTED)[0] == 403
     given = consent(cast)
     assert sampling_of(model) == {"id": given.id, "share": 0.01, "kept_seconds": 604_800}
-    told = client_of(cast.member).get(PATH)[1]
-    assert (told["consented_by"], told["share"], told["kept_days"]) == (cast.owner.email, 0.01, 7)
+    report = client_of(cast.member).get(PATH)[1]
+    assert (report["consented_by"], report["share"], report["kept_days"]) == (
+        cast.owner.email,
+        0.01,
+        7,
+    )
     entry = AuditEntry.objects.get(action="traffic_samples.consent")
     assert (entry.team_id, entry.after) == (cast.team.id, WANTED)
 
@@ -138,18 +142,18 @@ def test_gateways_replay_what_they_hold_and_their_figures_are_one_recommendation
 ) -> None:
     given, other = consent(cast), make_gateway(name="gateway-2")
     assert [says(each, held(given, model)) for each in (gateway, other)] == [[], []]
-    status, told = asks(cast, config, model)
-    assert status == 202, told
-    assert lease_claim(kind=TUNING, id=told["id"]) is None
+    status, report = asks(cast, config, model)
+    assert status == 202, report
+    assert lease_claim(kind=TUNING, id=report["id"]) is None
     (order,) = says(gateway, held(given, model))
     assert (order["consent_id"], order["model_id"]) == (given.id, model.id)
     assert says(gateway, held(given, model), **{order["tuning_id"]: found(order)}) == []
-    assert LookaheadTuning.objects.get(id=told["id"]).progress_done == 1
+    assert LookaheadTuning.objects.get(id=report["id"]).progress_done == 1
     says(other, held(given, model), **{order["tuning_id"]: found(order, answers=6)})
-    result = client_of(cast.member).get(f"/v1/lookahead_tunings/{told['id']}")[1]
+    result = client_of(cast.member).get(f"/v1/lookahead_tunings/{report['id']}")[1]
     assert (result["state"], result["result"]["answers"]) == ("finished", 10)
     assert result["result"]["recommended"]["changes"]
-    assert client_of(cast.member).post(f"/v1/lookahead_tunings/{told['id']}/apply")[0] == 201
+    assert client_of(cast.member).post(f"/v1/lookahead_tunings/{report['id']}/apply")[0] == 201
 
 
 def test_a_gateway_that_went_away_is_not_waited_for_and_one_that_found_nothing_says_why(

@@ -73,8 +73,8 @@ def test_a_newcomer_is_led_from_the_link_to_the_first_call_and_each_step_ticks_i
     cast = make_cast()
     cast.owner.set_unusable_password()
     cast.owner.save()
-    told = first_steps(newcomer(cast.owner, has_devices=False, may_sign_in=False))
-    assert [step.label for step in told if not step.is_done] == [
+    steps = first_steps(newcomer(cast.owner, has_devices=False, may_sign_in=False))
+    assert [step.label for step in steps if not step.is_done] == [
         "Set a password",
         "Have a worker that builds",
         "Add a GPU, or plan without one",
@@ -83,11 +83,15 @@ def test_a_newcomer_is_led_from_the_link_to_the_first_call_and_each_step_ticks_i
         "Deploy it",
         "Call it",
     ]
-    assert all(step.command or step.url for step in told)
+    assert all(step.command or step.url for step in steps)
     worker_arrived(name="build.default@here", version="1")
     make_revision(config=make_config(team=cast.team), blocks_build=False)
-    told = first_steps(newcomer(cast.owner, has_devices=False))
-    assert [step.label for step in told if not step.is_done] == ["Build it", "Deploy it", "Call it"]
+    steps = first_steps(newcomer(cast.owner, has_devices=False))
+    assert [step.label for step in steps if not step.is_done] == [
+        "Build it",
+        "Deploy it",
+        "Call it",
+    ]
 
 
 def test_the_first_steps_go_when_they_are_hidden_by_whoever_hid_them() -> None:
@@ -149,10 +153,10 @@ def test_an_outsider_sees_nothing_of_it() -> None:
 def test_the_overview_counts_deployments_of_which_nothing_was_heard_lately() -> None:
     cast = make_cast()
     page = signed_in(cast.owner)
-    heard, unheard, sleeping = (make_deployment(team=cast.team) for _ in range(3))
+    notices, unheard, sleeping = (make_deployment(team=cast.team) for _ in range(3))
     long_ago = clock.now() - timedelta(days=1)
-    make_replica(deployment=heard)
-    make_replica(deployment=heard, observed_at=long_ago)
+    make_replica(deployment=notices)
+    make_replica(deployment=notices, observed_at=long_ago)
     make_replica(deployment=sleeping, state="stopped", observed_at=long_ago)
     assert "not confirmed" not in page.get("/").content.decode()
     make_replica(deployment=unheard, observed_at=long_ago)

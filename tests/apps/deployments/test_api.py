@@ -117,8 +117,8 @@ def test_what_becomes_of_requests_beyond_is_set_told_to_gateways_and_kept_by_its
     say({deployment.replicas.get().id: "ready"})
     path = f"models/{model.id}/deployments/{deployment.id}/request_backpressure_settings"
     assert call("PATCH", path, {"policy": "QUEUE_ON_FULL"}).json() == {"policy": "QUEUE_ON_FULL"}
-    told = routes_rows({"deployments": [deployment.id]})["deployments"][deployment.id]
-    assert told["backpressure"] == {"policy": "QUEUE_ON_FULL", "concurrency": 1}
+    report = routes_rows({"deployments": [deployment.id]})["deployments"][deployment.id]
+    assert report["backpressure"] == {"policy": "QUEUE_ON_FULL", "concurrency": 1}
     production = f"models/{model.id}/environments/production"
     assert call("GET", production).json()["request_backpressure_settings"] == {
         "policy": "QUEUE_ON_FULL"
@@ -128,12 +128,12 @@ def test_what_becomes_of_requests_beyond_is_set_told_to_gateways_and_kept_by_its
     scaling = f"models/{model.id}/deployments/{deployment.id}/autoscaling_settings"
     assert call("PATCH", scaling, {"concurrency_target": 8}).status_code == 200
     assert routes_version_current() > version, "a replica carries more now"
-    told = routes_rows({"deployments": [deployment.id]})["deployments"][deployment.id]
-    assert told["backpressure"]["concurrency"] == 8
+    report = routes_rows({"deployments": [deployment.id]})["deployments"][deployment.id]
+    assert report["backpressure"]["concurrency"] == 8
     unset = {"request_backpressure_settings": {"policy": None}}
     assert call("PATCH", production, unset).status_code == 200
-    told = routes_rows({"deployments": [deployment.id]})["deployments"][deployment.id]
-    assert "backpressure" not in told
+    report = routes_rows({"deployments": [deployment.id]})["deployments"][deployment.id]
+    assert "backpressure" not in report
     assert call("PATCH", path, {"policy": "DROP"}).json()["fields"] == ["policy"]
     kept = {"policy": "REJECT_ON_FULL"}
     nightly = {"name": "nightly", "request_backpressure_settings": kept}
@@ -270,7 +270,7 @@ def test_without_a_key_nothing_is_answered(client: Client, served: Served) -> No
 
 
 def _environments(call: Call, model: ServedModel) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = call("GET", f"models/{model.id}/environments").json()[
+    environments: list[dict[str, Any]] = call("GET", f"models/{model.id}/environments").json()[
         "environments"
     ]
-    return found
+    return environments

@@ -71,6 +71,6 @@ def test_no_deadlock_and_no_lost_device(broker: str) -> None:
         thread.join()
     assert failures == []
     live = Replica.objects.exclude(state__in=REPLICA_TERMINAL)
-    held = DeviceLease.objects.filter(released_at=None)
-    assert {lease.holder for lease in held} == {each.device_holder for each in live}
+    rows = DeviceLease.objects.filter(released_at=None)
+    assert {lease.holder for lease in rows} == {each.device_holder for each in live}
     assert Deployment.objects.count() >= 2

@@ -45,23 +45,23 @@ def pages_of(deployment: Deployment) -> list[str]:
 
 def on_its_node(cast: factories.Cast) -> tuple[Any, bool]:
     node = Replica.objects.first().node  # type: ignore[union-attr]
-    (told,) = client_of(cast.owner).get(f"/v1/nodes/{node.id}/replicas")[1]["replicas"]
+    (report,) = client_of(cast.owner).get(f"/v1/nodes/{node.id}/replicas")[1]["replicas"]
     page = signed_in(cast.owner).get(f"/nodes/{node.id}/").content.decode()
-    return told, SAID in page
+    return report, SAID in page
 
 
 def test_a_restored_database_shows_what_it_last_knew_as_not_confirmed(
     cast: factories.Cast, restored: Deployment
 ) -> None:
-    told, replica = over_rest(cast, restored)
-    assert (told["status"], told["is_confirmed"]) == ("ACTIVE", False)
+    report, replica = over_rest(cast, restored)
+    assert (report["status"], report["is_confirmed"]) == ("ACTIVE", False)
     assert (replica["state"], replica["is_confirmed"]) == ("ready", False)
     for page in pages_of(restored):
         shown = signed_in(cast.owner).get(page).content.decode()
         assert SAID in shown, page
         assert ">active<" in shown, page
-    told, is_said = on_its_node(cast)
-    assert (told["state"], told["is_confirmed"], is_said) == ("ready", False, True)
+    report, is_said = on_its_node(cast)
+    assert (report["state"], report["is_confirmed"], is_said) == ("ready", False, True)
 
 
 def test_the_first_report_of_its_node_confirms_it(
@@ -69,21 +69,21 @@ def test_the_first_report_of_its_node_confirms_it(
 ) -> None:
     replica = Replica.objects.get()
     node_says(replica.node, {replica.id: "ready"})
-    told, seen = over_rest(cast, restored)
-    assert told["is_confirmed"]
+    report, seen = over_rest(cast, restored)
+    assert report["is_confirmed"]
     assert seen["is_confirmed"]
     for page in pages_of(restored):
         assert SAID not in signed_in(cast.owner).get(page).content.decode(), page
-    told, is_said = on_its_node(cast)
-    assert (told["is_confirmed"], is_said) == (True, False)
+    report, is_said = on_its_node(cast)
+    assert (report["is_confirmed"], is_said) == (True, False)
 
 
 def test_the_first_report_of_its_node_corrects_it(
     cast: factories.Cast, restored: Deployment
 ) -> None:
     node_says(Replica.objects.get().node, {})
-    told, replica = over_rest(cast, restored)
-    assert told["status"] == DeploymentState.UNHEALTHY.upper()
+    report, replica = over_rest(cast, restored)
+    assert report["status"] == DeploymentState.UNHEALTHY.upper()
     assert replica["is_confirmed"]  # it is ordered, or has ended: nobody has to say so
 
 
@@ -101,8 +101,8 @@ def test_what_says_itself_that_nobody_was_heard_needs_no_second_word(
     cast: factories.Cast, restored: Deployment, state: ReplicaState
 ) -> None:
     Replica.objects.update(state=state)
-    told, replica = over_rest(cast, restored)
-    assert told["is_confirmed"]
+    report, replica = over_rest(cast, restored)
+    assert report["is_confirmed"]
     assert replica["is_confirmed"]
 
 

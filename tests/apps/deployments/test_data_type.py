@@ -28,8 +28,8 @@ def test_a_processor_with_bfloat16_leases_less_and_is_told_so() -> None:
     Device.objects.filter(node=node).update(computes_bfloat16=True)
     half = _ordered_on(node)
     assert half.replicas.get().memory_bytes < plain.replicas.get().memory_bytes
-    told = [wanted_replicas_of(node=each.replicas.get().node)[0] for each in (plain, half)]
-    assert [each["computes_bfloat16"] for each in told] == [False, True]
+    entries = [wanted_replicas_of(node=each.replicas.get().node)[0] for each in (plain, half)]
+    assert [each["computes_bfloat16"] for each in entries] == [False, True]
 
 
 def test_a_node_tells_what_its_processor_computes() -> None:

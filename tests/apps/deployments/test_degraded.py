@@ -73,10 +73,10 @@ def test_a_replica_that_finds_no_room_degrades(served: Deployment, nodes: list[N
     Deployment.objects.filter(id=served.id).update(wanted_replicas=4)
     Node.objects.update(cordoned=True)
     deployment_settle(deployment_id=served.id)
-    found = _fresh(served)
-    assert found.degraded_since is not None
-    assert found.failure is not None
-    assert found.failure["code"] == "EHD-NO-NODE"
+    outcome = _fresh(served)
+    assert outcome.degraded_since is not None
+    assert outcome.failure is not None
+    assert outcome.failure["code"] == "EHD-NO-NODE"
 
 
 def test_a_silent_node_degrades_until_another_takes_its_place(
@@ -85,13 +85,13 @@ def test_a_silent_node_degrades_until_another_takes_its_place(
     _say(served, nodes[2], "ready")
     Node.objects.filter(id=nodes[2].id).update(last_heartbeat_at=None)
     deployments_sweep()
-    found = _fresh(served)
-    assert found.state == "active"
-    assert found.failure is not None
-    assert found.failure["code"] == "EHD-NODE-SILENT"
-    assert "`c`" in found.failure["sentence"]
-    replacement = found.replicas.get(state="ordered")
-    others = found.replicas.filter(node=replacement.node, state="ready")
+    outcome = _fresh(served)
+    assert outcome.state == "active"
+    assert outcome.failure is not None
+    assert outcome.failure["code"] == "EHD-NODE-SILENT"
+    assert "`c`" in outcome.failure["sentence"]
+    replacement = outcome.replicas.get(state="ordered")
+    others = outcome.replicas.filter(node=replacement.node, state="ready")
     states = dict.fromkeys(others.values_list("id", flat=True), "ready")
     node_says(replacement.node, states | {replacement.id: "ready"})
     assert _fresh(served).degraded_since is None
@@ -102,17 +102,17 @@ def test_without_a_ready_replica_it_is_unhealthy_and_not_degraded(
 ) -> None:
     for node in nodes:
         _say(served, node, "failed", failure=BROKEN)
-    found = _fresh(served)
-    assert (found.state, found.degraded_since) == ("unhealthy", None)
-    assert found.failure == BROKEN.to_json()
+    outcome = _fresh(served)
+    assert (outcome.state, outcome.degraded_since) == ("unhealthy", None)
+    assert outcome.failure == BROKEN.to_json()
 
 
 def test_deactivating_ends_it(served: Deployment, nodes: list[Node]) -> None:
     _say(served, nodes[2], "failed", failure=BROKEN)
     deployment_deactivate(deployment=served)
     deployment_settle(deployment_id=served.id)
-    found = _fresh(served)
-    assert (found.failure, found.degraded_since, found.last_failure) == (None, None, None)
+    outcome = _fresh(served)
+    assert (outcome.failure, outcome.degraded_since, outcome.last_failure) == (None, None, None)
 
 
 def test_a_failure_before_the_deployment_was_scaled_is_not_its_cause(
@@ -137,5 +137,5 @@ def _fresh(deployment: Deployment) -> Deployment:
 
 def _shown(cast: factories.Cast, deployment: Deployment) -> tuple[Any, ...]:
     path = f"/v1/models/{deployment.model_id}/deployments/{deployment.id}"
-    told = client_of(cast.member).get(path)[1]
-    return told["status"], told["failure"], told["conditions"]
+    report = client_of(cast.member).get(path)[1]
+    return report["status"], report["failure"], report["conditions"]

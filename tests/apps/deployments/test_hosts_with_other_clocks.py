@@ -38,14 +38,14 @@ def test_a_wait_that_a_host_40_days_off_began_ends_when_it_should(
 
 def _moments(replica: Replica) -> dict[str, datetime]:
     served, failed = replica.deployment, FailedStarts.objects.get()
-    found = {
+    values = {
         "created": served.created_at,
         "ordered": replica.ordered_at,
         "finished": replica.finished_at,
         "retried": failed.retry_at,
         "next start": next_start_at(served, [replica]),
     }
-    return {name: each for name, each in found.items() if each is not None}
+    return {name: each for name, each in values.items() if each is not None}
 
 
 @contextmanager

@@ -71,8 +71,8 @@ def test_what_was_measured_stands_beside_what_the_tuning_predicted(deployment: D
     assert panel is not None
     assert not panel["hurts"]
     assert panel["measured_tokens_per_step"] == 5
-    told = {name: panel["predicted"][name] for name in ("tokens_per_step", "ratio", "requests")}
-    assert told == {"tokens_per_step": 4.5, "ratio": 1.7, "requests": 1}
+    by_name = {name: panel["predicted"][name] for name in ("tokens_per_step", "ratio", "requests")}
+    assert by_name == {"tokens_per_step": 4.5, "ratio": 1.7, "requests": 1}
 
 
 def test_the_held_out_share_tells_the_speed_with_and_without(deployment: Deployment) -> None:

@@ -31,8 +31,8 @@ def node() -> Node:
 def test_a_report_asks_no_more_of_many_than_of_few(node: Node) -> None:
     few = make_serving_node()
     make_replica(node=few, port=9000, pid=0)
-    asked = [_statements(each, metrics={"requests_running": 1.0}) for each in (few, node)]
-    assert asked[0] == asked[1]
+    statements = [_statements(each, metrics={"requests_running": 1.0}) for each in (few, node)]
+    assert statements[0] == statements[1]
 
 
 def test_only_what_says_something_else_is_written(node: Node) -> None:
@@ -56,11 +56,11 @@ def test_what_is_not_said_again_is_kept(node: Node) -> None:
 def test_what_is_said_of_anothers_replica_or_generation_is_not_stored(node: Node) -> None:
     strange = make_replica(node=make_serving_node(), pid=1)
     older = Replica.objects.filter(node=node).order_by("id")[0]
-    said = [
+    lines = [
         _said(strange, pid=7),
         *(_said(each, generation=9 if each.id == older.id else 1) for each in _of(node)),
     ]
-    replicas_observe(node=node, reports=said)
+    replicas_observe(node=node, reports=lines)
     assert Replica.objects.get(id=strange.id).pid == 1
 
 
@@ -76,19 +76,19 @@ def test_a_ready_replica_that_answers_elsewhere_is_told_to_gateways(node: Node) 
 
 
 def test_an_engine_that_tells_another_version_is_told_to_gateways(node: Node) -> None:
-    version, told = _bumped(), _of(node)[0]
-    _report(node, only={told.id: {"report": {"version": "2"}}})
-    assert (named_after(version) or {})["deployments"] == [told.deployment_id]
+    version, report = _bumped(), _of(node)[0]
+    _report(node, only={report.id: {"report": {"version": "2"}}})
+    assert (named_after(version) or {})["deployments"] == [report.deployment_id]
 
 
 def test_the_node_was_heard_though_nothing_was_written(node: Node) -> None:
     _report(node)
-    heard = Node.objects.get(id=node.id).replicas_heard_at
+    replicas_heard_at = Node.objects.get(id=node.id).replicas_heard_at
     _report(node)
     again = Node.objects.get(id=node.id).replicas_heard_at
-    assert heard is not None
+    assert replicas_heard_at is not None
     assert again is not None
-    assert again > heard
+    assert again > replicas_heard_at
     replica = _of(node)[0]
     assert replica.heard_at == again
 
@@ -137,15 +137,15 @@ def _somebody_waits() -> bool:
 
 
 def _statements(node: Node, **more: Any) -> int:
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as capture_queries_context:
         _report(node, **more)
-    return len(asked)
+    return len(capture_queries_context)
 
 
 def _report(node: Node, *, only: dict[str, dict[str, Any]] | None = None, **more: Any) -> None:
     """Report all replicas of the node as they are, but for what is given."""
-    said = [_said(each, **more, **(only or {}).get(each.id, {})) for each in _of(node)]
-    replicas_observe(node=node, reports=said)
+    words = [_said(each, **more, **(only or {}).get(each.id, {})) for each in _of(node)]
+    replicas_observe(node=node, reports=words)
 
 
 def _said(replica: Replica, **changes: Any) -> ReplicaReport:

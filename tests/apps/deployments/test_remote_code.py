@@ -38,12 +38,12 @@ def test_only_an_admin_of_the_organisation_reads_grants_and_revokes(cast: factor
     assert (status, made["is_live"], made["granted_by"]) == (201, True, "admin@example.com")
     revoke = f"{PATH}/{made['id']}/revoke"
     for person in (cast.owner, cast.member, cast.outsider):
-        asked = client_of(person)
+        client = client_of(person)
         for answer in (
-            asked.get(PATH),
-            asked.get(f"{PATH}/{made['id']}"),
-            asked.post(PATH, WANTED),
-            asked.post(revoke, {"reason": "no"}),
+            client.get(PATH),
+            client.get(f"{PATH}/{made['id']}"),
+            client.post(PATH, WANTED),
+            client.post(revoke, {"reason": "no"}),
         ):
             assert answer[0] == 403
             assert "acme" not in str(answer)
@@ -52,10 +52,10 @@ def test_only_an_admin_of_the_organisation_reads_grants_and_revokes(cast: factor
     assert RemoteCodeGrant.objects.get().revoked_at is None
     assert admin.post(revoke, {"reason": "not needed"})[1]["revoke_reason"] == "not needed"
     assert admin.post(revoke, {"reason": "again"})[0] == 409
-    told = AuditEntry.objects.filter(action__startswith="remote_code").values_list(
+    values = AuditEntry.objects.filter(action__startswith="remote_code").values_list(
         "action", "team_id"
     )
-    assert list(told.order_by("id")) == [("remote_code.grant", ""), ("remote_code.revoke", "")]
+    assert list(values.order_by("id")) == [("remote_code.grant", ""), ("remote_code.revoke", "")]
 
 
 @pytest.mark.parametrize("type", ["WORKSPACE_MANAGE_ALL", "WORKSPACE_INVOKE"])
@@ -63,12 +63,12 @@ def test_a_key_of_a_team_neither_grants_nor_reads_grants(cast: factories.Cast, t
     grant = remote_code_grant(**WANTED, user=cast.organisation_admin)
     # Of the very team of an admin of the organisation: it is the team's all the same.
     key = factories.make_api_key(team=cast.organisation_admin.team, type=type)
-    asked = RestClient(key)
+    request = RestClient(key)
     for status, answer in (
-        asked.get(PATH),
-        asked.get(f"{PATH}/{grant.id}"),
-        asked.post(PATH, WANTED | {"commit": OTHER}),
-        asked.post(f"{PATH}/{grant.id}/revoke", {"reason": "no"}),
+        request.get(PATH),
+        request.get(f"{PATH}/{grant.id}"),
+        request.post(PATH, WANTED | {"commit": OTHER}),
+        request.post(f"{PATH}/{grant.id}/revoke", {"reason": "no"}),
     ):
         assert status == 403
         assert "acme" not in str(answer)
@@ -101,8 +101,8 @@ def test_a_grant_is_for_one_whole_commit_given_once_and_listed_page_by_page(
 def test_a_grant_names_a_repository_that_a_config_could_name(
     cast: factories.Cast, source: str, repo: str
 ) -> None:
-    wanted = WANTED | {"source": source, "repo": repo, "commit": COMMIT}
-    status, answer = client_of(cast.organisation_admin).post(PATH, wanted)
+    target = WANTED | {"source": source, "repo": repo, "commit": COMMIT}
+    status, answer = client_of(cast.organisation_admin).post(PATH, target)
     assert (status, answer["fields"]) == (400, ["repo"])
     assert not RemoteCodeGrant.objects.exists()
 
@@ -115,8 +115,8 @@ def test_a_grant_names_a_repository_that_a_config_could_name(
 def test_a_grant_takes_the_forms_of_each_source(
     cast: factories.Cast, source: str, repo: str
 ) -> None:
-    wanted = WANTED | {"source": source, "repo": repo, "commit": COMMIT}
-    assert client_of(cast.organisation_admin).post(PATH, wanted)[0] == 201
+    target = WANTED | {"source": source, "repo": repo, "commit": COMMIT}
+    assert client_of(cast.organisation_admin).post(PATH, target)[0] == 201
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_the_checks_say_whether_this_very_commit_is_granted(
         remote_code_grant(**WANTED | {"commit": commit}, user=cast.organisation_admin)
     revision = _revision(cast)
     examination = revision_examine(revision=revision)
-    found = {each.code: each for each in examination.report.findings}
-    assert code in found
+    by_code = {each.code: each for each in examination.report.findings}
+    assert code in by_code
     assert examination.blocks_build is blocks
-    said = found[code].message
-    assert COMMIT[:12] in said
-    assert ("admin@example.com" if code == "EH832" else "/remote-code/") in said
+    message = by_code[code].message
+    assert COMMIT[:12] in message
+    assert ("admin@example.com" if code == "EH832" else "/remote-code/") in message
 
 
 def test_a_revocation_stops_a_build_at_its_next_step_and_what_it_left_out_is_fetched_again(
@@ -170,8 +170,8 @@ def test_a_revocation_blocks_new_deployments_and_names_what_still_runs(
     node = factories.make_node()
     factories.make_replica(deployment=served, node=node)
     assert wanted_replicas_of(node=node)[0]["runs_remote_code"] is True
-    told = admin.post(f"{PATH}/{grant.id}/revoke", {"reason": "no"})[1]
-    assert [each["deployment_id"] for each in told["running"]] == [served.id]
+    report = admin.post(f"{PATH}/{grant.id}/revoke", {"reason": "no"})[1]
+    assert [each["deployment_id"] for each in report["running"]] == [served.id]
     page = signed_in(cast.organisation_admin).get("/remote-code/").content.decode()
     assert f"{served.model.name}/{served.name}" in page
     served.refresh_from_db()

@@ -35,8 +35,8 @@ def test_an_encoder_is_asked_for_what_it_makes(
 ) -> None:
     deployment = make_deployment(environment="production")
     deployment.spec["trt_llm"] = {"build": {"base_model": "encoder_bert"}}
-    found = facts(architectures=[architecture], id2label=labels)
-    deployment.checkpoint = found.model_dump(mode="json")
+    outcome = facts(architectures=[architecture], id2label=labels)
+    deployment.checkpoint = outcome.model_dump(mode="json")
     snippets = snippets_of(first_of(deployment))
     assert snippets.keys() == LANGUAGES
     url, body = snippets["curl"].split()[1], snippets["curl"].rpartition(" -d ")[2]

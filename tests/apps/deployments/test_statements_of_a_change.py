@@ -33,11 +33,11 @@ def test_a_replica_that_becomes_ready_takes_this_many() -> None:
     served = make_deployment(state=DeploymentState.LOADING_MODEL)
     replica = make_replica(deployment=served, node=node, state="loading", ready_at=None)
     routes_version_bump(keys=["a"])  # the row is there, whatever test came before
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as capture_queries_context:
         node_says(node, {replica.id: "ready"})
     assert Replica.objects.get().state == "ready"
     assert Deployment.objects.get().state == DeploymentState.ACTIVE
-    assert_at_most(7, asked)
+    assert_at_most(7, capture_queries_context)
 
 
 def test_a_promotion_to_what_is_ready_takes_this_many() -> None:
@@ -50,7 +50,9 @@ def test_a_promotion_to_what_is_ready_takes_this_many() -> None:
     routes_version_bump(keys=["a"])
     production = Environment.objects.get()
     with (
-        CaptureQueriesContext(connection) as asked,  # what follows the commit counts
+        CaptureQueriesContext(
+            connection
+        ) as capture_queries_context,  # what follows the commit counts
         TestCase.captureOnCommitCallbacks(execute=True),
     ):
         environment_promote(environment=production, deployment=other)
@@ -58,14 +60,14 @@ def test_a_promotion_to_what_is_ready_takes_this_many() -> None:
     assert (production.current, production.retiring) == (other, served)
     assert production.promotion_version == routes_version_current() > gateway.applied_version
     assert AuditEntry.objects.get(action="environment.promote").after == {"deployment": other.id}
-    assert_at_most(7, asked)
+    assert_at_most(7, capture_queries_context)
 
 
 def test_a_revoked_key_takes_this_many() -> None:
     key = api_key_create(team=make_team(), type=ApiKeyType.WORKSPACE_INVOKE).api_key
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as capture_queries_context:
         api_key_revoke(api_key=key)
-    assert_at_most(2, asked)
+    assert_at_most(2, capture_queries_context)
 
 
 def test_a_poll_takes_one_statement_and_one_more_where_something_changed(client: Client) -> None:
@@ -76,17 +78,17 @@ def test_a_poll_takes_one_statement_and_one_more_where_something_changed(client:
         before = routes_version_current()
         if is_changed:
             routes_version_bump(keys=["b"])
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as capture_queries_context:
             status = poll(client, gateway, after=before)
         assert status == (200 if is_changed else 204)
-        assert_at_most(1 + is_changed, asked)
+        assert_at_most(1 + is_changed, capture_queries_context)
 
 
 def poll(client: Client, gateway: Gateway, *, after: int) -> int:
     """Return the status of the answer."""
-    asked = {"after": after, "format": FORMAT, "applied": after}
+    body = {"after": after, "format": FORMAT, "applied": after}
     headers = {"Authorization": f"Bearer {gateway.name}"}
-    return client.get("/internal/v1/routes", asked, headers=headers).status_code
+    return client.get("/internal/v1/routes", body, headers=headers).status_code
 
 
 def test_what_a_node_says_holds_where_the_rest_of_the_deployment_cannot_be_done() -> None:
@@ -107,9 +109,9 @@ def assert_at_most(most: int, asked: CaptureQueriesContext) -> None:
 
 def test_a_named_change_takes_one_statement_and_is_known_by_the_next_version() -> None:
     before = routes_version_bump(keys=["a"])
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as capture_queries_context:
         version = routes_version_bump(keys=["b"], models=["m", "m"])
-    assert (len(asked), version) == (1, before + 1)
+    assert (len(capture_queries_context), version) == (1, before + 1)
     assert named_after(before) == {"keys": ["b"], "models": ["m"]}
 
 

@@ -35,11 +35,11 @@ def test_what_an_engine_tells_of_its_version_is_known_of_its_node(
     say({replica.id: "ready"})
     assert _versions(node) == {}
     for version in ("0.25.1", "0.27.0"):
-        told = ReplicaReport(
+        replica_report = ReplicaReport(
             id=replica.id, generation=replica.generation, state=ReplicaState.READY,
             host=node.address, port=20_000, report={"version": version},
         )  # fmt: skip
-        replicas_observe(node=Node.objects.get(id=node.id), reports=[told])
+        replicas_observe(node=Node.objects.get(id=node.id), reports=[replica_report])
         assert _versions(node) == {served[1].runtime: version}
     say({})
     assert _versions(node) == {served[1].runtime: "0.27.0"}

@@ -68,24 +68,24 @@ def test_who_or_what_is_on_a_device_that_nobody_claimed_is_told(
 ) -> None:
     node = make_serving_node()
     device = make_serving_device(node=node, **seen)
-    asked = {"node": node, "kind": "H100", "count": 1, "memory_bytes": GIB}
+    body = {"node": node, "kind": "H100", "count": 1, "memory_bytes": GIB}
     with pytest.raises(NoRoom, match=re.escape(words)) as refused:
-        devices_claim(holder="replica:a", **asked)
+        devices_claim(holder="replica:a", **body)
     assert (refused.value.is_used_by_others, refused.value.is_hopeless) == (True, False)
     Device.objects.filter(id=device.id).update(is_clean=True, used_by=[], used_bytes=GIB)
-    assert devices_claim(holder="replica:a", **asked)
+    assert devices_claim(holder="replica:a", **body)
 
 
 @pytest.mark.django_db
 def test_what_a_holder_uses_of_its_device_is_nobody_elses() -> None:
     node = make_serving_node()
     device = make_serving_device(node=node)
-    asked = {"node": node, "kind": "H100", "count": 1, "memory_bytes": GIB}
-    devices_claim(holder="replica:a", **asked)
+    body = {"node": node, "kind": "H100", "count": 1, "memory_bytes": GIB}
+    devices_claim(holder="replica:a", **body)
     Device.objects.filter(id=device.id).update(used_bytes=70 * GIB)
-    assert devices_claim(holder="replica:a", **asked) == (device,)
+    assert devices_claim(holder="replica:a", **body) == (device,)
     with pytest.raises(NoRoom, match="Held by `replica:a`") as refused:
-        devices_claim(holder="replica:b", **asked)
+        devices_claim(holder="replica:b", **body)
     assert not refused.value.is_used_by_others
 
 

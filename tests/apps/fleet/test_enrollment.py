@@ -38,9 +38,9 @@ def test_a_second_use_of_a_token_is_refused_and_audited_once(client: Client) -> 
         assert again.status_code == 401
         assert "unknown, used or expired" in again.json()["message"]
     assert not Node.objects.filter(name="other").exists()
-    told = AuditEntry.objects.get(action="enrollment_token.use_again")
-    assert told.after == {"by": "node:other", "used_by": "node:host-1"}
-    assert told.actor_kind == "nobody"
+    answer = AuditEntry.objects.get(action="enrollment_token.use_again")
+    assert answer.after == {"by": "node:other", "used_by": "node:host-1"}
+    assert answer.actor_kind == "nobody"
 
 
 def test_the_same_name_with_another_credential_is_a_second_use_too(client: Client) -> None:
@@ -62,12 +62,12 @@ def test_a_node_whose_answer_was_lost_repeats_it_and_changes_nothing(client: Cli
 
 @pytest.mark.django_db(transaction=True)
 def test_a_repeat_that_comes_while_the_first_is_under_way_joins_the_same_gateway() -> None:
-    wanted = {"token": enrollment_token_create(), "name": "here", "credential_sha256": "a" * 64,
+    target = {"token": enrollment_token_create(), "name": "here", "credential_sha256": "a" * 64,
               "address": ""}  # fmt: skip
     joined: list[object] = []
-    late = threading.Thread(target=_join, args=(wanted, joined))
+    late = threading.Thread(target=_join, args=(target, joined))
     with transaction.atomic():
-        first = gateway_enroll(**wanted)
+        first = gateway_enroll(**target)
         late.start()
         wait_for(lambda: _waits_for_a_lock() or joined, what="the repeat to wait for the first")
         assert not joined

@@ -39,9 +39,9 @@ def web() -> Listener:
     make_serving_node(name="a")
     make_serving_node(name="b")
     make_gateway(name="g")
-    found = Listener()
-    found.listen(SILENT_SECONDS + 5, while_speak=ALL)
-    return found
+    listener = Listener()
+    listener.listen(SILENT_SECONDS + 5, while_speak=ALL)
+    return listener
 
 
 def silent() -> set[str]:
@@ -145,16 +145,16 @@ def test_several_web_processes_listen_together(web: Listener) -> None:
 
 
 def test_a_web_process_says_so_each_second() -> None:
-    clock, said = ManualClock(sleeping_moves_it=True), []
+    clock, statement = ManualClock(sleeping_moves_it=True), []
 
     def say_it() -> None:
-        said.append(clock.monotonic())
-        if len(said) == 3:
+        statement.append(clock.monotonic())
+        if len(statement) == 3:
             raise Enough
 
     with pytest.raises(Enough):
         asyncio.run(keep_saying(say_it, clock=clock))
-    assert [later - said[0] for later in said] == [0, BEAT_SECONDS, 2 * BEAT_SECONDS]
+    assert [later - statement[0] for later in statement] == [0, BEAT_SECONDS, 2 * BEAT_SECONDS]
 
 
 def test_a_beat_takes_one_statement(web: Listener, django_assert_num_queries: Any) -> None:

@@ -76,8 +76,8 @@ def test_a_pool_is_not_assigned_to_a_team_that_is_not_there(
     cast: factories.Cast, team: str
 ) -> None:
     browser = signed_in(cast.organisation_admin)
-    asked = {"pool": "research", "teams": [cast.team.id, team]}
-    page = browser.post("/nodes/pools/", asked, follow=True).content.decode()
+    body = {"pool": "research", "teams": [cast.team.id, team]}
+    page = browser.post("/nodes/pools/", body, follow=True).content.decode()
     assert "A team that was chosen is not there any more." in page
     assert not PoolTeam.objects.exists()
 
@@ -90,8 +90,8 @@ def test_labels_are_set_removed_and_found_by(cast: factories.Cast) -> None:
     assert node.labels == {"zone": "rack 4"}
     client = client_of(cast.member)
     for label, names in (("zone", ["one", "two"]), ("zone=rack 4", ["one"]), ("gpu/owner", [])):
-        found = client.get("/v1/nodes", label=label)[1]["nodes"]
-        assert sorted(each["name"] for each in found) == names
+        nodes = client.get("/v1/nodes", label=label)[1]["nodes"]
+        assert sorted(each["name"] for each in nodes) == names
     page = signed_in(cast.member).get("/nodes/?label=zone%3Drack 5").content.decode()
     assert "two" in page
     assert ">one<" not in page
@@ -115,14 +115,14 @@ def test_each_change_is_made_once_and_uncordoning_ends_a_drain() -> None:
 def test_a_cordoned_node_takes_no_replica_and_no_build_and_keeps_what_it_has() -> None:
     node = make_serving_node()
     served = _served()
-    held = Replica.objects.get()
+    answer = Replica.objects.get()
     node_cordon(node=node)
     with pytest.raises(NoRoom, match="is cordoned"):
         devices_claim(holder="replica:x", node=node, kind="CPU", count=1, memory_bytes=1,
                     claimant=Claimant(is_new=True))  # fmt: skip
     Deployment.objects.filter(id=served.id).update(wanted_replicas=2)
     deployment_settle(deployment_id=served.id)
-    assert list(Replica.objects.values_list("id", "wanted")) == [(held.id, "running")]
+    assert list(Replica.objects.values_list("id", "wanted")) == [(answer.id, "running")]
     build = factories.make_build(state="queued")
     assert build_claim(build_id=build.id, owner="w", on_node=node.name) is None
     waiting = waiting_of(build)
@@ -149,8 +149,8 @@ def test_a_drain_starts_the_replacement_first_and_stops_the_old_one_after(
     assert second.node == new
     first.refresh_from_db()
     assert (first.state, first.wanted) == ("ready", "running")
-    [told] = _replicas(cast, old)["replicas"]
-    assert told["note"] == "Its replacement starts on `b-new`."
+    [report] = _replicas(cast, old)["replicas"]
+    assert report["note"] == "Its replacement starts on `b-new`."
     page = signed_in(cast.outsider).get(f"/nodes/{old.id}/").content.decode()
     assert "of another team" in folded(page)
     node_says(new, {second.id: "ready"})
@@ -178,9 +178,9 @@ def test_what_cannot_move_stays_and_says_why_and_the_drain_is_undone(cast: facto
     replica.refresh_from_db()
     served.refresh_from_db()
     assert (replica.state, replica.wanted, served.state) == ("ready", "running", "active")
-    [told] = _replicas(cast, node)["replicas"]
-    assert told["is_stuck"]
-    assert "It cannot move: No live node of pool `default` has a `CPU` GPU" in told["note"]
+    [report] = _replicas(cast, node)["replicas"]
+    assert report["is_stuck"]
+    assert "It cannot move: No live node of pool `default` has a `CPU` GPU" in report["note"]
     assert "cannot move" in signed_in(cast.member).get(f"/nodes/{node.id}/").content.decode()
     node_undrain(node=node)
     make_serving_node()
@@ -225,9 +225,9 @@ def test_a_page_that_was_opened_before_undoes_no_assignment_of_another_admin(
     mine.refresh_from_db()
     theirs.refresh_from_db()
     assert (mine.pool, theirs.pool) == ("mine", "theirs")
-    said = browser.get(answer.headers["Location"]).content.decode()
+    text = browser.get(answer.headers["Location"]).content.decode()
     assert (
-        f"GPU <code>{theirs.id}</code> was assigned to pool <code>theirs</code> meanwhile" in said
+        f"GPU <code>{theirs.id}</code> was assigned to pool <code>theirs</code> meanwhile" in text
     )
 
 
@@ -254,8 +254,8 @@ def test_a_build_leases_no_device_of_other_teams_and_none_is_begun_in_their_pool
     )
     status, answer = client_of(cast.member).get("/v1/pools")
     assert status == 200
-    [told] = [each for each in answer["pools"] if each["name"] == "default"]
-    assert (told["serves_all"], told["teams"]) == (False, []), "other teams are not named"
+    [report] = [each for each in answer["pools"] if each["name"] == "default"]
+    assert (report["serves_all"], report["teams"]) == (False, []), "other teams are not named"
 
 
 def _served(cast: factories.Cast | None = None) -> Deployment:

@@ -67,15 +67,15 @@ def test_every_operation_hides_what_is_another_teams(cast: Cast, choose: Choose)
         names = set(re.findall(r"\{(\w+)\}", path))
         if not names or names <= OF_EVERYBODY | {"name"}:
             continue
-        asked = re.sub(r"\{(\w+)\}", lambda part: ids.get(part[1], "zzzzzzzz"), path)
+        request = re.sub(r"\{(\w+)\}", lambda part: ids.get(part[1], "zzzzzzzz"), path)
         for method in paths[path]:
-            status, said = _answer(method, asked, key)
+            status, statement = _answer(method, request, key)
             # Nor may the answer differ from the one about what there is not.
             nowhere = re.sub(r"\{(\w+)\}", lambda part: UNKNOWN.get(part[1], "zzzzzzzz"), path)
-            if names <= set(ids) and (status, said) != _answer(method, nowhere, key):
-                leaks.append((method, asked, said))
+            if names <= set(ids) and (status, statement) != _answer(method, nowhere, key):
+                leaks.append((method, request, statement))
             if status not in {400, 403, 404, 409} or (method == "get" and status not in {400, 404}):
-                leaks.append((method, asked, status))
+                leaks.append((method, request, status))
     assert leaks == []
 
 

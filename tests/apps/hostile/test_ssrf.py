@@ -50,10 +50,10 @@ def cast() -> Cast:
     ],
 )
 def test_the_hub_is_asked_for_names_and_nothing_that_is_an_address(cast: Cast, repo: str) -> None:
-    status, found = client_of(cast.owner).post(
+    status, outcome = client_of(cast.owner).post(
         "/v1/configs/check", {"text": TEXT.format(repo=repo)}
     )
-    assert (status, found["blocks_build"]) == (200, True)
+    assert (status, outcome["blocks_build"]) == (200, True)
     assert not CheckpointRecord.objects.exists()
 
 
@@ -67,9 +67,11 @@ def test_the_hubs_address_is_the_operators_whatever_a_config_says(cast: Cast) ->
 
 def test_no_operation_takes_an_address_to_call_back() -> None:
     # Of asynchronous requests, gateways do: tests/workers/tasks/test_async_requests.py.
-    told = document()
-    asked = _named_in([each for path in told["paths"].values() for each in _bodies(path)], told)
-    names = {name for each in asked for name in each.get("properties", {})}
+    report = document()
+    request = _named_in(
+        [each for path in report["paths"].values() for each in _bodies(path)], report
+    )
+    names = {name for each in request for name in each.get("properties", {})}
     assert "text" in names
     assert not [name for name in names if "webhook" in name or "callback" in name]
 
@@ -80,10 +82,10 @@ def _bodies(path: dict[str, Any]) -> list[Any]:
 
 def _named_in(part: Any, told: dict[str, Any]) -> list[dict[str, Any]]:
     """Every schema that the part names, those within them included."""
-    waiting, found = [part], {}
+    waiting, outcome = [part], {}
     while waiting:
         for name in re.findall(r"#/components/schemas/(\w+)", json.dumps(waiting.pop())):
-            if name not in found:
-                found[name] = told["components"]["schemas"][name]
-                waiting.append(found[name])
-    return [*found.values()]
+            if name not in outcome:
+                outcome[name] = told["components"]["schemas"][name]
+                waiting.append(outcome[name])
+    return [*outcome.values()]

@@ -58,10 +58,10 @@ def test_a_secret_that_does_not_open_is_refused_by_name(
         key_ring_ensure(settings.KEY_RING_FILE)
     lease = build.claim()
     answer = redeem("build", build.id, token=lease.token, lease_secret=lease.secret)
-    told = answer.json()
-    assert (answer.status_code, told["fields"]) == (409, ["secrets.hf_access_token"])
-    assert told["message"].startswith(f"The secret `hf_access_token` does not open. {words}")
-    assert told["hint"].startswith(hint)
+    content = answer.json()
+    assert (answer.status_code, content["fields"]) == (409, ["secrets.hf_access_token"])
+    assert content["message"].startswith(f"The secret `hf_access_token` does not open. {words}")
+    assert content["hint"].startswith(hint)
 
 
 def test_a_fault_of_the_database_is_no_refusal(
@@ -83,9 +83,9 @@ def test_anything_but_the_live_lease_gets_nothing(work: Work) -> None:
     lease = work.claim()
 
     def ask(**changes: Any) -> int:
-        told = {"kind": work.kind.name, "id": work.id, "token": lease.token}
-        asked = told | {"lease_secret": lease.secret} | changes
-        return int(redeem(**asked).status_code)
+        values = {"kind": work.kind.name, "id": work.id, "token": lease.token}
+        request = values | {"lease_secret": lease.secret} | changes
+        return int(redeem(**request).status_code)
 
     assert ask(lease_secret="guess") == 403
     assert ask(token=lease.token + 1) == 403

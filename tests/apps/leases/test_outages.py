@@ -24,9 +24,9 @@ def _a_lease_as_long_as_the_products(monkeypatch: pytest.MonkeyPatch) -> None:
 def beats(*, began: float, last: float = -3600.0) -> None:
     """Have somebody beaten from so many seconds ago until so many seconds ago; negative: ahead."""
     now = clock.now()
-    told = {"since": now, "unbroken_since": now - timedelta(seconds=began)}
-    told["last_beat_at"] = now - timedelta(seconds=last)
-    Listening.objects.update_or_create(id=1, defaults=told)
+    values = {"since": now, "unbroken_since": now - timedelta(seconds=began)}
+    values["last_beat_at"] = now - timedelta(seconds=last)
+    Listening.objects.update_or_create(id=1, defaults=values)
 
 
 def test_a_database_that_has_just_come_back_takes_no_lease_away(
@@ -68,20 +68,20 @@ def test_work_that_nobody_holds_waits_for_no_beat(work: Work) -> None:
 def test_a_live_holder_gets_its_secrets_right_after_an_outage(work: Work) -> None:
     lease = work.claim()
     work.expire()
-    told = {"name": work.kind.name, "id": work.id, "token": lease.token}
-    assert lease_redeem(**told, secret=lease.secret) is None
+    values = {"name": work.kind.name, "id": work.id, "token": lease.token}
+    assert lease_redeem(**values, secret=lease.secret) is None
     beats(began=1)
     if work.kind.name == "build":
-        assert lease_redeem(**told, secret=lease.secret) is not None
-    assert lease_redeem(**told, secret="another") is None
+        assert lease_redeem(**values, secret=lease.secret) is not None
+    assert lease_redeem(**values, secret="another") is None
 
 
 def test_a_beat_after_a_gap_begins_anew_though_nobody_was_ever_heard() -> None:
     beats(began=7200, last=30)
     listening_beat()
-    told = Listening.objects.get()
-    assert told.unbroken_since == told.last_beat_at
+    answer = Listening.objects.get()
+    assert answer.unbroken_since == answer.last_beat_at
     listening_beat()
     again = Listening.objects.get()
-    assert again.unbroken_since == told.unbroken_since
-    assert again.last_beat_at >= told.last_beat_at
+    assert again.unbroken_since == answer.unbroken_since
+    assert again.last_beat_at >= answer.last_beat_at

@@ -99,10 +99,12 @@ def test_an_expired_lease_is_taken_with_a_higher_token_and_its_late_holder_refus
 
 
 def test_work_ends_whatever_its_result_spells(work: Work) -> None:
-    said = "a\0b and half \ud83d"
+    text = "a\0b and half \ud83d"
     is_test = work.kind.name == "secret_test"
-    told = {"sentence": said} if is_test else {"failure": {"sentence": said, "loss": float("nan")}}
-    assert lease_end(lease=work.claim(), **told)
+    values = (
+        {"sentence": text} if is_test else {"failure": {"sentence": text, "loss": float("nan")}}
+    )
+    assert lease_end(lease=work.claim(), **values)
     work.row.refresh_from_db()
     kept = work.row.sentence if is_test else work.row.failure["sentence"]
     assert kept == "ab and half "

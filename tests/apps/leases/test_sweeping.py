@@ -33,9 +33,9 @@ def test_fresh_work_is_left_to_the_message_that_is_on_its_way(work: Work, sent: 
 
 def test_where_all_work_is_held_a_sweep_asks_once_whether_there_is_any(work: Work) -> None:
     work.claim()
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as capture_queries_context:
         assert leases_sweep(work.kind) == Swept()
-    assert sum("lease_expires_at" in each["sql"] for each in asked) == 1
+    assert sum("lease_expires_at" in each["sql"] for each in capture_queries_context) == 1
 
 
 def test_work_that_ends_its_worker_each_time_does_not_go_round_for_ever(

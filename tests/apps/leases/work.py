@@ -99,5 +99,5 @@ class Work:
     def is_waiting(self) -> bool:
         """Whether it says what waiting work says, and is nobody's."""
         self.row.refresh_from_db()
-        told = {name: getattr(self.row, name) for name in self.kind.waiting}
-        return told == dict(self.kind.waiting) and self.row.lease_expires_at is None
+        by_name = {name: getattr(self.row, name) for name in self.kind.waiting}
+        return by_name == dict(self.kind.waiting) and self.row.lease_expires_at is None

@@ -151,7 +151,7 @@ def test_support_bundles_of_a_team_with_an_unreadable_secret_come_whole(
 
 @pytest.mark.process
 def test_the_web_process_waits_for_a_connection_no_longer_than_somebody_looks_at_a_page() -> None:
-    said = subprocess.run(
+    process = subprocess.run(
         [
             sys.executable,
             "-c",
@@ -164,4 +164,4 @@ def test_the_web_process_waits_for_a_connection_no_longer_than_somebody_looks_at
         text=True,
         check=True,
     )
-    assert said.stdout.split() == ["1.5", "100"]
+    assert process.stdout.split() == ["1.5", "100"]

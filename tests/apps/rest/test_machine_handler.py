@@ -15,7 +15,7 @@ PATH = "/internal/v1/routes"
 
 def answer_to(*messages: dict[str, Any], **scope: Any) -> tuple[int, dict[bytes, bytes], Any]:
     """Return status, headers and content of the answer; (0, {}, None) where there is none."""
-    asked: dict[str, Any] = {
+    request: dict[str, Any] = {
         "type": "http", "http_version": "1.1", "method": "GET", "path": PATH, "query_string": b"",
         "scheme": "http", "headers": [(b"host", b"localhost")], "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 8000), **scope,
@@ -29,13 +29,13 @@ def answer_to(*messages: dict[str, Any], **scope: Any) -> tuple[int, dict[bytes,
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(application(asked, receive, send))
+    asyncio.run(application(request, receive, send))
     if not sent:
         return 0, {}, None
     start, body = sent
     is_json = dict(start["headers"])[b"content-type"] == b"application/json"
-    said = json.loads(body["body"]) if is_json else body["body"]
-    return start["status"], dict(start["headers"]), said
+    content = json.loads(body["body"]) if is_json else body["body"]
+    return start["status"], dict(start["headers"]), content
 
 
 def test_a_call_without_a_credential_is_refused_in_json_without_a_pages_headers() -> None:

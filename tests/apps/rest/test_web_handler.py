@@ -49,10 +49,10 @@ def test_middleware_takes_no_trip_of_its_own(trips: list[object]) -> None:
 
 async def _status() -> int:
     sent: list[Any] = []
-    asked = iter([{"type": "http.request"}])
+    request = iter([{"type": "http.request"}])
 
     async def receive() -> Any:
-        return next(asked, None) or await asyncio.Event().wait()
+        return next(request, None) or await asyncio.Event().wait()
 
     async def send(message: Any) -> None:
         sent.append(message)

@@ -60,21 +60,21 @@ def test_what_is_told_at_the_start_is_everything(follower: Follower) -> None:
 def test_a_revoked_key_is_told_as_one_removed_row(follower: Follower) -> None:
     key = ApiKey.objects.get()
     api_key_revoke(api_key=key)
-    told = follower.poll()
-    assert told is not None
-    assert told["after"] == told["version"] - 1
-    assert told["keys"] == {key.secret_sha256: None}
-    assert (told["models"], told["deployments"], told["replicas"]) == ({}, {}, {})
+    report = follower.poll()
+    assert report is not None
+    assert report["after"] == report["version"] - 1
+    assert report["keys"] == {key.secret_sha256: None}
+    assert (report["models"], report["deployments"], report["replicas"]) == ({}, {}, {})
 
 
 def test_a_change_that_names_nothing_is_told_as_everything(follower: Follower) -> None:
     deployment = make_deployment(environment="production")
     with transaction.atomic():
         routes_version_bump()
-    told = follower.poll()
-    assert told is not None
-    assert told["after"] is None
-    assert deployment.id in told["deployments"]
+    report = follower.poll()
+    assert report is not None
+    assert report["after"] is None
+    assert deployment.id in report["deployments"]
 
 
 def test_a_version_that_an_earlier_release_made_is_told_as_everything(follower: Follower) -> None:
@@ -108,9 +108,9 @@ def test_a_gateway_with_another_table_of_the_same_version_is_told_everything(
     version = routes_version_current()
     assert follower.book.answer(after=version, digest=follower.table.digest) is None
     assert follower.book.answer(after=version, digest=None) is None
-    told = follower.book.answer(after=version, digest="0" * 32)
-    assert told is not None
-    assert told["after"] is None
+    answer = follower.book.answer(after=version, digest="0" * 32)
+    assert answer is not None
+    assert answer["after"] is None
 
 
 def test_everything_is_read_once_for_who_gave_up_waiting_and_holds_what_changed_meanwhile(
@@ -154,8 +154,8 @@ def test_gateways_of_two_releases_are_told_each_in_its_form(client: Client) -> N
     new = client.get("/internal/v1/routes?after=0&format=2", headers=headers).json()
     assert (old["format"], new["format"]) == (1, 2)
     assert old["version"] == new["version"]
-    asked = f"/internal/v1/routes?after={new['version']}&format=2&digest={new['digest']}"
-    assert client.get(asked, headers=headers).status_code == 204
+    question = f"/internal/v1/routes?after={new['version']}&format=2&digest={new['digest']}"
+    assert client.get(question, headers=headers).status_code == 204
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def _report(world: World, choose: random.Random) -> None:
     rows = Replica.objects.filter(node=world.node).exclude(state__in=REPLICA_TERMINAL)
     states = {}
     for replica in rows.order_by("ordered_at"):
-        told = choose.choice(["loading", "ready", "ready", "ready", "failed"])
-        states[replica.id] = "stopped" if replica.wanted == "stopped" else told
+        choice = choose.choice(["loading", "ready", "ready", "ready", "failed"])
+        states[replica.id] = "stopped" if replica.wanted == "stopped" else choice
     Node.objects.update(last_heartbeat_at=_now())
     node_says(world.node, states)
 

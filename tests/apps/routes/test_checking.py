@@ -26,10 +26,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 def test_what_changed_without_a_word_is_found_named_and_counted(follower: Follower) -> None:
     ApiKey.objects.update(requests_per_minute=7)
     assert follower.poll() is None
-    told = _polled_after(follower, CHECK_SECONDS)
-    assert told is not None
-    assert list(told["keys"]) == [ApiKey.objects.get().secret_sha256]
-    assert told["after"] is not None
+    report = _polled_after(follower, CHECK_SECONDS)
+    assert report is not None
+    assert list(report["keys"]) == [ApiKey.objects.get().secret_sha256]
+    assert report["after"] is not None
     assert follower.book.unnamed == 1
 
 
@@ -46,12 +46,12 @@ def test_it_is_found_in_slices_of_which_none_reads_everything(
     silent = make_replica(deployment=deployment)
     Replica.objects.filter(id=replicas[0].id).delete()
     Replica.objects.filter(id=replicas[-1].id).update(port=1)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     # Eleven rows: a model, a deployment, a key, seven replicas, and one that came.
     for seconds in (CHECK_SECONDS, *[SLICE_SECONDS] * 3):
-        found |= (_polled_after(follower, seconds) or {"replicas": {}})["replicas"]
-    assert found.keys() == {silent.id, replicas[0].id, replicas[-1].id}
-    assert found[replicas[0].id] is None
+        values |= (_polled_after(follower, seconds) or {"replicas": {}})["replicas"]
+    assert values.keys() == {silent.id, replicas[0].id, replicas[-1].id}
+    assert values[replicas[0].id] is None
     assert follower.book.unnamed == 3
     assert _polled_after(follower, SLICE_SECONDS) is None
     assert read == [3, 3, 3, 2], "and no more, until the next pass"
@@ -70,8 +70,8 @@ def test_a_slice_that_the_database_did_not_answer_is_read_again(
         broken.setattr(book, "routes_rows", away)
         with pytest.raises(OperationalError):
             _polled_after(follower, CHECK_SECONDS)
-    told = _polled_after(follower, SLICE_SECONDS)
-    assert list((told or {})["keys"]) == [ApiKey.objects.get().secret_sha256]
+    report = _polled_after(follower, SLICE_SECONDS)
+    assert list((report or {})["keys"]) == [ApiKey.objects.get().secret_sha256]
 
 
 def test_a_key_that_ended_by_time_is_named_and_no_fault(follower: Follower) -> None:
@@ -82,8 +82,8 @@ def test_a_key_that_ended_by_time_is_named_and_no_fault(follower: Follower) -> N
         routes_version_bump(keys=[key.secret_sha256])
     follower.poll()
     with time_machine.travel(ends, tick=False):
-        told = _polled_after(follower, CHECK_SECONDS)
-    assert (told or {})["keys"] == {key.secret_sha256: None}
+        report = _polled_after(follower, CHECK_SECONDS)
+    assert (report or {})["keys"] == {key.secret_sha256: None}
     assert follower.book.unnamed == 0
 
 

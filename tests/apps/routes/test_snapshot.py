@@ -72,9 +72,9 @@ def test_a_deployments_adapters_are_named_and_nothing_of_where_they_are_from() -
     deployment.spec["trt_llm"] = {"build": {"lora_adapters": {"polite": place, "legal": place}}}
     deployment.save()
     snapshot = routes_snapshot()
-    found = snapshot["models"][deployment.model_id]["deployments"][deployment.id]
-    assert found["adapters"] == ["legal", "polite"]
-    assert found["served_model_name"] == deployment.model.name
+    outcome = snapshot["models"][deployment.model_id]["deployments"][deployment.id]
+    assert outcome["adapters"] == ["legal", "polite"]
+    assert outcome["served_model_name"] == deployment.model.name
     assert "s3://" not in json.dumps(snapshot)
     assert "bucket_login" not in json.dumps(snapshot)
 
@@ -125,8 +125,8 @@ def test_a_deployments_routes_are_those_of_its_runtime_its_version_and_its_confi
     deployment.spec["enginehouse"] = {"extra_routes": ["/tokenizer_info"]}
     deployment.save()
     snapshot = routes_snapshot()
-    found = snapshot["models"][deployment.model_id]["deployments"][deployment.id]
-    assert (found["route_table"], found["extra_routes"]) == ("vllm 0.25", ["/tokenizer_info"])
+    outcome = snapshot["models"][deployment.model_id]["deployments"][deployment.id]
+    assert (outcome["route_table"], outcome["extra_routes"]) == ("vllm 0.25", ["/tokenizer_info"])
     table = snapshot["route_tables"]["vllm 0.25"]
     assert table["/v1/chat/completions"] == ["POST"]
     assert "/pause" not in table
@@ -242,15 +242,17 @@ def test_a_poll_says_what_is_applied_and_takes_one_statement_where_nothing_chang
     gateway = make_gateway()
     send = _as(client, gateway.name)
     routes_version_bump()
-    told = send("GET", "routes?after=0&format=2").json()
-    current = f"routes?after={told['version']}&digest={told['digest']}&format=2"
+    content = send("GET", "routes?after=0&format=2").json()
+    current = f"routes?after={content['version']}&digest={content['digest']}&format=2"
     with django_assert_num_queries(1):
-        answer = send("GET", f"{current}&applied={told['version']}")
-    assert (answer.status_code, answer[APPLIED_HEADER]) == (204, str(told["version"]))
-    assert Gateway.objects.get().applied_version == told["version"]
+        answer = send("GET", f"{current}&applied={content['version']}")
+    assert (answer.status_code, answer[APPLIED_HEADER]) == (204, str(content["version"]))
+    assert Gateway.objects.get().applied_version == content["version"]
     assert APPLIED_HEADER not in send("GET", current).headers
     send("GET", f"{current}&applied=0")
-    assert Gateway.objects.get().applied_version == told["version"], "an older one changes nothing"
+    assert Gateway.objects.get().applied_version == content["version"], (
+        "an older one changes nothing"
+    )
 
 
 @pytest.mark.parametrize("by_poll", [True, False])

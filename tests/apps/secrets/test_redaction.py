@@ -102,9 +102,9 @@ def test_a_secret_that_does_not_open_is_shown_as_such_and_fails_its_own_use_alon
     for name in ("lost", "whole"):
         secret_set(team=cast.team, name=name, value=VALUE)
     damage("lost", damaged)
-    status, told = client_of(cast.member).get("/v1/secrets")
+    status, report = client_of(cast.member).get("/v1/secrets")
     assert status == 200
-    assert {each["name"]: each["is_readable"] for each in told["secrets"]} == {
+    assert {each["name"]: each["is_readable"] for each in report["secrets"]} == {
         "lost": False,
         "whole": True,
     }

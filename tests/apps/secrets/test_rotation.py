@@ -84,10 +84,10 @@ def test_every_value_is_sealed_anew_and_the_old_key_is_gone(
     monkeypatch.setattr(rotation_module, "BATCH_ROWS", 2)
     team = store(5, key_ring)
     old = key_ring_load(key_ring).primary
-    said: list[tuple[int, int]] = []
-    done = secret_rotate(on_progress=lambda done, total: said.append((done, total)))
+    lines: list[tuple[int, int]] = []
+    done = secret_rotate(on_progress=lambda done, total: lines.append((done, total)))
     assert (done.resealed, done.retired) == (5, (old,))
-    assert said == [(2, 5), (4, 5), (5, 5)]
+    assert lines == [(2, 5), (4, 5), (5, 5)]
     assert (
         set(Secret.objects.values_list("key_id", flat=True)) == {done.key_id} == keys_in(key_ring)
     )
@@ -246,9 +246,9 @@ def test_a_commit_that_fails_leaves_the_key_that_opens_what_it_rolled_back(key_r
 
 def secret_reveal_unmarked(team: Team, name: str) -> str:
     """Return a value without noting its use, which would be a commit."""
-    found = Secret.objects.get(team=team, name=name)
+    answer = Secret.objects.get(team=team, name=name)
     return key_ring_load(django_settings.KEY_RING_FILE).open(
-        sealed_of(found), bound_to=binding(team.id, name)
+        sealed_of(answer), bound_to=binding(team.id, name)
     )
 
 
@@ -263,12 +263,12 @@ def test_a_secret_that_does_not_open_keeps_its_key_and_stops_no_rotation(
     Secret.objects.filter(name="s0").update(nonce=b"")
     Secret.objects.filter(name="s3").update(nonce=b"n" * 300)
     call_command("secret_rotate")
-    said = capsys.readouterr()
-    assert f"s1 of {team.name} does not open" in said.err
-    assert f"s2 of {team.name} does not open" in said.err
-    assert f"s0 of {team.name} does not open" in said.err
-    assert f"s3 of {team.name} does not open" in said.err
-    assert "3 secrets are under the new key" in said.out
+    output = capsys.readouterr()
+    assert f"s1 of {team.name} does not open" in output.err
+    assert f"s2 of {team.name} does not open" in output.err
+    assert f"s0 of {team.name} does not open" in output.err
+    assert f"s3 of {team.name} does not open" in output.err
+    assert "3 secrets are under the new key" in output.out
     assert old in keys_in(key_ring)
     assert secret_reveal(team=team, name="s4") == "value-4"
 

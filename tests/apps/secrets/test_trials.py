@@ -65,18 +65,18 @@ def test_a_worker_tries_the_token_and_the_page_and_the_rest_tell(
     hub.tokens.add(VALUE)
     hub.add("org/gated", {"config.json": b"{}"}, gated=True, readers={VALUE})
     rest, page = client_of(cast.member), signed_in(cast.member)
-    status, asked = rest.post("/v1/secrets/hf-access-token/test", {"target": "org/gated"})
-    assert (status, asked["state"], asked["works"]) == (202, "waiting", None)
+    status, request = rest.post("/v1/secrets/hf-access-token/test", {"target": "org/gated"})
+    assert (status, request["state"], request["works"]) == (202, "waiting", None)
     assert AuditEntry.objects.get(action="secret.test").after == {"target": "org/gated"}
     assert "data-moving" in polled(page, f"/secrets/{secret.id}/").content.decode()
-    run_test(secret_test_id=asked["id"])
-    _, told = rest.get(f"/v1/secrets/hf_access_token/tests/{asked['id']}")
-    assert told["works"] is True
-    assert "reads `org/gated`" in told["sentence"]
+    run_test(secret_test_id=request["id"])
+    _, report = rest.get(f"/v1/secrets/hf_access_token/tests/{request['id']}")
+    assert report["works"] is True
+    assert "reads `org/gated`" in report["sentence"]
     shown = polled(page, f"/secrets/{secret.id}/").content.decode()
     assert "data-moving" not in shown
     assert "reads <code>org/gated</code>" in shown
-    assert VALUE not in shown + json.dumps(told)
+    assert VALUE not in shown + json.dumps(report)
     assert Secret.objects.get().last_used_at is not None
 
 
@@ -111,11 +111,11 @@ def test_a_secret_under_a_lost_key_is_the_answer(
 def test_the_value_goes_to_the_holder_of_the_live_lease(secret: Secret) -> None:
     test = secret_test_request(secret=secret, target="org/gated")
     lease = claimed(test)
-    told = {"name": "secret_test", "id": test.id, "token": lease.token, "secret": lease.secret}
-    assert lease_redeem(**told) == {"hf_access_token": VALUE}
+    values = {"name": "secret_test", "id": test.id, "token": lease.token, "secret": lease.secret}
+    assert lease_redeem(**values) == {"hf_access_token": VALUE}
     assert lease_claim(kind=SECRET_TEST, id=test.id) is None
     assert secret_test_finish(lease=lease, answer=ProbeAnswer(works=True, sentence="It does."))
-    assert lease_redeem(**told) is None
+    assert lease_redeem(**values) is None
 
 
 def test_a_worker_that_is_lost_each_time_is_the_answer_at_last(secret: Secret) -> None:

@@ -37,6 +37,6 @@ def test_secrets_are_redacted_in_words_values_and_tracebacks(output: io.StringIO
     except ValueError:
         logging.getLogger("plain").exception("asked with %s", secret)
     structlog.get_logger("own").info("asked", url=f"https://user:{secret}@hub/x")
-    said = output.getvalue()
-    assert secret not in said
-    assert "ValueError: bad token hf_[redacted]" in said
+    text = output.getvalue()
+    assert secret not in text
+    assert "ValueError: bad token hf_[redacted]" in text

@@ -63,8 +63,8 @@ def test_attempts_and_owners_are_apart() -> None:
 
 def test_lines_are_found_by_pattern_and_level() -> None:
     append(0, "INFO loading\n[ERROR] cannot open a.safetensors\nplain\n")
-    found = log_lines(owners=[OWNER], search=r"open \w+\.safe")
-    assert [(line.message, line.level) for line in found] == [
+    outcome = log_lines(owners=[OWNER], search=r"open \w+\.safe")
+    assert [(line.message, line.level) for line in outcome] == [
         ("[ERROR] cannot open a.safetensors", "ERROR")
     ]
 

@@ -118,18 +118,18 @@ def test_a_number_that_no_build_can_have_finds_nothing(client: Client) -> None:
 
 
 def test_the_filters_are_written_as_an_address_reads_them() -> None:
-    asked = listing.ListQuery(words="a&b c", state="failed", states=("failed",))
-    assert QueryDict(asked.query).dict() == {"q": "a&b c", "state": "failed"}
+    list_query = listing.ListQuery(words="a&b c", state="failed", states=("failed",))
+    assert QueryDict(list_query.query).dict() == {"q": "a&b c", "state": "failed"}
 
 
 def test_what_else_is_asked_of_a_page_stays_in_the_links_of_its_list() -> None:
     request = RequestFactory().get("/", {"label": "zone=b", "sort": "-pool", "other": "gone"})
-    asked = listing.list_query_in(request, sorts={"pool"}, keeps=["label"], anchor="nodes")
-    assert QueryDict(listing.sorted_query(asked, "pool")).dict() == {
+    request_sent = listing.list_query_in(request, sorts={"pool"}, keeps=["label"], anchor="nodes")
+    assert QueryDict(listing.sorted_query(request_sent, "pool")).dict() == {
         "label": "zone=b",
         "sort": "pool",
     }
-    assert sorted_head(asked, "pool", "Pool")["address"].endswith("sort=pool#nodes")
+    assert sorted_head(request_sent, "pool", "Pool")["address"].endswith("sort=pool#nodes")
 
 
 def test_items_without_a_value_come_last_whichever_way_they_are_sorted() -> None:

@@ -25,19 +25,19 @@ Act = tuple[str, dict[str, str], Callable[[], Any]]
 
 def cordoned(cast: factories.Cast) -> Act:
     node = factories.make_node()
-    told = Node.objects.filter(id=node.id).values_list("cordoned", flat=True)
-    return f"/nodes/{node.id}/cordon/", {}, told.get
+    values = Node.objects.filter(id=node.id).values_list("cordoned", flat=True)
+    return f"/nodes/{node.id}/cordon/", {}, values.get
 
 
 def uncordoned(cast: factories.Cast) -> Act:
     node = factories.make_node(cordoned=True)
-    told = Node.objects.filter(id=node.id).values_list("cordoned", flat=True)
-    return f"/nodes/{node.id}/uncordon/", {}, told.get
+    values = Node.objects.filter(id=node.id).values_list("cordoned", flat=True)
+    return f"/nodes/{node.id}/uncordon/", {}, values.get
 
 
 def made_an_admin(cast: factories.Cast) -> Act:
-    told = Membership.objects.filter(user=cast.member).values_list("role", flat=True)
-    return f"/people/{cast.member.id}/role/", {"role": "admin"}, told.get
+    values = Membership.objects.filter(user=cast.member).values_list("role", flat=True)
+    return f"/people/{cast.member.id}/role/", {"role": "admin"}, values.get
 
 
 def restricted(cast: factories.Cast) -> Act:
@@ -46,22 +46,22 @@ def restricted(cast: factories.Cast) -> Act:
 
 def queueing(cast: factories.Cast) -> Act:
     made = factories.make_deployment(team=cast.team)
-    told = Deployment.objects.filter(id=made.id).values_list("backpressure_policy", flat=True)
-    return f"/models/{made.model_id}/{made.id}/full/", {"policy": "QUEUE_ON_FULL"}, told.get
+    values = Deployment.objects.filter(id=made.id).values_list("backpressure_policy", flat=True)
+    return f"/models/{made.model_id}/{made.id}/full/", {"policy": "QUEUE_ON_FULL"}, values.get
 
 
 def resized(cast: factories.Cast) -> Act:
     made = factories.make_deployment(team=cast.team)
-    told = Deployment.objects.filter(id=made.id).values_list("max_replica", flat=True)
+    values = Deployment.objects.filter(id=made.id).values_list("max_replica", flat=True)
     form = {name: str(value) for name, value in autoscaling_settings(made).items()}
     typed = {**form, "max_replica": "3", "target_in_flight_tokens": ""}
-    return f"/models/{made.model_id}/{made.id}/size/", typed, told.get
+    return f"/models/{made.model_id}/{made.id}/size/", typed, values.get
 
 
 def expiring(cast: factories.Cast) -> Act:
     made = secret_set(team=cast.team, name="hub", value="value", user=cast.owner)
-    told = Secret.objects.filter(id=made.id).values_list("expires_at", flat=True)
-    return f"/secrets/{made.id}/expiry/", {"expires_at": "2999-01-01"}, told.get
+    values = Secret.objects.filter(id=made.id).values_list("expires_at", flat=True)
+    return f"/secrets/{made.id}/expiry/", {"expires_at": "2999-01-01"}, values.get
 
 
 @pytest.fixture
@@ -78,17 +78,17 @@ def cast() -> factories.Cast:
 def test_what_was_just_done_is_undone_by_its_button(
     cast: factories.Cast, act: Callable[[factories.Cast], Act]
 ) -> None:
-    path, form, told = act(cast)
-    browser, before = signed_in(cast.owner), told()
+    path, form, report = act(cast)
+    browser, before = signed_in(cast.owner), report()
     page = browser.post(path, form, follow=True).content.decode()
-    assert told() != before
+    assert report() != before
     assert press_undo(browser, page) == 200
-    assert told() == before
+    assert report() == before
 
 
 def press_undo(browser: Client, page: str) -> int:
     """Return the status of the page that the button of a page leads to."""
-    found = _UNDO.search(page)
-    assert found is not None, "no Undo"
-    fields = {name: unescape(value) for name, value in _FIELD.findall(found[2])}
-    return browser.post(unescape(found[1]), fields, follow=True).status_code
+    match = _UNDO.search(page)
+    assert match is not None, "no Undo"
+    fields = {name: unescape(value) for name, value in _FIELD.findall(match[2])}
+    return browser.post(unescape(match[1]), fields, follow=True).status_code

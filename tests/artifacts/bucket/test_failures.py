@@ -86,8 +86,8 @@ def _skewed(bucket: BucketPlace) -> None:
 
 
 def _web_page(bucket: BucketPlace) -> None:
-    for asked in ("list", "get", "put"):
-        bucket.server.trouble(asked, Trouble(status=200, body=b"<html>Sign in</html>"))
+    for request in ("list", "get", "put"):
+        bucket.server.trouble(request, Trouble(status=200, body=b"<html>Sign in</html>"))
 
 
 def _endpoint(bucket: BucketPlace) -> None:
@@ -190,7 +190,7 @@ def test_what_this_process_has_of_its_own_is_not_mixed_in(
 def role_service(login: dict[str, str]) -> Iterator[tuple[str, list[str | None]]]:
     """Give the address of what hands a pod its login, and the tokens that it was asked with."""
     tokens: list[str | None] = []
-    told = {
+    values = {
         "AccessKeyId": login["aws_access_key_id"],
         "SecretAccessKey": login["aws_secret_access_key"],
         "Token": "of-the-role",
@@ -202,7 +202,7 @@ def role_service(login: dict[str, str]) -> Iterator[tuple[str, list[str | None]]
             tokens.append(self.headers["Authorization"])
             self.send_response(200)
             self.end_headers()
-            self.wfile.write(json.dumps(told).encode())
+            self.wfile.write(json.dumps(values).encode())
 
         def log_message(self, *_arguments: object) -> None:
             pass

@@ -216,8 +216,8 @@ def test_a_publisher_killed_in_the_middle_leaves_nothing_visible_and_another_goe
 
 
 def _publisher(bucket: BucketPlace, folder: Path) -> subprocess.Popen[bytes]:
-    told = {"ARTIFACT_URL": bucket.url, "FOLDER": os.fspath(folder), **bucket.variables}
-    return subprocess.Popen([sys.executable, "-c", PUBLISH], cwd=ROOT, env={**os.environ, **told})
+    values = {"ARTIFACT_URL": bucket.url, "FOLDER": os.fspath(folder), **bucket.variables}
+    return subprocess.Popen([sys.executable, "-c", PUBLISH], cwd=ROOT, env={**os.environ, **values})
 
 
 def _kill_at_the_third(publisher: subprocess.Popen[bytes], server: BucketServer) -> None:

@@ -47,8 +47,8 @@ def test_a_save_after_the_session_has_ended_is_put_off_and_sent_once_one_is_sign
 ) -> None:
     knows_password(stage.owner)
     page = editor(visit, stage, "yaml", allowed=REFUSED)
-    for asked in ("**/check/", "**/forecast/"):
-        page.route(asked, lambda route: None)
+    for request in ("**/check/", "**/forecast/"):
+        page.route(request, lambda route: None)
     page.locator("#text").fill(f"{stage.small.revisions.get().text}# typed\n")
     end_session(page)
     page.get_by_role("button", name="Save").click()

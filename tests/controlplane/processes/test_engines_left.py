@@ -88,6 +88,6 @@ def test_the_command_ends_them_and_leaves_them_to_a_machine_that_runs(tmp_path: 
         with hold_data_dir(tmp_path):
             assert "Enginehouse runs here" in stop_engines(tmp_path).stderr
         assert engine.poll() is None
-        told = stop_engines(tmp_path)
-        assert told.stdout == "1 ended.\n", told.stderr
+        report = stop_engines(tmp_path)
+        assert report.stdout == "1 ended.\n", report.stderr
     assert stop_engines(tmp_path).stdout == "No engine runs here.\n"

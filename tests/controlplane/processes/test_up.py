@@ -175,9 +175,11 @@ def test_gateway_and_agent_get_nothing_of_its_own_database_either(tmp_path: Path
 
 def assert_gateway_and_agent_have_no_database_and_no_secret_key(pid: int) -> None:
     for name in ("workers.gateway", "workers.agent"):
-        found = wait_for(lambda name=name: _environment_of(pid, name), what=f"a process of {name}")
-        assert "CONTROL_PLANE_URL" in found
-        assert not found.keys() & {"DATABASE_URL", "SECRET_KEY"}
+        outcome = wait_for(
+            lambda name=name: _environment_of(pid, name), what=f"a process of {name}"
+        )
+        assert "CONTROL_PLANE_URL" in outcome
+        assert not outcome.keys() & {"DATABASE_URL", "SECRET_KEY"}
 
 
 def _environment_of(pid: int, module: str) -> dict[str, str]:

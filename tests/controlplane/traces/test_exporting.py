@@ -11,12 +11,12 @@ from tests.webhook_receiver import WebhookReceiver
 
 
 def span(**changes: object) -> Span:
-    told = {
+    values = {
         "name": "queue", "trace_id": trace_id_of("t"), "span_id": "00f067aa0ba902b7",
         "parent_id": "b7ad6b7169203331", "kind": SpanKind.CLIENT, "began_at": 1.5, "ended_at": 2.25,
         "attributes": {"enginehouse.request_id": "r"}, "events": {"first byte": 2.0},
     }  # fmt: skip
-    return Span(**told | changes)  # type: ignore[arg-type]
+    return Span(**values | changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -34,10 +34,10 @@ def test_a_collector_reads_what_was_told() -> None:
         exporter.close()
     (posted,) = collector.posted
     assert posted.path == "/otel/v1/traces"
-    (told,) = ExportTraceServiceRequest.FromString(posted.body).resource_spans
-    named = {each.key: each.value.string_value for each in told.resource.attributes}
+    (report,) = ExportTraceServiceRequest.FromString(posted.body).resource_spans
+    named = {each.key: each.value.string_value for each in report.resource.attributes}
     assert (named["service.name"], named["service.instance.id"]) == ("enginehouse-gateway", "gw-1")
-    inner, outer = told.scope_spans[0].spans
+    inner, outer = report.scope_spans[0].spans
     assert (inner.trace_id.hex(), inner.span_id.hex()) == (trace_id_of("t"), "00f067aa0ba902b7")
     assert inner.parent_span_id.hex() == "b7ad6b7169203331"
     assert (inner.start_time_unix_nano, inner.end_time_unix_nano) == (1_500_000_000, 2_250_000_000)

@@ -8,12 +8,12 @@ from controlplane.domain.benchmarks.samples import MOST_LINES, SampleProblem, re
 
 
 def test_prompts_messages_and_lengths_are_taken_and_blank_lines_are_not():
-    found = read_samples(
+    samples = read_samples(
         '{"prompt": "Hi", "completion_tokens": 8}\n\n{"messages": [{"role": "user", '
         '"content": "Hi"}]}\r\n{"prompt_tokens": 900, "completion_tokens": 20}\n'
     )
-    assert [each.prompt for each in found] == ["Hi", None, None]
-    assert found[2].prompt_tokens == 900
+    assert [each.prompt for each in samples] == ["Hi", None, None]
+    assert samples[2].prompt_tokens == 900
 
 
 @pytest.mark.parametrize(

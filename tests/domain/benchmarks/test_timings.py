@@ -14,23 +14,23 @@ def test_tokens_count_by_the_part_of_their_time_that_lies_within_the_window():
     within = asked(11.0, 12.0, 14.0, completion_tokens=21)
     ends_after = asked(15.0, 15.0, 25.0, completion_tokens=100)  # half of it
 
-    told = summary([begun_before, within, ends_after], WINDOW, is_over=True)
+    report = summary([begun_before, within, ends_after], WINDOW, is_over=True)
 
-    assert told["completion_tokens_per_second"] == (20 + 21 + 50) / 10
-    assert told["requests_per_second"] == 0.2
-    assert (told["requests"], told["warm_up_requests"]) == (2, 1)
-    assert told["inter_token_seconds"]["p50"] == 0.1
+    assert report["completion_tokens_per_second"] == (20 + 21 + 50) / 10
+    assert report["requests_per_second"] == 0.2
+    assert (report["requests"], report["warm_up_requests"]) == (2, 1)
+    assert report["inter_token_seconds"]["p50"] == 0.1
 
 
 def test_latency_counts_from_when_a_request_was_due_however_late_it_was_sent():
     late = Timed(due_at=11.0, sent_at=14.0, first_at=14.5, ended_at=15.0, completion_tokens=2)
 
-    told = summary([late], WINDOW, is_over=True)
+    report = summary([late], WINDOW, is_over=True)
 
-    assert told["first_token_seconds"]["p90"] == 3.5
-    assert told["end_to_end_seconds"]["p90"] == 4.0
-    assert told["send_delay_p99_seconds"] == 3.0
-    assert told["concurrency_mean"] == 0.1
+    assert report["first_token_seconds"]["p90"] == 3.5
+    assert report["end_to_end_seconds"]["p90"] == 4.0
+    assert report["send_delay_p99_seconds"] == 3.0
+    assert report["concurrency_mean"] == 0.1
 
 
 def test_percentiles_are_by_nearest_rank():
@@ -55,14 +55,14 @@ def test_what_failed_and_what_was_never_answered_are_errors_once_the_level_is_ov
 
 
 def test_a_level_in_which_nothing_was_answered_has_no_times_and_no_share():
-    told = summary([], WINDOW, is_over=True)
+    report = summary([], WINDOW, is_over=True)
 
-    assert told["error_share"] is None
-    assert told["first_token_seconds"] is None
-    assert told["completion_tokens_per_second"] == 0.0
+    assert report["error_share"] is None
+    assert report["first_token_seconds"] is None
+    assert report["completion_tokens_per_second"] == 0.0
 
 
 def test_requests_that_carry_several_texts_count_each():
-    told = summary([asked(10.0, None, 11.0, texts=16)], WINDOW, is_over=True)
+    report = summary([asked(10.0, None, 11.0, texts=16)], WINDOW, is_over=True)
 
-    assert (told["texts_per_second"], told["requests_per_second"]) == (1.6, 0.1)
+    assert (report["texts_per_second"], report["requests_per_second"]) == (1.6, 0.1)

@@ -14,18 +14,18 @@ LIMITS = Limits(error_share=0.01, first_token_p90_seconds=1.0)
 
 
 def stage(level: float, **changes) -> dict:
-    told = {
+    values = {
         "load": "concurrency", "level": level, "is_partial": False, "error_share": 0.0,
         "first_token_seconds": {"p90": 0.5}, "inter_token_seconds": {"p90": 0.02},
         "end_to_end_seconds": {"p90": 3.0}, "completion_tokens_per_second": 50.0 * level,
         "texts_per_second": 1.0,
     } | changes  # fmt: skip
-    return told | {"broken_limits": broken_limits(LIMITS, told)}
+    return values | {"broken_limits": broken_limits(LIMITS, values)}
 
 
 def test_a_level_breaks_the_limits_that_it_does_not_keep_and_says_by_how_much():
-    told = stage(8, error_share=0.05, first_token_seconds={"p90": 2.5})
-    assert told["broken_limits"] == [
+    report = stage(8, error_share=0.05, first_token_seconds={"p90": 2.5})
+    assert report["broken_limits"] == [
         "error share 5 % above 1 %", "p90 first token 2.5 s above 1 s",
     ]  # fmt: skip
     assert stage(8, error_share=None)["broken_limits"] == ["nothing was answered"]

@@ -26,8 +26,8 @@ IDS = [facts["id"] for facts in CASES]
 
 
 def _flags(imported: CommandImport) -> str:
-    said = (*imported.mapped, *imported.changed, *imported.questions, *imported.not_carried)
-    return " ".join([each.flag or "" for each in said] + [s.found_in for s in imported.secrets])
+    lines = (*imported.mapped, *imported.changed, *imported.questions, *imported.not_carried)
+    return " ".join([each.flag or "" for each in lines] + [s.found_in for s in imported.secrets])
 
 
 def test_every_case_is_imported_as_the_kept_summary_says() -> None:
@@ -36,15 +36,15 @@ def test_every_case_is_imported_as_the_kept_summary_says() -> None:
 
 @pytest.mark.parametrize("facts", CASES, ids=IDS)
 def test_no_flag_of_a_case_is_lost_in_silence(facts: dict[str, Any]) -> None:
-    said = _flags(import_command(as_command(facts)))
-    assert [flag for flag in facts["flags"] if flag not in said] == []
+    flags = _flags(import_command(as_command(facts)))
+    assert [flag for flag in facts["flags"] if flag not in flags] == []
 
 
 @pytest.mark.parametrize("facts", CASES, ids=IDS)
 def test_what_a_case_is_known_to_map_to_is_set_or_asked(facts: dict[str, Any]) -> None:
     imported = import_command(as_command(facts))
-    said = (*imported.mapped, *imported.changed, *imported.questions)
-    fields = {each.field.rsplit(".", 1)[-1] for each in said}
+    lines = (*imported.mapped, *imported.changed, *imported.questions)
+    fields = {each.field.rsplit(".", 1)[-1] for each in lines}
     fields |= {"secret"} if imported.secrets else set()
     if facts["flags"].get("--max-model-len") == "auto":
         fields.add("max_seq_len")

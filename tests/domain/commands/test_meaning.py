@@ -23,8 +23,8 @@ def spec_of(text: str) -> Spec:
 
 
 def question(imported: CommandImport, name: str) -> list[Any]:
-    (found,) = [each for each in imported.questions if each.field.endswith(name)]
-    return [choice.patch.get(found.field) for choice in found.choices]
+    (outcome,) = [each for each in imported.questions if each.field.endswith(name)]
+    return [choice.patch.get(outcome.field) for choice in outcome.choices]
 
 
 def test_the_seeds_migration_example_keeps_fp8_and_asks_about_fp8_kv() -> None:
@@ -58,8 +58,8 @@ def test_precision_is_never_stretched_in_silence(
     line = f"vllm serve a/b {flags}"
     assert spec_of(line).quantization_type == expected
     imported = import_command(line)
-    asked = any(each.field.endswith("quantization_type") for each in imported.questions)
-    assert (question(imported, "quantization_type") if asked else None) == choices
+    request = any(each.field.endswith("quantization_type") for each in imported.questions)
+    assert (question(imported, "quantization_type") if request else None) == choices
 
 
 def test_a_share_of_the_device_is_said_to_be_no_share_of_what_is_free() -> None:
@@ -168,9 +168,9 @@ def test_secrets_are_offered_by_name_and_the_hubs_is_listed() -> None:
     )
     assert [each.name for each in imported.secrets] == ["vllm_api_key", "hf_access_token"]
     assert spec_of("HF_TOKEN=$X vllm serve a/b").secret_names == {"hf_access_token"}
-    said = str(imported.to_json())
-    assert "hf_abc" not in said
-    assert "s3cr3t" not in said
+    text = str(imported.to_json())
+    assert "hf_abc" not in text
+    assert "s3cr3t" not in text
 
 
 def test_a_bucket_names_the_secret_that_opens_it() -> None:

@@ -58,8 +58,8 @@ def test_any_flags_and_values_are_imported_and_written_back(
     imported = _imported(json.dumps(items))
     assert imported is not None
     if imported.complete:
-        for wanted in ExportFormat:
-            exported = export_config(imported.text, wanted)
+        for target in ExportFormat:
+            exported = export_config(imported.text, target)
             json.dumps(exported.to_json())
         line = export_config(imported.text, ExportFormat.VLLM).text
         again = import_command(line)

@@ -38,8 +38,8 @@ def facts_of(model: Mapping[str, Any]) -> CheckpointFacts:
 
 @pytest.mark.parametrize("model", TEMPLATES, ids=lambda model: model["model"])
 def test_a_published_template_tells_its_forms(model: dict[str, Any]) -> None:
-    found = facts_of(model)
-    assert (found.call_form, found.thought_form) == (model["call_form"], model["thought_form"])
+    facts = facts_of(model)
+    assert (facts.call_form, facts.thought_form) == (model["call_form"], model["thought_form"])
 
 
 def test_every_form_has_marks_and_words_and_a_published_template() -> None:
@@ -54,11 +54,11 @@ def test_of_several_templates_the_one_for_tools_counts() -> None:
         {"name": "default", "template": "<|im_start|>"},
         {"name": "tool_use", "template": "{%- if tools %}<tool_call>"},
     ]
-    found = checkpoints.read({}, tokenizer_config={"chat_template": templates})
-    assert (found.renders_tools, found.call_form) == (True, CallForm.HERMES)
+    content = checkpoints.read({}, tokenizer_config={"chat_template": templates})
+    assert (content.renders_tools, content.call_form) == (True, CallForm.HERMES)
 
 
 @pytest.mark.parametrize("template", [None, 7, [], [7], [{"name": "default"}], {"default": 7}])
 def test_nothing_is_known_of_a_template_that_is_no_text(template: Any) -> None:
-    found = checkpoints.read({}, tokenizer_config={"chat_template": template})
-    assert (found.renders_tools, found.call_form, found.thought_form) == (None, None, None)
+    content = checkpoints.read({}, tokenizer_config={"chat_template": template})
+    assert (content.renders_tools, content.call_form, content.thought_form) == (None, None, None)

@@ -60,8 +60,8 @@ def test_another_class_is_asked_itself_and_then_counted_within_half_a_percent(
     assert better.parameters == pytest.approx(case["parameters"], rel=COUNTED_WITHIN)
     assert better.counts is not None
     assert better.counts.within == COUNTED_WITHIN
-    told = SHAPES[case["class"], case["model_type"]].get("numbers_a_token")
-    assert told is None or kv_bytes_per_token(better, element_bytes=2) == 2 * told
+    answer = SHAPES[case["class"], case["model_type"]].get("numbers_a_token")
+    assert answer is None or kv_bytes_per_token(better, element_bytes=2) == 2 * answer
 
 
 def test_the_decoders_whose_cache_their_class_does_not_tell_are_listed() -> None:

@@ -82,8 +82,8 @@ def test_pooling_files_say_how_and_what_is_missing() -> None:
 def test_an_embedder_reads_as_far_as_its_own_file_says_and_its_positions_reach() -> None:
     config = {"architectures": ["BertModel"], "model_type": "bert", "max_position_embeddings": 512}
     lengths = ({"max_seq_length": 256}, {"max_seq_length": 8192}, {"max_seq_length": "x"}, None)
-    found = [checkpoints.read(config, files=POOLED, sentence_lengths=each) for each in lengths]
-    assert [each.max_input_tokens for each in found] == [256, 512, 512, 512]
+    contents = [checkpoints.read(config, files=POOLED, sentence_lengths=each) for each in lengths]
+    assert [each.max_input_tokens for each in contents] == [256, 512, 512, 512]
 
 
 def test_labels_of_a_classifier_count_and_those_of_a_causal_model_do_not() -> None:
@@ -120,10 +120,10 @@ def test_the_modules_of_a_checkpoint_say_what_it_is_made_to_do(
 ) -> None:
     modules = [{"type": f"sentence_transformers.models.{step}"} for step in steps]
     files = POOLED[:2] if steps else POOLED[:1]
-    found = checkpoints.read(
+    content = checkpoints.read(
         {"architectures": [architecture]}, files=files, sentence_modules=modules
     )
-    assert found.role is role
+    assert content.role is role
 
 
 def test_a_model_of_pylate_keeps_tokens_where_nothing_pools() -> None:
@@ -132,6 +132,6 @@ def test_a_model_of_pylate_keeps_tokens_where_nothing_pools() -> None:
         {"type": "pylate.models.Dense.Dense"},
     ]
     config = {"architectures": ["ModernBertModel"], "model_type": "modernbert"}
-    found = checkpoints.read(config, files=POOLED[:2], sentence_modules=modules)
-    assert found.role is Role.MULTI_VECTOR
+    content = checkpoints.read(config, files=POOLED[:2], sentence_modules=modules)
+    assert content.role is Role.MULTI_VECTOR
     assert checkpoints.read(config, files=POOLED[:2], sentence_modules="?").role is Role.EMBEDDING

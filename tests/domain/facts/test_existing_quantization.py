@@ -12,12 +12,12 @@ FLOAT = {"type": "float"}
 
 
 def _read(block: dict[str, Any], exported: dict[str, Any] | None = None) -> ExistingQuantization:
-    found = checkpoints.read(
+    existing_quantization = checkpoints.read(
         {**LLAMA, "quantization_config": block},
         hf_quant_config={"quantization": exported} if exported else None,
     ).existing_quantization
-    assert found is not None
-    return found
+    assert existing_quantization is not None
+    return existing_quantization
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def _read(block: dict[str, Any], exported: dict[str, Any] | None = None) -> Exis
 def test_each_method_says_its_bytes_and_its_cache(
     block: dict[str, Any], algorithm: str | None, size: float, cache: str | None
 ) -> None:
-    found = _read(block)
-    assert (found.algorithm, found.kv_cache) == (algorithm, cache)
-    assert found.bytes_per_weight == pytest.approx(size, rel=0.01)
+    content = _read(block)
+    assert (content.algorithm, content.kv_cache) == (algorithm, cache)
+    assert content.bytes_per_weight == pytest.approx(size, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -63,17 +63,17 @@ def test_each_method_says_its_bytes_and_its_cache(
 def test_what_is_left_out_stays_in_sixteen_bits(
     left_out: list[str], attention: bool, shared: bool
 ) -> None:
-    found = _read({"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": left_out})
-    assert (found.keeps_attention, found.keeps_mlp) == (attention, shared)
+    content = _read({"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": left_out})
+    assert (content.keeps_attention, content.keeps_mlp) == (attention, shared)
 
 
 def test_a_mixture_counts_by_what_most_of_its_experts_have() -> None:
     layers = {f"layers.{number}.mlp.experts": {"quant_algo": "NVFP4"} for number in range(4)}
     layers["layers.0.self_attn.q_proj"] = {"quant_algo": "FP8"}
-    found = _read({}, {"quant_algo": "MIXED_PRECISION", "quantized_layers": layers})
-    assert found.algorithm == "MIXED_PRECISION"
-    assert found.bytes_per_weight == 0.5625
-    assert found.is_fp4
+    content = _read({}, {"quant_algo": "MIXED_PRECISION", "quantized_layers": layers})
+    assert content.algorithm == "MIXED_PRECISION"
+    assert content.bytes_per_weight == 0.5625
+    assert content.is_fp4
 
 
 def test_packed_numbers_of_the_headers_are_not_taken_for_parameters() -> None:
@@ -95,9 +95,13 @@ def test_count_and_headers_are_both_told_where_they_disagree() -> None:
 
 def test_a_file_of_modelopt_in_the_form_of_config_json_is_read_where_that_says_nothing() -> None:
     flat = {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head"]}
-    found = checkpoints.read(LLAMA, hf_quant_config=flat).existing_quantization
-    assert found is not None
-    assert (found.method, found.algorithm, found.is_fp4) == ("modelopt", "NVFP4", True)
+    existing_quantization = checkpoints.read(LLAMA, hf_quant_config=flat).existing_quantization
+    assert existing_quantization is not None
+    assert (
+        existing_quantization.method,
+        existing_quantization.algorithm,
+        existing_quantization.is_fp4,
+    ) == ("modelopt", "NVFP4", True)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +112,6 @@ def test_a_mixture_is_of_fp8_and_fp4_or_another(algorithms: tuple[str, ...], is_
     layers = {f"model.layers.{place}.mlp.up_proj": {"quant_algo": each}
               for place, each in enumerate(algorithms)}  # fmt: skip
     declared = {"quant_algo": "MIXED_PRECISION", "quantized_layers": layers}
-    for found in (_read({}, declared), _read({"quant_method": "modelopt", **declared})):
-        assert found.layer_algorithms == tuple(sorted(algorithms))
-        assert found.mixes_fp8_and_fp4 == is_read
+    for outcome in (_read({}, declared), _read({"quant_method": "modelopt", **declared})):
+        assert outcome.layer_algorithms == tuple(sorted(algorithms))
+        assert outcome.mixes_fp8_and_fp4 == is_read

@@ -31,8 +31,8 @@ SHAPE = {
 def _numbers_a_token(facts: CheckpointFacts, group: LayerGroup, *, index: int) -> int:
     # Engines keep the index in one byte a number, and transformers as it keeps everything.
     indexed = index if group.index_bytes else 0
-    held = group.kv_heads * group.numbers_per_head + group.latent_numbers + indexed
-    return group.count * held // group.tokens_per_entry
+    kv_heads = group.kv_heads * group.numbers_per_head + group.latent_numbers + indexed
+    return group.count * kv_heads // group.tokens_per_entry
 
 
 @every_case("case", ASKED, ids=lambda case: case["class"])

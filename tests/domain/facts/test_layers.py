@@ -18,10 +18,10 @@ PUBLIC = {case["model"]: case["config"] for case in lines("parameter_counts.json
 
 def _counted(config: dict[str, Any]) -> dict[Mixer, int]:
     groups = checkpoints.read(config).groups
-    found: dict[Mixer, int] = {}
+    values: dict[Mixer, int] = {}
     for group in groups:
-        found[group.mixer] = found.get(group.mixer, 0) + group.count
-    return found
+        values[group.mixer] = values.get(group.mixer, 0) + group.count
+    return values
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def _counted(config: dict[str, Any]) -> dict[Mixer, int]:
     ],
 )  # fmt: skip
 def test_windows_and_their_patterns(changes: dict[str, Any], sliding: int) -> None:
-    found = _counted({**SHAPE, **changes})
-    assert found.get(Mixer.SLIDING, 0) == sliding
-    assert found.get(Mixer.ATTENTION, 0) == 12 - sliding
+    counts = _counted({**SHAPE, **changes})
+    assert counts.get(Mixer.SLIDING, 0) == sliding
+    assert counts.get(Mixer.ATTENTION, 0) == 12 - sliding
     facts = checkpoints.read({**SHAPE, **changes})
     assert (facts.sliding_window is not None) == (sliding > 0)
 
@@ -80,8 +80,8 @@ def test_hybrids_keep_a_state_of_fixed_size(changes: dict[str, Any], attending: 
 
 
 def test_falcon_h1_attends_and_keeps_a_state_in_every_layer() -> None:
-    found = _counted({**SHAPE, "model_type": "falcon_h1", "mamba_n_heads": 8, "mamba_d_head": 64})
-    assert found == {Mixer.ATTENTION: 12, Mixer.MAMBA: 12}
+    counts = _counted({**SHAPE, "model_type": "falcon_h1", "mamba_n_heads": 8, "mamba_d_head": 64})
+    assert counts == {Mixer.ATTENTION: 12, Mixer.MAMBA: 12}
 
 
 @pytest.mark.parametrize(

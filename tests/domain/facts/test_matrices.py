@@ -107,8 +107,8 @@ def test_what_stays_is_counted_once_and_only_of_what_would_be_quantized() -> Non
 def test_layers_that_engines_compute_as_one_go_together(
     patterns: list[str], torn: str | None
 ) -> None:
-    found = torn_apart(DENSE, patterns)
-    assert (found[0][0] if found else None) == torn
+    outcome = torn_apart(DENSE, patterns)
+    assert (outcome[0][0] if outcome else None) == torn
 
 
 def test_all_matrices_of_experts_go_together() -> None:

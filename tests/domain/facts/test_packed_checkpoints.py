@@ -33,11 +33,11 @@ def packed(**changes: Any) -> dict[str, Any]:
 def test_integers_around_zero_in_their_own_order_are_read(
     changes: dict[str, Any], algorithm: str, is_read: bool
 ) -> None:
-    found = read_quantization({"quantization_config": packed(**changes)}, None)
-    assert found is not None
-    assert found.algorithm == algorithm
+    quantization = read_quantization({"quantization_config": packed(**changes)}, None)
+    assert quantization is not None
+    assert quantization.algorithm == algorithm
     checkpoint = facts(quantization_config=packed(**changes))
     example = Example(checkpoint=checkpoint)
     findings = examine(yaml.safe_dump(example.content), example.known).report.findings
     assert any(each.code == "EH654" for each in findings) is not is_read
-    assert found.bytes_per_weight == pytest.approx(1.0 if algorithm == "INT8" else 0.53)
+    assert quantization.bytes_per_weight == pytest.approx(1.0 if algorithm == "INT8" else 0.53)

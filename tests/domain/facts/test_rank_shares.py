@@ -45,8 +45,8 @@ def read(config: dict[str, Any], **quantization: Any) -> CheckpointFacts:
 def test_an_mlp_is_as_wide_as_the_file_says_in_the_words_of_its_family(
     checkpoint: CheckpointFacts, whole: bool, share: tuple[int, int]
 ) -> None:
-    found = mlp_share(checkpoint, 2, keeps_experts_whole=whole)
-    assert (found.width, found.shares) == share
+    outcome = mlp_share(checkpoint, 2, keeps_experts_whole=whole)
+    assert (outcome.width, outcome.shares) == share
 
 
 def test_groups_of_scales_divide_as_blocks_do() -> None:

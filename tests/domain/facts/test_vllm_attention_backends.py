@@ -26,8 +26,8 @@ from controlplane.domain.facts.vllm_attention_backends import lacks_sparse_laten
 def test_a_backend_is_judged_by_gpu_version_and_attention(
     name: str, kind: str, version: str, model_type: str, is_mla: bool | None, faults: int
 ) -> None:
-    found = list(unsuited(name, GPUS[kind], version, model_type=model_type, is_mla=is_mla))
-    assert len(found) == faults
+    entries = list(unsuited(name, GPUS[kind], version, model_type=model_type, is_mla=is_mla))
+    assert len(entries) == faults
 
 
 @pytest.mark.parametrize(
@@ -59,25 +59,25 @@ def test_attention_that_picks_its_tokens_wants_a_kernel(
 def test_a_backend_is_judged_by_its_heads_and_blocks(
     name: str, head_width: int, block_tokens: int | None, words: str
 ) -> None:
-    found = unsuited(
+    reasons = unsuited(
         name, GPUS["H100"], "0.25", model_type="llama", is_mla=False,
         head_width=head_width, block_tokens=block_tokens,
     )  # fmt: skip
-    said = " ".join(found)
-    assert words in said
-    assert bool(said) is bool(words)
+    text = " ".join(reasons)
+    assert words in text
+    assert bool(text) is bool(words)
 
 
 def test_a_block_of_latents_holds_as_many_tokens_as_its_kernel_reads() -> None:
-    found = unsuited(
+    reasons = unsuited(
         "FLASHMLA", GPUS["H100"], "0.25", model_type="deepseek_v3", is_mla=True, block_tokens=32
     )
-    assert [*found] == ["keeps blocks of 64 tokens, which 32 is no multiple of"]
+    assert [*reasons] == ["keeps blocks of 64 tokens, which 32 is no multiple of"]
 
 
 def test_a_backend_that_attends_to_every_token_is_none_for_a_model_that_picks_some() -> None:
-    found = unsuited(
+    reasons = unsuited(
         "CUTLASS_MLA", GPUS["B200"], "0.25", model_type="deepseek_v32", is_mla=True,
         architecture="DeepseekV32ForCausalLM",
     )  # fmt: skip
-    assert [*found] == ["attends to every token, where the model picks some"]
+    assert [*reasons] == ["attends to every token, where the model picks some"]

@@ -170,6 +170,6 @@ OWN = (
 def test_whose_memory_a_full_device_holds_decides_what_is_told(own: str, code: str) -> None:
     # The number of the process is of another container, and says nothing.
     words = OWN.replace("75.00 GiB", own)
-    found = explain(CrashEvidence(subject="Step `calibrate`", exit_code=1, log_tail=words))
-    assert found.code == code
-    assert (found.field is None) == (code == "EHB-CARD-SHARED")
+    failure = explain(CrashEvidence(subject="Step `calibrate`", exit_code=1, log_tail=words))
+    assert failure.code == code
+    assert (failure.field is None) == (code == "EHB-CARD-SHARED")

@@ -27,8 +27,8 @@ def test_every_code_that_is_raised_or_read_has_one_row() -> None:
 
 def test_a_row_says_more_than_that_the_case_says_it() -> None:
     for kind in KINDS:
-        said = kind.meaning or kind.sentence
-        is_echo = said.startswith("{") and said.endswith("}") and said.count("{") == 1
+        meaning = kind.meaning or kind.sentence
+        is_echo = meaning.startswith("{") and meaning.endswith("}") and meaning.count("{") == 1
         assert not is_echo or isinstance(kind, Pattern), kind.code
 
 

@@ -49,18 +49,20 @@ def predicted(each: Counted, times: Steps | None, most: int = 64) -> Predicted:
 
 def test_a_step_that_brings_more_than_it_costs_is_faster_by_just_that() -> None:
     copying = counted((10, 10, 10, 10), steps=10, drafted=10)
-    found = predicted(copying, Steps(tokens_per_millisecond=8.0))
-    assert found.ratios[1] == pytest.approx(5 / 1.5)
-    assert found.tokens_per_second is not None
-    assert found.tokens_per_second[1] == pytest.approx(5 / 0.0015)
-    assert found.ratios[2] == pytest.approx(5 / 2)
-    assert found.helps_up_to == 4  # at 8 a step takes five times as long, and brings five tokens
+    prediction = predicted(copying, Steps(tokens_per_millisecond=8.0))
+    assert prediction.ratios[1] == pytest.approx(5 / 1.5)
+    assert prediction.tokens_per_second is not None
+    assert prediction.tokens_per_second[1] == pytest.approx(5 / 0.0015)
+    assert prediction.ratios[2] == pytest.approx(5 / 2)
+    assert (
+        prediction.helps_up_to == 4
+    )  # at 8 a step takes five times as long, and brings five tokens
 
 
 def test_steps_without_a_draft_count_at_their_own_time() -> None:
     half = counted((5, 5, 5, 5), steps=10, drafted=5)
-    found = predicted(half, Steps(tokens_per_millisecond=4.0))
-    assert found.ratios[1] == pytest.approx(3 / ((2 + 1) / 2))
+    prediction = predicted(half, Steps(tokens_per_millisecond=4.0))
+    assert prediction.ratios[1] == pytest.approx(3 / ((2 + 1) / 2))
 
 
 def test_a_large_batch_shares_the_drafts_of_a_step() -> None:
@@ -70,16 +72,16 @@ def test_a_large_batch_shares_the_drafts_of_a_step() -> None:
     )  # fmt: skip
     assert long.cut(100) == (101, 100)
     assert long.cut(7) == (8, 7)
-    found = predicted(long, Steps(tokens_per_millisecond=1e9))
-    assert found.ratios[4] == pytest.approx(101)
-    assert found.ratios[64] == pytest.approx(8)
+    prediction = predicted(long, Steps(tokens_per_millisecond=1e9))
+    assert prediction.ratios[4] == pytest.approx(101)
+    assert prediction.ratios[64] == pytest.approx(8)
 
 
 def test_where_no_time_is_known_nothing_is_predicted_or_recommended() -> None:
-    found = predictions([PLAIN, counted((1, 0, 0, 0), 9, 9)], None, most_requests=8)
-    assert [(each.ratios, each.tokens_per_second) for each in found] == [({}, None)] * 2
-    assert recommend(found, now=OFF, requests=1) is None
-    assert found[1].to_json()["by_batch"] == []
+    outcome = predictions([PLAIN, counted((1, 0, 0, 0), 9, 9)], None, most_requests=8)
+    assert [(each.ratios, each.tokens_per_second) for each in outcome] == [({}, None)] * 2
+    assert recommend(outcome, now=OFF, requests=1) is None
+    assert outcome[1].to_json()["by_batch"] == []
 
 
 @pytest.mark.parametrize(
@@ -101,11 +103,11 @@ def test_the_recommendation_says_why(
     words: str,
 ) -> None:
     each = counted(accepted_at, steps=10, drafted=10)
-    found = predictions([PLAIN, each], Steps(tokens_per_millisecond=8.2), most_requests=64)
-    said = recommend(found, now=now, requests=requests)
-    assert said is not None
-    assert said.changes is changes
-    assert words in said.sentence
+    outcome = predictions([PLAIN, each], Steps(tokens_per_millisecond=8.2), most_requests=64)
+    statement = recommend(outcome, now=now, requests=requests)
+    assert statement is not None
+    assert statement.changes is changes
+    assert words in statement.sentence
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES.values(), ids=lambda each: each.name)

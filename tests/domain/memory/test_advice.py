@@ -36,13 +36,15 @@ def _by_kind(found: tuple[Change, ...]) -> dict[str, Change]:
 
 
 def test_more_devices_and_less_precision_are_planned_as_data() -> None:
-    found = _by_kind(changes(planned(LLAMA_70B, "H100:2", max_num_tokens=16_384, max_seq_len=8192)))
-    assert found["more_devices"].patch == {
+    by_kind = _by_kind(
+        changes(planned(LLAMA_70B, "H100:2", max_num_tokens=16_384, max_seq_len=8192))
+    )
+    assert by_kind["more_devices"].patch == {
         "resources.accelerator": "H100:4", "trt_llm.build.tensor_parallel_count": 4,
     }  # fmt: skip
-    assert found["less_precision"].patch == {"trt_llm.build.quantization_type": "fp8"}
-    assert found["smaller_steps"].patch == {"trt_llm.build.max_num_tokens": 8192}
-    for change in found.values():
+    assert by_kind["less_precision"].patch == {"trt_llm.build.quantization_type": "fp8"}
+    assert by_kind["smaller_steps"].patch == {"trt_llm.build.max_num_tokens": 8192}
+    for change in by_kind.values():
         assert change.more_tokens > 0
         assert change.to_json()["kv_tokens"] == change.plan.kv_tokens
 
@@ -141,13 +143,13 @@ def test_fp4_on_hopper_is_emulated_by_the_runtime_that_can() -> None:
 
 def test_int4_on_an_a100_is_a_column_of_the_engine_that_loads_it() -> None:
     a100, spec = [GpuOffer(kind="A100", count=1, memory_bytes=80 * GIB)], spec_for(max_seq_len=8192)
-    found = fit(LLAMA_70B, a100, runtime=VLLM, spec=spec, with_refused=True)
-    rows = {row.quantization_type: row for row in found}
+    outcome = fit(LLAMA_70B, a100, runtime=VLLM, spec=spec, with_refused=True)
+    rows = {row.quantization_type: row for row in outcome}
     assert rows["int4_awq"].fits
     assert "16 bits" in " ".join(rows["int4_awq"].reasons)
     assert not rows["no_quant"].fits
-    found = fit(LLAMA_70B, a100, runtime=TRTLLM, spec=spec, with_refused=True)
-    refused = next(row for row in found if row.quantization_type == "int4_awq")
+    outcome = fit(LLAMA_70B, a100, runtime=TRTLLM, spec=spec, with_refused=True)
+    refused = next(row for row in outcome if row.quantization_type == "int4_awq")
     assert refused.plan is None
     assert "compressed-tensors" in " ".join(refused.reasons)
 
@@ -155,8 +157,8 @@ def test_int4_on_an_a100_is_a_column_of_the_engine_that_loads_it() -> None:
 def test_int4_of_experts_is_no_column() -> None:
     h100 = [GpuOffer(kind="H100", count=8, memory_bytes=80 * GIB)]
     experts = LLAMA_70B.model_copy(update={"experts": 8})
-    found = fit(experts, h100, runtime=VLLM, spec=spec_for(max_seq_len=8192), with_refused=True)
-    assert all(row.plan is None for row in found if row.quantization_type == "int4_awq")
+    rows = fit(experts, h100, runtime=VLLM, spec=spec_for(max_seq_len=8192), with_refused=True)
+    assert all(row.plan is None for row in rows if row.quantization_type == "int4_awq")
 
 
 def test_int4_is_multiplied_in_16_bits_and_read_in_4() -> None:

@@ -34,10 +34,10 @@ def test_a_search_takes_what_it_was_measured_to(
     """The peak over the loaded model: Llama's shape in float32, ModelOpt 0.47, on 2026-11-30."""
     shape = SMALL | change
     facts = CheckpointFacts(parameters=parameters(shape), **shape)
-    wanted = {"calib_max_seq_length": tokens, "effective_bits": 6.5 if kind == "fp4" else 12}
-    spec = make_spec({"quantization_type": kind, "quantization_config": wanted})
-    told = bit_search_bytes(spec, facts, number_bytes=4)
-    assert 1 <= told / measured_bytes < 1 + 1 / 6
+    target = {"calib_max_seq_length": tokens, "effective_bits": 6.5 if kind == "fp4" else 12}
+    spec = make_spec({"quantization_type": kind, "quantization_config": target})
+    report = bit_search_bytes(spec, facts, number_bytes=4)
+    assert 1 <= report / measured_bytes < 1 + 1 / 6
 
 
 def test_without_a_budget_nothing_is_searched(make_spec: MakeSpec) -> None:

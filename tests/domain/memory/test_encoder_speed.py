@@ -43,10 +43,10 @@ def facts(shape: str) -> CheckpointFacts:
 def measured() -> list[tuple[str, str, float, str]]:
     """Shape, side and texts a second of each kept result of large requests."""
     return [
-        (path.name, shape, found["texts_per_second"], side)
+        (path.name, shape, outcome["texts_per_second"], side)
         for path in sorted(RESULTS.glob("encoders*h200*.json"))
         for shape, sides in json.loads(path.read_text()).get("shapes", {}).items()
-        for side, found in sides.items()
+        for side, outcome in sides.items()
         if side.startswith("native") and "batch_32" in side
     ]
 
@@ -58,8 +58,8 @@ def test_kept_runs_lie_in_the_planned_range(
     plain = shape.removesuffix("_fp8")
     planned = encoder_speed(facts(plain), kind="H200", bytes_per_number=1 + (shape == plain))
     assert planned
-    found = planned.texts_per_second(150)
-    assert found.low <= texts_per_second <= found.high, (name, side)
+    outcome = planned.texts_per_second(150)
+    assert outcome.low <= texts_per_second <= outcome.high, (name, side)
 
 
 @pytest.mark.parametrize(("kind", "is_expanded"), [("H200", False), ("A100", True)])
@@ -73,20 +73,20 @@ def test_an_fp8_encoder_is_expanded_only_where_no_fp8_is_multiplied(
     fp8 = plan(spec, stored, device(kind), memory)
     assert (fp8.weights_bytes == plain.weights_bytes) == is_expanded
     assert fp8.weights_bytes > plain.weights_bytes * 0.5
-    told, before = fp8.to_json()["encoder_speed"], plain.to_json()["encoder_speed"]
-    assert (told["texts_per_second"]["high"] > before["texts_per_second"]["high"]) != is_expanded
+    report, before = fp8.to_json()["encoder_speed"], plain.to_json()["encoder_speed"]
+    assert (report["texts_per_second"]["high"] > before["texts_per_second"]["high"]) != is_expanded
     assert plain.speed is None
 
 
 def test_what_an_encoder_held_is_planned_and_not_many_times_as_much() -> None:
     """A text of 16,384 tokens has no scores of each with each where one kernel attends."""
-    held = {
-        shape: found["native_memory_bytes"]
+    by_shape = {
+        shape: outcome["native_memory_bytes"]
         for path in RESULTS.glob("encoders_*_beside_vllm-h200-*.json")
-        for shape, found in json.loads(path.read_text())["shapes"].items()
+        for shape, outcome in json.loads(path.read_text())["shapes"].items()
     }
-    assert held.keys() == {"bge_large", "qwen3_embedding_0_6b"}
-    for shape, held_bytes in held.items():
+    assert by_shape.keys() == {"bge_large", "qwen3_embedding_0_6b"}
+    for shape, held_bytes in by_shape.items():
         kind = "encoder" if shape.startswith("qwen3") else "encoder_bert"
         planned = plan(
             spec_for("H200", base_model=kind), facts(shape), device("H200"),

@@ -33,8 +33,8 @@ def planned(entry: dict[str, Any]) -> MemoryPlan:
 
 @pytest.mark.parametrize("entry", REPORTS)
 def test_weights_are_planned_within_half_a_percent(entry: dict[str, Any]) -> None:
-    told, rounding = entry["report"]["weights_bytes"], entry["weights_rounded_to_bytes"]
-    assert abs(planned(entry).weights_bytes - told) <= 0.005 * told + rounding / 2
+    report, rounding = entry["report"]["weights_bytes"], entry["weights_rounded_to_bytes"]
+    assert abs(planned(entry).weights_bytes - report) <= 0.005 * report + rounding / 2
 
 
 @pytest.mark.parametrize("entry", REPORTS)

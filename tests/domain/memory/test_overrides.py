@@ -73,9 +73,11 @@ def test_a_given_length_is_multiplied_by_the_checkpoints_own_factor() -> None:
 def test_what_the_plan_does_not_count_is_said_by_name() -> None:
     given = {"num_hidden_layers": 16, "rope_theta": 1e6, "text_config": {"sliding_window": None}}
     of = example(given)
-    said = [each for each in examine(of.content, of.known).report.findings if each.code == "EH522"]
+    findings = [
+        each for each in examine(of.content, of.known).report.findings if each.code == "EH522"
+    ]
     written = ("model_kwargs.num_hidden_layers", "model_kwargs.text_config.sliding_window")
-    assert [each.fields for each in said] == [
+    assert [each.fields for each in findings] == [
         tuple(f"trt_llm.runtime.patch_kwargs.{path}" for path in written)
     ]
-    assert all(f"`{path}`" in said[0].message for path in written)
+    assert all(f"`{path}`" in findings[0].message for path in written)

@@ -163,9 +163,9 @@ def test_excluded_modules_stay_in_16_bits_in_the_plan(make_spec: MakeSpec) -> No
 def test_a_budget_of_bits_is_the_most_that_weights_take(make_spec: MakeSpec) -> None:
     def quantized(**config: object) -> int:
         build = {"quantization_type": "fp4", "quantization_config": config}
-        found = gpu_weights(make_spec(build, resources={"accelerator": "B200"}), LLAMA_8B)
-        assert found is not None
-        return found.quantized_bytes
+        weights = gpu_weights(make_spec(build, resources={"accelerator": "B200"}), LLAMA_8B)
+        assert weights is not None
+        return weights.quantized_bytes
 
     assert LLAMA_8B.parameters is not None
     layers = LLAMA_8B.parameters - table_parameters(LLAMA_8B)

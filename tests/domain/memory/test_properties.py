@@ -68,8 +68,8 @@ def test_more_asked_is_never_more_held(
     facts = public(model)
 
     def held(**changed: Any) -> MemoryPlan:
-        asked = {**build, **changed}
-        return planned(facts, f"{kind}:{asked['tensor_parallel_count']}", **asked)
+        body = {**build, **changed}
+        return planned(facts, f"{kind}:{body['tensor_parallel_count']}", **body)
 
     base = held()
     most_tokens = 1_048_576
@@ -111,14 +111,14 @@ def test_a_larger_device_never_holds_less(
 @examples(100)
 @given(ANY_MODEL, st.sampled_from(KINDS), _build())
 def test_the_parts_add_up_to_the_device(facts: Any, kind: str, build: dict[str, Any]) -> None:
-    found = planned(facts, kind, **build)
-    per_gpu = found.to_json()["per_gpu"]
+    outcome = planned(facts, kind, **build)
+    per_gpu = outcome.to_json()["per_gpu"]
     assert per_gpu.pop("device_bytes") == sum(per_gpu.values())
-    assert found.kv_cache_bytes >= 0
-    assert found.full_length_requests >= found.safe_full_length_requests >= 0
-    if not found.weights_fit:
-        assert (found.kv_tokens, found.verdict) == (0, "does_not_fit")
-        assert found.binding in ("weights", "activations")
+    assert outcome.kv_cache_bytes >= 0
+    assert outcome.full_length_requests >= outcome.safe_full_length_requests >= 0
+    if not outcome.weights_fit:
+        assert (outcome.kv_tokens, outcome.verdict) == (0, "does_not_fit")
+        assert outcome.binding in ("weights", "activations")
 
 
 @examples(80)
@@ -133,9 +133,9 @@ def test_any_config_and_any_model_give_a_plan_or_a_reason(
         with pytest.raises(UnplannableError, match="state"):
             plan(spec, facts, device, RUNTIMES[runtime].memory)
         return
-    found = plan(spec, facts, device, RUNTIMES[runtime].memory)
-    json.dumps(plan_report(found))
-    assert all(change.before is found for change in changes(found))
+    outcome = plan(spec, facts, device, RUNTIMES[runtime].memory)
+    json.dumps(plan_report(outcome))
+    assert all(change.before is outcome for change in changes(outcome))
 
 
 @examples(20)

@@ -37,9 +37,9 @@ def test_tensorrt_llm_1331_seventy_billion_in_fp8_peaks_above_210_gb() -> None:
 
 def test_tensorrt_llm_2043_activations_grow_with_batch_and_tokens() -> None:
     mixtral = public("mistralai/Mixtral-8x7B-v0.1")
-    asked = planned(mixtral, "A100:2", max_batch_size=2048, max_num_tokens=2048)
+    request = planned(mixtral, "A100:2", max_batch_size=2048, max_num_tokens=2048)
     fewer = planned(mixtral, "A100:2", max_batch_size=256, max_num_tokens=2048)
-    assert asked.activations_bytes > fewer.activations_bytes
+    assert request.activations_bytes > fewer.activations_bytes
 
 
 @pytest.mark.parametrize("issue", ["NVIDIA/TensorRT-LLM#2586", "huggingface-llama-recipes#21"])
@@ -82,10 +82,10 @@ def test_vllm_2418_the_longest_length_of_a_small_device_is_told() -> None:
          "vocab_size": 32_000, "max_position_embeddings": 4096, "dtype": "float16"}
     )  # fmt: skip
     small = DeviceOffer(kind="T4", count=1, memory_bytes=int(18.0 * GIB))
-    found = plan(spec_for("T4", max_num_tokens=2048), llama2_7b, small, RUNTIMES["trtllm"].memory)
-    assert 0 < found.kv_tokens < 4096
-    assert found.verdict == "does_not_fit"
-    assert 0 < longest_sequence(found) <= found.kv_tokens
+    outcome = plan(spec_for("T4", max_num_tokens=2048), llama2_7b, small, RUNTIMES["trtllm"].memory)
+    assert 0 < outcome.kv_tokens < 4096
+    assert outcome.verdict == "does_not_fit"
+    assert 0 < longest_sequence(outcome) <= outcome.kv_tokens
 
 
 def test_vllm_4096_against_131072_on_a_device_of_24_gib() -> None:
@@ -143,8 +143,8 @@ def test_every_public_shape_that_can_be_planned_is_planned_as_recorded() -> None
             continue
         if facts.model_type in LAYERS_LEFT_OUT:
             continue
-        found = planned(facts, "B300", max_seq_len=1024)
-        assert found.to_json()["model"]["kv_bytes_per_token"] == recorded, case["id"]
+        outcome = planned(facts, "B300", max_seq_len=1024)
+        assert outcome.to_json()["model"]["kv_bytes_per_token"] == recorded, case["id"]
         compared += 1
     assert compared >= 80
 

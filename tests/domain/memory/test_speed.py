@@ -33,8 +33,8 @@ def test_the_floor_is_the_bytes_read_over_the_bandwidth(
      ("fp8_kv", 1, 213.2), ("fp8_kv", 64, 7040)],
 )  # fmt: skip
 def test_a_measured_speed_lies_in_the_range(precision: str, batch: int, measured: float) -> None:
-    found = _speed(quantization_type=precision).tokens_per_second(batch)
-    assert found.low <= measured <= found.high
+    tokens_per_second = _speed(quantization_type=precision).tokens_per_second(batch)
+    assert tokens_per_second.low <= measured <= tokens_per_second.high
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_a_measured_speed_lies_in_the_range(precision: str, batch: int, measured
 def test_a_measured_speed_with_drafts_lies_in_the_range(
     drafts: int, accepted: float, batch: int, measured: float
 ) -> None:
-    found = _speed(quantization_type="fp8").tokens_per_second(
+    tokens_per_second = _speed(quantization_type="fp8").tokens_per_second(
         batch, draft_tokens=drafts, tokens_per_step=accepted
     )
-    assert found.low <= measured <= found.high
+    assert tokens_per_second.low <= measured <= tokens_per_second.high
 
 
 @pytest.mark.parametrize("precision", ["no_quant", "fp8"])
@@ -93,17 +93,16 @@ def test_every_kind_has_the_numbers_that_a_speed_needs() -> None:
 
 def test_speed_is_told_with_and_without_lookahead_at_a_stated_acceptance() -> None:
     plain = planned(QWEN3_8B, max_seq_len=8192).to_json()["speed"]
-    asked = planned(
+    speed_plan = planned(
         QWEN3_8B, max_seq_len=8192,
         speculator={
             "speculative_decoding_mode": "LOOKAHEAD_DECODING", "lookahead_windows_size": 3,
             "lookahead_ngram_size": 8, "lookahead_verification_set_size": 3,
         },
     ).to_json()["speed"]  # fmt: skip
-    assert plain["lookahead"] == asked["lookahead"] | {"asked": False}
-    assert asked["lookahead"]["asked"] is True
-    assert (asked["lookahead"]["draft_tokens"], asked["lookahead"]["assumed_tokens_per_step"]) == (
-        41, 13.4,
-    )  # fmt: skip
-    fast, slow = asked["lookahead"]["tokens_per_second"], asked["tokens_per_second"]
+    assert plain["lookahead"] == speed_plan["lookahead"] | {"asked": False}
+    assert speed_plan["lookahead"]["asked"] is True
+    drafting = speed_plan["lookahead"]
+    assert (drafting["draft_tokens"], drafting["assumed_tokens_per_step"]) == (41, 13.4)
+    fast, slow = speed_plan["lookahead"]["tokens_per_second"], speed_plan["tokens_per_second"]
     assert slow["high"] < fast["low"] < fast["high"]

@@ -41,5 +41,5 @@ def test_layers_without_a_state_ask_for_no_block() -> None:
 @pytest.mark.parametrize(("longest", "says"), [(2000, True), (2100, False)])
 def test_requests_below_a_block_are_told_that_no_prefix_is_kept(longest: int, says: bool) -> None:
     of = on_vllm(Example(config={**_H100, _LENGTH: longest}, checkpoint=NEMOTRON))
-    found = {each.code for each in examine(of.content, of.known).report.findings}
-    assert ("EH523" in found) == says
+    codes = {each.code for each in examine(of.content, of.known).report.findings}
+    assert ("EH523" in codes) == says

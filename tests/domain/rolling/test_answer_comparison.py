@@ -31,8 +31,8 @@ def said(*texts: tuple[str, str]) -> list[Pair]:
 
 def judged(pairs: list[Pair], *, prompts: int | None = None, **settings: Any) -> tuple[str, str]:
     held_to = AnswerGuardSettings(**{"min_equal_percent": 100, **settings})
-    found = verdict(held_to, pairs, prompts=len(pairs) if prompts is None else prompts)
-    return found.outcome, found.sentence
+    outcome = verdict(held_to, pairs, prompts=len(pairs) if prompts is None else prompts)
+    return outcome.outcome, outcome.sentence
 
 
 def completion(**message: Any) -> str:
@@ -59,13 +59,13 @@ def test_equal_answers_pass_and_as_many_as_asked_for_are_enough() -> None:
 
 def test_the_length_of_all_answers_together_is_held_to_a_limit_at_its_edge() -> None:
     pairs = said(("a" * 60, "a" * 50), ("b" * 60, "b" * 50))
-    held = {"min_equal_percent": 0}
-    assert judged(pairs, max_length_difference_percent=20, **held)[0] == "passed"
-    outcome, sentence = judged(pairs, max_length_difference_percent=19, **held)
+    holders = {"min_equal_percent": 0}
+    assert judged(pairs, max_length_difference_percent=20, **holders)[0] == "passed"
+    outcome, sentence = judged(pairs, max_length_difference_percent=19, **holders)
     assert outcome == "worse"
     assert "120 characters together, those of the deployment in place 100" in sentence
     assert sentence.endswith("Furthest: prompts 1, 2.")
-    assert judged(said(("x", "")), max_length_difference_percent=1000, **held)[0] == "worse"
+    assert judged(said(("x", "")), max_length_difference_percent=1000, **holders)[0] == "worse"
     assert judged(said(("", "")), max_length_difference_percent=0)[0] == "passed"
 
 

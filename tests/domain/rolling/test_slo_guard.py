@@ -48,19 +48,19 @@ def test_the_chances_are_those_of_the_textbook() -> None:
 
 
 def test_failures_decide_and_are_named() -> None:
-    found = judged(asked(60, failed=12, name="c"), asked(60))
-    assert found is not None
-    assert found.sentence.startswith("12 of 60 requests failed at the candidate, 0 of 60")
-    assert set(found.request_ids) <= {f"c{at}" for at in range(12)}
+    outcome = judged(asked(60, failed=12, name="c"), asked(60))
+    assert outcome is not None
+    assert outcome.sentence.startswith("12 of 60 requests failed at the candidate, 0 of 60")
+    assert set(outcome.request_ids) <= {f"c{at}" for at in range(12)}
 
 
 @pytest.mark.parametrize("name", ["first_token_seconds", "inter_token_seconds"])
 def test_slowness_decides_and_the_slowest_are_named_first(name: str) -> None:
     slow = [replace(each, **{name: getattr(each, name) * 4}) for each in asked(60, seed=2)]
-    found = judged(slow, asked(60))
-    assert found is not None
+    outcome = judged(slow, asked(60))
+    assert outcome is not None
     worst = max(slow, key=lambda each: getattr(each, name))
-    assert found.request_ids[0] == worst.request_id
+    assert outcome.request_ids[0] == worst.request_id
 
 
 @pytest.mark.parametrize("counts", [(49, 500), (500, 49)])

@@ -199,8 +199,8 @@ def _happens(world: World, event: str) -> None:
         world.roll = COMMANDS[event](world.roll)
     else:
         side, way = event.split()
-        has, wanted = getattr(world, side), getattr(world, f"{side}_wanted")
-        setattr(world, side, wanted if way == "up" else max(0, has - 1))
+        has, target = getattr(world, side), getattr(world, f"{side}_wanted")
+        setattr(world, side, target if way == "up" else max(0, has - 1))
 
 
 def _assert_capacity(world: World, before: int, step: Step) -> None:
@@ -244,15 +244,15 @@ def _assert_it_can_end(world: World) -> None:
 def test_exactly_one_of_surge_and_unavailable_moves_replicas(
     config: dict[str, int], says: str
 ) -> None:
-    found = problems_of(config)
-    assert [says in each[1] for each in found] == [True] * bool(says)
+    problems = problems_of(config)
+    assert [says in each[1] for each in problems] == [True] * bool(says)
 
 
 def test_a_roll_is_read_as_it_was_written() -> None:
     roll = returning(paused(Roll(total=4, percent=25), Pause.GUARD, "Too slow."), "Too slow.")
     assert Roll.of(roll.to_json()) == roll
-    held = paused(Roll(total=1), Pause.GUARD, "Too slow.")
-    assert Roll.of(held.to_json()) == held
+    holding = paused(Roll(total=1), Pause.GUARD, "Too slow.")
+    assert Roll.of(holding.to_json()) == holding
 
 
 @pytest.mark.parametrize("settings", [SURGE, RAMP, CANARY, RollSettings()])

@@ -22,32 +22,32 @@ _MODELS = {"Llama": LLAMA_8B, "Qwen2": QWEN2_7B, "BERT": BERT}
 
 def undone(state: State) -> list[str]:
     """Return each fix after which another finding offers to take it back."""
-    found = []
+    entries = []
     for finding in _fixable(state):
         after = _after(state, finding)
         if after.parsed.data == state.parsed.data:
             continue
-        found += [
+        entries += [
             f"{finding.code} {finding.fix and finding.fix.label}: taken back by {other.code}"
             for other in _fixable(after)
             if _after(after, other).parsed.data == state.parsed.data
             and _is_shown(state, finding)
             and _is_shown(after, other)
         ]
-    return found
+    return entries
 
 
 def opposed(state: State) -> list[str]:
     """Return pairs that want one switch both on and off, or of which one brings the other back."""
-    found = []
+    entries = []
     for one, other in combinations(_fixable(state), 2):
         shared = _patch(one).keys() & _patch(other).keys()
         switched = [path for path in shared if {_patch(one)[path], _patch(other)[path]} <= _BOTH]
         if any(_patch(one)[path] is not _patch(other)[path] for path in switched):
-            found.append(f"{one.code} and {other.code}: {switched}")
+            entries.append(f"{one.code} and {other.code}: {switched}")
         if shared and (_comes_back(state, one, other) or _comes_back(state, other, one)):
-            found.append(f"{one.code} and {other.code} bring each other back")
-    return found
+            entries.append(f"{one.code} and {other.code} bring each other back")
+    return entries
 
 
 _BOTH = {True, False}
@@ -111,23 +111,27 @@ of_each_model_and_runtime = pytest.mark.parametrize(
 
 
 def test_no_fix_of_a_rule_is_taken_back_by_another() -> None:
-    assert {name: found for name, state in _of_rules().items() if (found := undone(state))} == {}
+    assert {
+        name: outcome for name, state in _of_rules().items() if (outcome := undone(state))
+    } == {}
 
 
 def test_no_two_findings_of_a_rule_oppose_each_other() -> None:
-    assert {name: found for name, state in _of_rules().items() if (found := opposed(state))} == {}
+    assert {
+        name: outcome for name, state in _of_rules().items() if (outcome := opposed(state))
+    } == {}
 
 
 @of_each_model_and_runtime
 def test_no_fix_of_a_public_config_is_taken_back_by_another(runtime: str, model: str) -> None:
     states = _of_configs(runtime, model)
-    assert {name: found for name, state in states.items() if (found := undone(state))} == {}
+    assert {name: outcome for name, state in states.items() if (outcome := undone(state))} == {}
 
 
 @of_each_model_and_runtime
 def test_no_two_findings_of_a_public_config_oppose_each_other(runtime: str, model: str) -> None:
     states = _of_configs(runtime, model)
-    assert {name: found for name, state in states.items() if (found := opposed(state))} == {}
+    assert {name: outcome for name, state in states.items() if (outcome := opposed(state))} == {}
 
 
 @settings(examples(100), phases=[Phase.reuse, Phase.generate])

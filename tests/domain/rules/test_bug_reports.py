@@ -248,8 +248,8 @@ def test_a_reported_mistake_is_found_before_a_build(number: str) -> None:
 @pytest.mark.parametrize("number", EFFECTIVE)
 def test_a_default_that_surprised_is_shown(number: str) -> None:
     example = Example(config={**_H100, "trt_llm.build.max_seq_len": None}, checkpoint=LLAMA_70B)
-    found = examine(example.content, example.known).effective
-    assert EFFECTIVE[number] in {value.field for value in found}
+    outcome = examine(example.content, example.known).effective
+    assert EFFECTIVE[number] in {value.field for value in outcome}
 
 
 def test_every_report_has_its_place() -> None:

@@ -36,8 +36,8 @@ def test_no_fix_asks_for_more_of_a_kind_that_another_finding_refuses(case: dict[
     if not _REFUSES_THE_KIND & {each.code for each in findings}:
         return
     patches = [each.fix.patch for each in findings if each.fix]
-    asked = [
+    entries = [
         patch["resources.accelerator"] for patch in patches
         if "resources.accelerator" in patch and "enginehouse.runtime" not in patch
     ]  # fmt: skip
-    assert not [each for each in asked if str(each).partition(":")[0] == kind]
+    assert not [each for each in entries if str(each).partition(":")[0] == kind]

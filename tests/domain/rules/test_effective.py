@@ -23,9 +23,11 @@ _ENCODER = {
 
 def _differences(config: dict[str, Any], checkpoint: Any = LLAMA_8B) -> dict[str, tuple[Any, Any]]:
     example = Example(config=config, checkpoint=checkpoint)
-    found = examine(example.content, example.known).effective
-    assert all(value.reason.endswith(".") for value in found)
-    return {value.field.removeprefix("trt_llm."): (value.asked, value.effective) for value in found}
+    outcome = examine(example.content, example.known).effective
+    assert all(value.reason.endswith(".") for value in outcome)
+    return {
+        value.field.removeprefix("trt_llm."): (value.asked, value.effective) for value in outcome
+    }
 
 
 def test_a_config_that_is_served_as_written_has_no_differences() -> None:
@@ -80,9 +82,9 @@ def test_the_type_that_auto_comes_to_is_told_before_a_build(
         kind="CPU", count=1, memory_bytes=16 * GIB, computes_bfloat16=computes_bfloat16
     )
     example = Example(config=config, checkpoint=LLAMA_8B, devices=(host,))
-    found = {each.field: each for each in examine(example.content, example.known).effective}
-    told = found["enginehouse.dtype"]
-    assert (told.asked, told.effective) == ("auto", effective)
+    by_field = {each.field: each for each in examine(example.content, example.known).effective}
+    report = by_field["enginehouse.dtype"]
+    assert (report.asked, report.effective) == ("auto", effective)
     written = Example(config={**config, "enginehouse.dtype": effective}, checkpoint=LLAMA_8B)
     again = examine(written.content, written.known).effective
     assert "enginehouse.dtype" not in {each.field for each in again}
@@ -134,8 +136,8 @@ def test_a_rank_is_not_asked_of_several_labels() -> None:
     checkpoint = facts(architectures=["BertForSequenceClassification"], id2label=names)
     config = {**_ENCODER, "trt_llm.runtime.webserver_default_route": "/rerank"}
     example = Example(config=config, checkpoint=checkpoint)
-    found = examine(example.content, example.known)
-    assert "EH634" in {each.code for each in found.report.findings}
+    examination = examine(example.content, example.known)
+    assert "EH634" in {each.code for each in examination.report.findings}
 
 
 @pytest.mark.parametrize(("stated", "effective"), [(None, 512), (256, 256), (1024, 512)])
@@ -173,9 +175,9 @@ def test_what_auto_means_on_a_gpu_is_told_with_its_reason() -> None:
     example = Example(
         config=_OPEN, checkpoint=LLAMA_8B, runtimes=frozenset({"native", "vllm", "trtllm"})
     )
-    (told,) = examine(example.content, example.known).effective
-    assert (told.field, told.asked, told.effective) == ("enginehouse.runtime", "auto", "vllm")
-    assert told.reason == "Of what the hosts with `H100` start, vLLM comes first for this."
+    (report,) = examine(example.content, example.known).effective
+    assert (report.field, report.asked, report.effective) == ("enginehouse.runtime", "auto", "vllm")
+    assert report.reason == "Of what the hosts with `H100` start, vLLM comes first for this."
 
 
 def test_vllm_says_what_it_makes_of_drafts_of_the_policy_and_of_a_step() -> None:

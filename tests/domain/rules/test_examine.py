@@ -243,5 +243,5 @@ def test_the_fix_that_serves_on_the_cpu_leaves_nothing_of_a_gpu(runtime: str, la
     assert finding.fix.label == label
     mended = edit_yaml(text, finding.fix.patch)
     assert "use_gpu" not in mended
-    codes = {found.code for found in examine(mended, known).report.findings}
+    codes = {outcome.code for outcome in examine(mended, known).report.findings}
     assert not codes & {"EH690", "EH691", "EH113", "EH651"}

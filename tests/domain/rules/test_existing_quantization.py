@@ -61,9 +61,9 @@ METHODS: dict[str, tuple[dict[str, Any], set[str]]] = {
 
 def errors(config: dict[str, Any], checkpoint: Any) -> set[str]:
     example = Example(config=config, checkpoint=checkpoint)
-    found = examine(example.content, example.known).to_json()["findings"]
+    findings = examine(example.content, example.known).to_json()["findings"]
     about = {AGAIN, NOT_NATIVE, NOT_TRTLLM, "EH820"}
-    return {each["code"] for each in found if each["severity"] == "error"} & about
+    return {each["code"] for each in findings if each["severity"] == "error"} & about
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -93,9 +93,9 @@ def test_a_method_that_older_tools_kept_in_a_file_of_their_own_is_recognised(
 ) -> None:
     from controlplane.domain.facts import checkpoints
 
-    found = checkpoints.read({"model_type": "llama"}, files=["config.json", file])
-    assert found.existing_quantization is not None
-    assert found.existing_quantization.method == method
+    content = checkpoints.read({"model_type": "llama"}, files=["config.json", file])
+    assert content.existing_quantization is not None
+    assert content.existing_quantization.method == method
     assert checkpoints.read({}, files=["config.json"]).existing_quantization is None
 
 

@@ -227,9 +227,9 @@ def test_ranks_without_an_accelerator_are_not_said_to_be_on_so_many_cpus(stack: 
     if stack == "v2":
         engine = {"inference_stack": "v2", "runtime": {"tensor_parallel_size": 8}}
     findings = shown(state_of(_config(None, **engine), _knowing(LLAMA_8B)))
-    said = next(each.message for each in findings if each.code in ("EH301", "EH302"))
-    assert "no accelerator" in said
-    assert "CPU" not in said
+    entry = next(each.message for each in findings if each.code in ("EH301", "EH302"))
+    assert "no accelerator" in entry
+    assert "CPU" not in entry
 
 
 def test_a_step_is_never_raised_beyond_what_the_stack_takes() -> None:

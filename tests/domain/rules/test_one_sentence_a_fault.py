@@ -75,7 +75,7 @@ def test_a_stored_precision_is_asked_of_the_version_that_the_hosts_run() -> None
 def test_a_width_that_ranks_do_not_divide_is_not_also_a_cut_group(
     quantization: dict[str, Any], width: int, ranks: int, expected: set[str]
 ) -> None:
-    found = errors(
+    outcome = errors(
         {
             "resources.accelerator": f"H100:{ranks}",
             "trt_llm.build.tensor_parallel_count": ranks,
@@ -84,5 +84,5 @@ def test_a_width_that_ranks_do_not_divide_is_not_also_a_cut_group(
         quantization_config=quantization, intermediate_size=width, hidden_size=4096,
         num_attention_heads=32, num_key_value_heads=8, head_dim=128,
     )  # fmt: skip
-    assert len(found) == (1 if expected else 0)
-    assert set(found) <= expected
+    assert len(outcome) == (1 if expected else 0)
+    assert set(outcome) <= expected

@@ -47,10 +47,10 @@ def test_a_causal_reranker_is_known_by_what_is_asked_of_it_or_its_files_and_not_
      (3, "/rerank", True)],
 )  # fmt: skip
 def test_ranking_takes_a_classifier_of_one_label(labels: int, route: str, is_refused: bool) -> None:
-    found = codes({**ENCODER, _ROUTE: route}, classifier(labels))
-    assert ("EH634" in found) is is_refused
+    outcome = codes({**ENCODER, _ROUTE: route}, classifier(labels))
+    assert ("EH634" in outcome) is is_refused
     if is_refused:
-        assert f"with {labels} labels answers at `/predict`" in found["EH634"]
+        assert f"with {labels} labels answers at `/predict`" in outcome["EH634"]
 
 
 @pytest.mark.parametrize(("labels", "route"), [(1, "/rerank"), (2, "/predict"), (0, "/predict")])
@@ -91,9 +91,9 @@ def test_a_speech_model_is_refused_by_name_on_every_runtime(
     architecture: str, model_type: str, runtime: str
 ) -> None:
     checkpoint = checkpoints.read({"architectures": [architecture], "model_type": model_type})
-    found = codes({**ON_H100, "enginehouse.runtime": runtime}, checkpoint)
-    assert f"`{architecture}` is a speech model" in found["EH611"]
-    assert "vLLM server" in found["EH611"]
+    outcome = codes({**ON_H100, "enginehouse.runtime": runtime}, checkpoint)
+    assert f"`{architecture}` is a speech model" in outcome["EH611"]
+    assert "vLLM server" in outcome["EH611"]
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,6 @@ def test_a_reranker_that_is_served_as_text_gets_a_hint_and_no_more(
     model = LLAMA_8B.model_copy(update={"files": files})
     example = Example(config={**ON_H100, _REPO: repo}, checkpoint=model)
     report = examine(example.content, example.known).report
-    found = [each for each in report.findings if each.code == "EH684"]
-    assert [each.severity.value for each in found] == (["hint"] if is_said else [])
+    findings = [each for each in report.findings if each.code == "EH684"]
+    assert [each.severity.value for each in findings] == (["hint"] if is_said else [])
     assert "EH684" not in codes({**ENCODER, _REPO: repo}, model)

@@ -23,7 +23,7 @@ def test_a_rule_fires_stays_silent_and_its_fix_removes_it(rule: Rule) -> None:
     bad, good = _examine(rule.bad), _examine(rule.good)
     assert rule.code in _codes(bad)
     assert rule.code not in _codes(good)
-    finding = next(found for found in bad.report.findings if found.code == rule.code)
+    finding = next(outcome for outcome in bad.report.findings if outcome.code == rule.code)
     assert finding.severity is rule.severity
     assert finding.message.endswith((".", "?"))
     assert "None" not in finding.message
@@ -38,8 +38,8 @@ def test_a_rule_fires_stays_silent_and_its_fix_removes_it(rule: Rule) -> None:
 def test_a_rule_waits_while_a_fact_that_it_needs_is_missing(rule: Rule) -> None:
     examination = examine(rule.bad.content, Known(replicas=rule.bad.replicas))
     waiting = {waiting.code for waiting in examination.report.waiting}
-    found = {finding.code for finding in examination.report.findings}
-    assert rule.code not in waiting & found
+    codes = {finding.code for finding in examination.report.findings}
+    assert rule.code not in waiting & codes
     if rule.needs:
         assert rule.code in waiting or rule.code == "EH505"
 

@@ -29,7 +29,7 @@ def test_where_vllm_starts_a_config_for_tensorrt_keeps_a_gpu_that_vllm_takes(
     mended = examine(edit_yaml(text, finding.fix.patch), known)
     assert mended.spec is not None
     assert (mended.runtime, str(mended.spec.accelerator)) == (runtime, kept)
-    assert "EH690" not in {found.code for found in mended.report.findings}
+    assert "EH690" not in {outcome.code for outcome in mended.report.findings}
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_auto_means_what_hosts_start_first_what_we_ran(
 ) -> None:
     examination = examine(config_on(devices), known_of(*started))
     assert examination.runtime == runtime
-    assert "EH690" not in {found.code for found in examination.report.findings}
+    assert "EH690" not in {outcome.code for outcome in examination.report.findings}
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def known_of(*started: str) -> Known:
 
 
 def finding_of(text: str, known: Known, code: str) -> Finding:
-    return next(found for found in examine(text, known).report.findings if found.code == code)
+    return next(outcome for outcome in examine(text, known).report.findings if outcome.code == code)

@@ -29,6 +29,6 @@ from controlplane.domain.rules.serving.engine_arguments import v2_example
 def test_a_value_that_ends_the_engine_is_an_error(arguments: dict[str, Any], words: str) -> None:
     example = on_trtllm(v2_example(arguments))
     findings = examine(example.content, example.known).report.findings
-    said = [each.message for each in findings if each.code == "EH687"]
-    assert bool(said) is bool(words)
-    assert all(words in each for each in said)
+    messages = [each.message for each in findings if each.code == "EH687"]
+    assert bool(messages) is bool(words)
+    assert all(words in each for each in messages)

@@ -26,8 +26,8 @@ def _context(rule: Rule) -> tuple[Context, tuple[str, ...]]:
     examination = examine(rule.bad.content, rule.bad.known)
     assert examination.spec is not None
     assert examination.report is not None
-    found = next(each for each in examination.report.findings if each.code == rule.code)
-    return context_of(examination.spec, rule.bad.known), found.fields
+    entry = next(each for each in examination.report.findings if each.code == rule.code)
+    return context_of(examination.spec, rule.bad.known), entry.fields
 
 
 _RULES = [

@@ -47,13 +47,13 @@ def _examples() -> Iterator[Example]:
 
 
 def _said(known: Known, content: object) -> Iterator[str]:
-    found = examine(content, known)  # type: ignore[arg-type]
-    for finding in found.report.findings:
+    examination = examine(content, known)  # type: ignore[arg-type]
+    for finding in examination.report.findings:
         yield f"{finding.code}: {finding.message}"
         if finding.fix:
             yield f"{finding.code}: {finding.fix.label}"
-    yield from (f"{each.field}: {each.reason}" for each in found.effective)
-    yield from (f"{each.path}: {each.message}" for each in found.errors)
+    yield from (f"{each.field}: {each.reason}" for each in examination.effective)
+    yield from (f"{each.path}: {each.message}" for each in examination.errors)
 
 
 @cache
@@ -74,10 +74,13 @@ def _known(model: CheckpointFacts) -> Known:
 
 
 def test_one_thing_is_said_in_the_singular() -> None:
-    assert sorted({said for said in _of_every_case() if _ONE_OF_SEVERAL.search(said)}) == []
+    assert (
+        sorted({statement for statement in _of_every_case() if _ONE_OF_SEVERAL.search(statement)})
+        == []
+    )
 
 
 def test_a_count_of_requests_that_fit_names_their_length() -> None:
-    said = {said for said in _of_every_case() if _THAT_FIT.search(said)}
-    assert said
-    assert sorted(each for each in said if not re.search(r"[\d,]+ tokens", each)) == []
+    statement = {statement for statement in _of_every_case() if _THAT_FIT.search(statement)}
+    assert statement
+    assert sorted(each for each in statement if not re.search(r"[\d,]+ tokens", each)) == []

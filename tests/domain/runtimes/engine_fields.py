@@ -46,8 +46,8 @@ OURS: dict[str, Any] = {
 
 def all_fields() -> list[tuple[str, str, Any]]:
     """Give back stack, path and another value than the default of every field."""
-    found = [("v1", f"trt_llm.build.{name}", value) for name, value in BUILD.items()]
-    found += [("v1", f"trt_llm.build.{name}", value) for name, value in INNER.items()]
-    found += [("v1", f"trt_llm.runtime.{name}", value) for name, value in RUNTIME_V1.items()]
-    found += [("v2", f"trt_llm.runtime.{name}", value) for name, value in RUNTIME_V2.items()]
-    return found + [("v1", f"enginehouse.{name}", value) for name, value in OURS.items()]
+    rows = [("v1", f"trt_llm.build.{name}", value) for name, value in BUILD.items()]
+    rows += [("v1", f"trt_llm.build.{name}", value) for name, value in INNER.items()]
+    rows += [("v1", f"trt_llm.runtime.{name}", value) for name, value in RUNTIME_V1.items()]
+    rows += [("v2", f"trt_llm.runtime.{name}", value) for name, value in RUNTIME_V2.items()]
+    return rows + [("v1", f"enginehouse.{name}", value) for name, value in OURS.items()]

@@ -81,8 +81,8 @@ def written(launch: Launch) -> str:
         "ignored_settings": {each.flag: each.reason for each in launch.ignored_settings},
         "files": {name: yaml.load(text, LOADER) for name, text in launch.files.items()},
     }
-    told = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
-    return f"# {shlex.join(launch.argv)}\n{told}"
+    report = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+    return f"# {shlex.join(launch.argv)}\n{report}"
 
 
 def _imported(command: str) -> Spec | None:

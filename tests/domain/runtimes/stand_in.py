@@ -21,12 +21,12 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(PAGES.get(self.path))
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if asked.get("stream"):
+        content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if content.get("stream"):
             usage = json.dumps({"choices": [], "usage": {"completion_tokens": 4}})
             self._answer(f"data: {usage} \n\ndata: [DONE]\n\n")
         else:
-            self._answer(json.dumps(_completion(asked)))
+            self._answer(json.dumps(_completion(content)))
 
     def _answer(self, body: str | None) -> None:
         self.send_response(404 if body is None else 200)

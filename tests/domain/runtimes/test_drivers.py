@@ -70,8 +70,10 @@ def test_a_field_is_told_to_the_engine_or_said_to_have_no_effect(
     beside = {"trt_llm.build.lora_adapters": {"x": PLACE}} if "lora_c" in field else {}
     plain = launch_of(runtime, spec_with(beside, stack))
     launch = launch_of(runtime, spec_with({**beside, field: value}, stack))
-    said = [each.field for each in launch.changed] + [each.flag for each in launch.ignored_settings]
-    mentioned = any(each == field or each.startswith(f"{field}.") for each in said)
+    fields = [each.field for each in launch.changed] + [
+        each.flag for each in launch.ignored_settings
+    ]
+    mentioned = any(each == field or each.startswith(f"{field}.") for each in fields)
     by_artifact = field in ("trt_llm.build.checkpoint_repository", "enginehouse.runtime",
                             "trt_llm.build.max_beam_width")  # fmt: skip
     assert mentioned or by_artifact or _words(launch) != _words(plain)
@@ -200,9 +202,9 @@ def test_every_feature_is_answered_for_every_version_and_device_with_its_source(
     for version in (*capabilities.VERSIONS, "0.0"):
         for kind in (*GPUS, "NONESUCH"):
             for feature in Feature:
-                found = capabilities.capability(feature, kind, version)
-                assert found.how
-                assert found.source is not None
+                capability = capabilities.capability(feature, kind, version)
+                assert capability.how
+                assert capability.source is not None
     assert capabilities.capability(Feature.CHAT, CPU).is_refused
 
 
@@ -236,8 +238,8 @@ def test_what_is_emulated_or_refused_where() -> None:
 def test_what_vllm_computes_a_precision_in_goes_by_device_and_version(
     device: str, version: str, feature: Feature, support: Support
 ) -> None:
-    found = vllm.capabilities.capability(feature, device, version)
-    assert (found.claimed or found.support) is support
+    capability = vllm.capabilities.capability(feature, device, version)
+    assert (capability.claimed or capability.support) is support
 
 
 def test_vllm_metrics_come_under_our_names() -> None:
@@ -250,11 +252,11 @@ def test_vllm_metrics_come_under_our_names() -> None:
         'vllm:time_to_first_token_seconds_bucket{le="+Inf"} 10\n'
         "vllm:time_to_first_token_seconds_count 10\nvllm:time_to_first_token_seconds_sum 2\n"
     )
-    found = vllm.metrics.read(page)
-    assert found["requests_running"] == 3
-    assert found["kv_cache_used_ratio"] == 0.5
-    assert found["requests_finished_total"] == 3
-    assert found["time_to_first_token_seconds_p50"] == pytest.approx(0.1)
+    content = vllm.metrics.read(page)
+    assert content["requests_running"] == 3
+    assert content["kv_cache_used_ratio"] == 0.5
+    assert content["requests_finished_total"] == 3
+    assert content["time_to_first_token_seconds_p50"] == pytest.approx(0.1)
     assert vllm.metrics.PATH == "/metrics"
 
 

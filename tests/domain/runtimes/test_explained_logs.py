@@ -45,8 +45,8 @@ PREFIXES = {
 
 
 def log_of(text: str, prefix: str) -> str:
-    told = [f"{prefix}{line}" for line in (*_TRACE, *text.splitlines())]
-    return "\n".join((*_STARTED, *told, *_ECHO, ""))
+    entries = [f"{prefix}{line}" for line in (*_TRACE, *text.splitlines())]
+    return "\n".join((*_STARTED, *entries, *_ECHO, ""))
 
 
 @every_case(
@@ -60,8 +60,8 @@ def test_a_message_is_found_whichever_process_printed_it(pattern: Pattern, prefi
     assert failure.code == pattern.code
     assert failure.detail
     assert "pid=" not in failure.detail
-    for said in (failure.sentence, failure.hint or ""):
-        assert not any(gap in said for gap in ("  ", "``", "()", " ."))
+    for statement in (failure.sentence, failure.hint or ""):
+        assert not any(gap in statement for gap in ("  ", "``", "()", " ."))
 
 
 @pytest.mark.parametrize("pattern", native.failures.PATTERNS, ids=lambda each: each.code)
@@ -90,9 +90,9 @@ def test_a_rank_that_was_killed_is_told_by_its_number_and_one_that_spoke_by_its_
     assert silent.code == "EVL-RANK-ENDED"
     assert "rank 1 ended" in silent.sentence
     spoke = "(Worker_TP1 pid=72) torch.AcceleratorError: CUDA error: an illegal memory access was "
-    told = vllm.failures.explain("\n".join((*_STARTED, f"{spoke}encountered", *end)), {})
-    assert told is not None
-    assert told.code == "EVL-ILLEGAL-ACCESS"
+    failure = vllm.failures.explain("\n".join((*_STARTED, f"{spoke}encountered", *end)), {})
+    assert failure is not None
+    assert failure.code == "EVL-ILLEGAL-ACCESS"
 
 
 def test_the_later_of_two_messages_is_the_one_that_ended_it() -> None:

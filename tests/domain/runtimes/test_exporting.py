@@ -144,13 +144,13 @@ trt_llm:
 
 
 def test_a_trtllm_line_of_the_v2_stack_holds_what_the_server_takes_and_lists_the_rest() -> None:
-    found = export_config(V2, ExportFormat.TRTLLM)
-    content = yaml.safe_load(found.files["engine.yaml"])
-    assert "--tool_parser qwen3" in found.text
+    outcome = export_config(V2, ExportFormat.TRTLLM)
+    content = yaml.safe_load(outcome.files["engine.yaml"])
+    assert "--tool_parser qwen3" in outcome.text
     assert content["speculative_config"]["decoding_type"] == "Eagle"
     assert content["moe_config"] == {"backend": "CUTLASS"}
     assert {"tool_parser", "b10_routing_config"}.isdisjoint(content)
-    left = {each.flag for each in found.not_carried}
+    left = {each.flag for each in outcome.not_carried}
     assert {f"trt_llm.runtime.patch_kwargs.{name}"
             for name in ("b10_routing_config", "moe_config.nonsense")} <= left  # fmt: skip
 
@@ -177,9 +177,9 @@ def test_every_flag_of_trtllm_serve_is_known() -> None:
 
 
 def test_every_setting_of_a_config_is_said_changed_or_listed() -> None:
-    for wanted in (ExportFormat.VLLM, ExportFormat.TRTLLM):
+    for target in (ExportFormat.VLLM, ExportFormat.TRTLLM):
         exported = export_config(
-            FULL.replace("secrets:", "python_version: py311\nsecrets:"), wanted
+            FULL.replace("secrets:", "python_version: py311\nsecrets:"), target
         )
         assert "python_version" in left(exported)
 
@@ -207,8 +207,8 @@ def test_public_configs_are_written_in_every_form(facts: dict[str, Any]) -> None
         with pytest.raises(NotAConfigError):
             export_config(text, ExportFormat.VLLM)
         return
-    for wanted in ExportFormat:
-        exported = export_config(text, wanted)
+    for target in ExportFormat:
+        exported = export_config(text, target)
         assert exported.text
         assert exported.files
     assert import_command(export_config(text, ExportFormat.VLLM).text).complete

@@ -58,10 +58,10 @@ def test_drafts_are_told_by_some_of_the_positions_that_an_engine_tells() -> None
         for at in range(5)
     )
     page += 'accepted_per_position{position="x"} 1\naccepted_per_position 1\n'
-    found = read_exposition(
+    exposition = read_exposition(
         page, plain={}, histograms={}, accepted_by_position="accepted_per_position"
     )
-    assert found == {
+    assert exposition == {
         "drafts_accepted_to_1_total": 200,
         "drafts_accepted_to_2_total": 198,
         "drafts_accepted_to_4_total": 194,

@@ -55,7 +55,7 @@ def arguments_cases() -> dict[str, Spec]:
 
 def problems(content: dict[str, Any]) -> list[str]:
     """Return what the server would end at: names and types that its arguments do not have."""
-    found = []
+    entries = []
     for name, value in content.items():
         if name == "speculative_config":
             kind = {"DraftTarget": "Draft_Target"}.get(
@@ -63,14 +63,14 @@ def problems(content: dict[str, Any]) -> list[str]:
             )
             inner = {key: each for key, each in value.items() if key != "decoding_type"}
             names = FIELDS["decoding"][kind] | {"speculative_model_dir": "str or null"}
-            found += of_block(inner, names, name)
+            entries += of_block(inner, names, name)
         elif value is None and FIELDS["arguments"][name].endswith("or null"):
             continue
         elif name in FIELDS["blocks"]:
-            found += of_block(value, FIELDS["blocks"][name], name)
+            entries += of_block(value, FIELDS["blocks"][name], name)
         else:
-            found += of_block({name: value}, FIELDS["arguments"], "")
-    return found
+            entries += of_block({name: value}, FIELDS["arguments"], "")
+    return entries
 
 
 def of_block(values: dict[str, Any], names: dict[str, str], where: str) -> list[str]:

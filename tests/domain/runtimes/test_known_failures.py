@@ -132,8 +132,8 @@ def test_what_tensorrt_llm_ends_with_is_explained_by_its_cause(line: str, code: 
 def test_what_an_engine_says_at_a_good_start_is_no_failure(log: Path) -> None:
     text = log.read_text()
     for name in ("vllm", "native"):
-        found = RUNTIMES[name].failures.explain(text, {})
-        assert found is None, found
+        failure = RUNTIMES[name].failures.explain(text, {})
+        assert failure is None, failure
 
 
 @pytest.mark.parametrize(

@@ -150,8 +150,8 @@ def test_a_field_reaches_the_engine_or_is_said_to_have_no_effect(
         beside |= {"trt_llm.inference_stack": "v2", "trt_llm.build.max_seq_len": None}
         beside["trt_llm.runtime"] = {}
     plain, changed = _looked_at(beside), _looked_at({**beside, field: value})
-    said = [name for name in changed[1] if name == field or name.startswith(f"{field}.")]
-    assert field in ELSEWHERE or plain[0] != changed[0] or said
+    names = [name for name in changed[1] if name == field or name.startswith(f"{field}.")]
+    assert field in ELSEWHERE or plain[0] != changed[0] or names
 
 
 def _looked_at(changes: dict[str, Any]) -> tuple[tuple[str, ...], set[str]]:
@@ -201,9 +201,9 @@ def test_known_output_is_explained(pattern: Pattern) -> None:
 
 def test_the_last_known_line_wins_and_unknown_output_says_nothing() -> None:
     tail = "[Errno 98] Address already in use\nretrying\n[Errno 28] No space left on device\n"
-    found = failures.explain(tail)
-    assert found is not None
-    assert found.code == "ENG-DISK-FULL"
+    failure = failures.explain(tail)
+    assert failure is not None
+    assert failure.code == "ENG-DISK-FULL"
     assert failures.explain("INFO all is well\n") is None
     assert failures.explain("") is None
 

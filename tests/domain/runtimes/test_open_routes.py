@@ -24,8 +24,8 @@ NEVER = [
 @pytest.mark.parametrize("runtime", [*RUNTIMES, "another"])
 def test_every_route_of_the_hosted_product_is_open_on_every_runtime(runtime: str) -> None:
     assert set(HOSTED) == set(UNDER_SYNC)
-    found = open_routes(runtime).routes
-    assert all(method in found[path] for path, method in UNDER_SYNC.items())
+    routes = open_routes(runtime).routes
+    assert all(method in routes[path] for path, method in UNDER_SYNC.items())
 
 
 @pytest.mark.parametrize("runtime", [*RUNTIMES, "another"])
@@ -45,9 +45,9 @@ def test_a_version_takes_the_list_of_the_nearest_one_below(version: str, of_vers
 
 
 def test_the_nearest_one_below_is_found_by_numbers_and_not_by_letters() -> None:
-    asked = ("0.9.3", "0.11", "0.30", "0.1")
-    found = {each: nearest_version(("0.9", "0.10", "0.25"), each) for each in asked}
-    assert found == {"0.9.3": "0.9", "0.11": "0.10", "0.30": "0.25", "0.1": "0.9"}
+    requests = ("0.9.3", "0.11", "0.30", "0.1")
+    outcome = {each: nearest_version(("0.9", "0.10", "0.25"), each) for each in requests}
+    assert outcome == {"0.9.3": "0.9", "0.11": "0.10", "0.30": "0.25", "0.1": "0.9"}
 
 
 def test_a_runtime_without_a_table_has_the_hosted_routes_alone() -> None:
@@ -57,11 +57,11 @@ def test_a_runtime_without_a_table_has_the_hosted_routes_alone() -> None:
 
 @pytest.mark.parametrize("version", ["0.27.1", "0.9", "1.0", "dev"])
 def test_a_version_that_takes_anothers_list_says_whose_and_what_that_means(version: str) -> None:
-    said = borrowed_routes("vllm", version)
-    assert said.startswith(f"vLLM `{version}` has no list of routes of its own")
-    assert "`0.25`" in said
-    assert "404" in said
-    assert "`enginehouse.extra_routes`" in said
+    statement = borrowed_routes("vllm", version)
+    assert statement.startswith(f"vLLM `{version}` has no list of routes of its own")
+    assert "`0.25`" in statement
+    assert "404" in statement
+    assert "`enginehouse.extra_routes`" in statement
 
 
 @pytest.mark.parametrize(

@@ -98,9 +98,11 @@ class Examined:
 @cache
 def examined(runtime: str, kind: str, version: str, features: tuple[Feature, ...]) -> Examined:
     example = example_of(runtime, kind, version, features)
-    found = examine(example.content, example.known)
-    assert found.spec is not None
-    return Examined(spec=found.spec, checkpoint=example.checkpoint, findings=found.report.findings)
+    examination = examine(example.content, example.known)
+    assert examination.spec is not None
+    return Examined(
+        spec=examination.spec, checkpoint=example.checkpoint, findings=examination.report.findings
+    )
 
 
 def errors(findings: tuple[Finding, ...]) -> list[str]:
@@ -112,14 +114,14 @@ KINDS = ("H100", "A100", "T4", "B200")
 
 def cases() -> list[tuple[str, str, str]]:
     """Return each runtime and kind in its first and last version, and where a pair changes."""
-    found = []
+    entries = []
     for name, runtime in RUNTIMES.items():
         versions = runtime.capabilities.VERSIONS
         changes = {each for pair in runtime.pairs for each in (pair.since, pair.before)} - {""}
         kinds = KINDS if runtime.needs_gpu else (CPU, *KINDS)
         tried = [each for each in versions if each in {versions[0], versions[-1], *changes}]
-        found += [(name, version, kind) for version in tried for kind in kinds]
-    return found
+        entries += [(name, version, kind) for version in tried for kind in kinds]
+    return entries
 
 
 @pytest.mark.parametrize(("name", "version", "kind"), cases())
@@ -129,10 +131,10 @@ def test_a_pair_is_refused_by_the_checks_where_its_cell_is_and_nowhere_else(
     runtime, wrong = RUNTIMES[name], []
     for pair in filter(askable, EVERY_PAIR):
         case = examined(name, kind, version, pair)
-        asked = tuple(requested_features(case.spec, case.checkpoint))
-        assert set(pair) <= set(asked)
-        found = [together(runtime, *each, kind, version) for each in combinations(asked, 2)]
-        is_refused, findings = any(each.is_refused for each in found), case.findings
+        entries = tuple(requested_features(case.spec, case.checkpoint))
+        assert set(pair) <= set(entries)
+        pairs = [together(runtime, *each, kind, version) for each in combinations(entries, 2)]
+        is_refused, findings = any(each.is_refused for each in pairs), case.findings
         if is_refused == bool(errors(findings)):
             continue
         if not (is_refused and ONLY_SLOWER in pair and _hints(findings)):
@@ -144,13 +146,13 @@ def test_a_pair_is_refused_by_the_checks_where_its_cell_is_and_nowhere_else(
 def test_weights_that_a_runtime_refuses_are_told_once(name: str, version: str, kind: str) -> None:
     runtime = RUNTIMES[name]
     for feature in _ONE_TYPE - {Feature.FP8_KV_CACHE}:
-        found = runtime.capabilities.capability(feature, kind, version)
-        told = errors(examined(name, kind, version, (feature,)).findings)
+        capability = runtime.capabilities.capability(feature, kind, version)
+        report = errors(examined(name, kind, version, (feature,)).findings)
         is_gpu_served = not runtime.capabilities.capability(
             Feature.ACCELERATOR, kind, version
         ).is_refused
-        if found.is_refused and is_gpu_served:
-            assert len(told) == 1, (feature, told)
+        if capability.is_refused and is_gpu_served:
+            assert len(report) == 1, (feature, report)
 
 
 def _hints(findings: tuple[Finding, ...]) -> bool:
@@ -165,20 +167,20 @@ def test_a_pair_that_nobody_saw_together_is_told_with_its_words_and_its_source(
     runtime = RUNTIMES[name]
     for pair in filter(askable, EVERY_PAIR):
         listed = listed_pair(runtime, *pair, version)
-        found = together(runtime, *pair, kind, version)
+        pairs = together(runtime, *pair, kind, version)
         case = examined(name, kind, version, pair)
-        told = [each.message for each in case.findings if each.code == "EH664"]
-        if listed is None or found.is_refused or found.support is not Support.UNTESTED:
-            assert not any(f"{pair[0]} with {pair[1]}" in each for each in told)
+        messages = [each.message for each in case.findings if each.code == "EH664"]
+        if listed is None or pairs.is_refused or pairs.support is not Support.UNTESTED:
+            assert not any(f"{pair[0]} with {pair[1]}" in each for each in messages)
             continue
-        assert [listed.how in each and listed.source.section in each for each in told] == [True]
+        assert [listed.how in each and listed.source.section in each for each in messages] == [True]
 
 
 def test_a_request_beside_what_a_config_asks_is_told_in_the_versions_that_it_fails_in() -> None:
     for version, is_told in (("0.25", True), ("0.30", True), ("0.31", False), ("0.33", False)):
         case = examined("vllm", "H100", version, (Feature.PIPELINE_PARALLEL,))
-        said = [each for each in case.findings if "structured output with" in each.message]
-        assert bool(said) == is_told, version
+        findings = [each for each in case.findings if "structured output with" in each.message]
+        assert bool(findings) == is_told, version
 
 
 def test_every_cell_that_is_not_as_asked_has_words_and_where_they_are_from() -> None:
@@ -188,9 +190,9 @@ def test_every_cell_that_is_not_as_asked_has_words_and_where_they_are_from() -> 
                 assert pair.how
                 assert pair.source.checked >= "2026-11-27"
             for pair in EVERY_PAIR:
-                found = together(runtime, *pair, "H100", version)
-                assert found.how, pair
-                assert found.source or not runtime.needs_gpu, pair
+                pairs = together(runtime, *pair, "H100", version)
+                assert pairs.how, pair
+                assert pairs.source or not runtime.needs_gpu, pair
 
 
 def test_a_pair_ends_with_the_version_that_mends_it() -> None:

@@ -44,11 +44,11 @@ def proofs() -> list[Proof]:
 def test_a_cell_is_native_or_emulated_only_where_something_proves_it_on_such_a_device(
     runtime: str,
 ) -> None:
-    for feature, kind, found in cells(runtime):
-        assert bool(found.proofs) == (found.support in SHOWN), (feature, kind)
+    for feature, kind, outcome in cells(runtime):
+        assert bool(outcome.proofs) == (outcome.support in SHOWN), (feature, kind)
         of_device = PLANNABLE_GPUS[kind].compute_capability if kind in PLANNABLE_GPUS else None
-        assert all(proof.compute_capability == of_device for proof in found.proofs)
-        assert (found.claimed is not None) == (found.support is Support.UNTESTED)
+        assert all(proof.compute_capability == of_device for proof in outcome.proofs)
+        assert (outcome.claimed is not None) == (outcome.support is Support.UNTESTED)
 
 
 @pytest.mark.parametrize("proof", proofs(), ids=lambda proof: f"{proof.kept} {proof.shows}")
@@ -78,7 +78,7 @@ def test_the_tests_of_the_native_engine_passed_on_the_device() -> None:
 
 
 def test_nothing_of_tensorrt_llm_is_said_to_run() -> None:
-    assert {found.support for _, _, found in cells("trtllm")} == {
+    assert {outcome.support for _, _, outcome in cells("trtllm")} == {
         Support.UNTESTED, Support.REFUSED,
     }  # fmt: skip
 

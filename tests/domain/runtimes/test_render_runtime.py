@@ -53,19 +53,19 @@ def test_the_script_for_owners_of_an_h100_runs_against_a_stand_in_and_keeps_a_re
     done = _run_script(tmp_path, "stand_in.py")
     assert done.returncode == 0, done.stdout + done.stderr
     [file] = (tmp_path / "results").glob("trtllm-*.json")
-    found = json.loads(file.read_text())
-    assert file.name == f"trtllm-h100-{found['date']}.json"
-    assert (found["gpu"].split(",")[0], found["what"]) == ("NVIDIA H100 80GB HBM3", "trtllm")
-    assert found["command"].startswith("benchmarks/gpu/trtllm.sh --config ")
-    assert {name: each["as_asked"] for name, each in found["answers"].items()} == dict.fromkeys(
+    content = json.loads(file.read_text())
+    assert file.name == f"trtllm-h100-{content['date']}.json"
+    assert (content["gpu"].split(",")[0], content["what"]) == ("NVIDIA H100 80GB HBM3", "trtllm")
+    assert content["command"].startswith("benchmarks/gpu/trtllm.sh --config ")
+    assert {name: each["as_asked"] for name, each in content["answers"].items()} == dict.fromkeys(
         ("chat", "stream", "schema", "long"), True
     )
-    assert found["memory"]["report"]["weights_bytes"] == round(8.5 * 1024**3)
-    assert found["memory"]["planned"]["kv_tokens"] > 0
+    assert content["memory"]["report"]["weights_bytes"] == round(8.5 * 1024**3)
+    assert content["memory"]["planned"]["kv_tokens"] > 0
     [entry] = json.loads(file.with_name(file.name.replace("trtllm-", "memory-")).read_text())
     assert (entry["source"], entry["runtime"]) == (file.name, "trtllm")
-    assert found["metrics"] == {"requests_finished_total": 4.0}
-    assert "decoding_type: NGram" in found["files"]["engine.yaml"]
+    assert content["metrics"] == {"requests_finished_total": 4.0}
+    assert "decoding_type: NGram" in content["files"]["engine.yaml"]
     evidence = page(file.parent)
     assert "| asked: schema | as asked: status 200 after" in evidence
     assert "TensorRT-LLM at all" not in evidence

@@ -39,8 +39,8 @@ def test_a_pair_that_is_less_than_its_features_is_named(name: str, version: str)
     for one, other in EVERY_PAIR:
         alone = [runtime.capabilities.capability(each, "H100", version) for each in (one, other)]
         weaker = min((each.support for each in alone), key=order.index)
-        found = together(runtime, one, other, "H100", version).support
-        assert found is weaker or {one, other} in named
+        outcome = together(runtime, one, other, "H100", version).support
+        assert outcome is weaker or {one, other} in named
 
 
 def test_owned_kinds_come_first_and_apart_from_others_that_are_alike() -> None:

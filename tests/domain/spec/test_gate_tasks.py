@@ -60,9 +60,9 @@ def test_two_points_may_be_lost_unless_a_limit_says_otherwise(
     ],
 )  # fmt: skip
 def test_what_no_task_can_be_is_an_error_at_its_place(task: dict[str, Any], field: str) -> None:
-    found = parsed({"mine": task})
-    assert found.spec is None
-    assert [each.path for each in found.errors] == [f"enginehouse.gate.tasks.mine{field}"]
+    parse_result = parsed({"mine": task})
+    assert parse_result.spec is None
+    assert [each.path for each in parse_result.errors] == [f"enginehouse.gate.tasks.mine{field}"]
 
 
 @pytest.mark.parametrize("name", ["../tasks/arc.yaml", "a/b", "", "*"])

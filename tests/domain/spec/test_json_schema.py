@@ -49,8 +49,8 @@ def test_a_public_config_is_valid_where_it_parses() -> None:
     wrong = {}
     for case in lines("truss_configs.jsonl"):
         config = as_config_yaml(case["facts"])
-        if parse_mapping(config).spec is not None and (found := complaints(config)):
-            wrong[case["id"]] = found
+        if parse_mapping(config).spec is not None and (outcome := complaints(config)):
+            wrong[case["id"]] = outcome
     assert wrong == {}
 
 
@@ -59,7 +59,7 @@ def test_a_preset_and_an_example_of_a_rule_are_valid() -> None:
         each.name: [] for each in PRESETS
     }
     wrong = {rule.code: complaints(rule.bad.content) for rule in ALL_RULES}
-    assert {code: found for code, found in wrong.items() if found} == {}
+    assert {code: outcome for code, outcome in wrong.items() if outcome} == {}
 
 
 def config(**changes: Any) -> dict[str, Any]:
@@ -108,10 +108,10 @@ def test_a_typical_mistake_is_refused_as_the_parser_refuses_it(name: str) -> Non
 
 
 def test_a_mistake_is_placed_where_it_stands_and_in_its_own_stack() -> None:
-    (found,) = complaints(engine("v2", max_seq_len=None) | {"model_name": 3})
-    assert found.startswith("$.model_name")
-    (found,) = complaints(engine(quantization_type="fp16"))
-    assert found.startswith("$.trt_llm.build.quantization_type")
+    (outcome,) = complaints(engine("v2", max_seq_len=None) | {"model_name": 3})
+    assert outcome.startswith("$.model_name")
+    (outcome,) = complaints(engine(quantization_type="fp16"))
+    assert outcome.startswith("$.trt_llm.build.quantization_type")
 
 
 def test_what_excludes_something_else_may_stand_empty_beside_it() -> None:
@@ -122,6 +122,6 @@ def test_what_excludes_something_else_may_stand_empty_beside_it() -> None:
 
 @pytest.mark.parametrize("given", ["H100", "H100:2", {"accelerator": "H100", "count": 2}, None])
 def test_an_accelerator_is_written_in_each_way_that_the_parser_reads(given: Any) -> None:
-    asked = config(resources={"accelerator": given})
-    assert complaints(asked) == []
-    assert parse_mapping(asked).spec is not None
+    request = config(resources={"accelerator": given})
+    assert complaints(request) == []
+    assert parse_mapping(request).spec is not None

@@ -28,10 +28,10 @@ URL = CheckpointSource.REMOTE_URL
     ],
 )
 def test_a_bucket_and_its_folder_are_read(source: CheckpointSource, repo: str, folder: str) -> None:
-    found = bucket_folder(source, repo)
-    assert found is not None
-    assert found.folder == folder
-    assert bucket_folder(source, str(found)) == found
+    outcome = bucket_folder(source, repo)
+    assert outcome is not None
+    assert outcome.folder == folder
+    assert bucket_folder(source, str(outcome)) == outcome
 
 
 @pytest.mark.parametrize(

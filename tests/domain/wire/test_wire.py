@@ -71,8 +71,8 @@ def test_named_events_and_other_line_ends() -> None:
 )  # fmt: skip
 def test_usage_is_read_when_it_makes_sense(given: Any, expected: Any) -> None:
     usage = Usage.from_json(given)
-    found = usage and (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
-    assert found == expected
+    outcome = usage and (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+    assert outcome == expected
 
 
 def test_usage_is_written_with_its_total() -> None:

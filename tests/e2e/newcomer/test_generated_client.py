@@ -30,8 +30,8 @@ def test_config_check_build_deploy_key_ask_and_usage(client: Any) -> None:
     assert checked(client, config).blocks_build is False
     assert checked(client, config).plan.capacity.verdict is models.PlanVerdict.FITS
 
-    wanted = models.ConfigCreateAsObject(config=config, name=NAME)
-    stored = made(call("configs", "configs_post", client, body=wanted), 201)
+    target = models.ConfigCreateAsObject(config=config, name=NAME)
+    stored = made(call("configs", "configs_post", client, body=target), 201)
     build = made(
         call("builds", "builds_post", client, body=models.BuildCreateBody(config_id=stored.id)), 201
     )
@@ -105,8 +105,8 @@ def wait_until_in_production(client: Any, model_id: str, deployment_id: str) -> 
     operation = "models_model_id_deployments_deployment_id_get"
 
     def is_there() -> bool:
-        found = made(call("models", operation, client, model_id, deployment_id))
-        return bool(found.is_production)
+        outcome = made(call("models", operation, client, model_id, deployment_id))
+        return bool(outcome.is_production)
 
     wait_for(is_there, what="the deployment in production", longest_pause_seconds=0.5)
 

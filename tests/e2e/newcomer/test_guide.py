@@ -79,14 +79,14 @@ def pasted(
     request: pytest.FixtureRequest, stack: Stack, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Pasted]]:
     """All chapters of this run at once: while one waits for an engine, another computes."""
-    asked = {each.callspec.params.get("chapter") for each in items_at_work(request.session)
+    answers = {each.callspec.params.get("chapter") for each in items_at_work(request.session)
              if hasattr(each, "callspec")}  # fmt: skip
     program("curl")
     with ExitStack() as running:
         yield {
             chapter: running.enter_context(paste(chapter, stack, tmp_path_factory.mktemp(chapter)))
             for chapter in SERVED
-            if chapter in asked
+            if chapter in answers
         }
 
 
@@ -129,9 +129,9 @@ def test_a_chapter_ends_with_an_answer(
     ran = pasted[chapter]
     with suppress(subprocess.TimeoutExpired):
         ran.shell.wait(3 * DEADLINE_SECONDS)
-    said = ran.output.read_text(encoding="utf-8", errors="replace")
-    assert ran.shell.returncode == 0, said
-    assert "The build succeeded" in said
+    text = ran.output.read_text(encoding="utf-8", errors="replace")
+    assert ran.shell.returncode == 0, text
+    assert "The build succeeded" in text
     assert models_of(chapter, stack)
 
 
@@ -141,8 +141,8 @@ def test_a_chapter_can_be_pasted_twice_into_one_shell(stack: Stack, tmp_path: Pa
     before = len(models_of(chapter, stack))
     with paste(chapter, stack, tmp_path, times=2) as ran, suppress(subprocess.TimeoutExpired):
         ran.shell.wait(6 * DEADLINE_SECONDS)
-    said = ran.output.read_text(encoding="utf-8", errors="replace")
-    assert ran.shell.returncode == 0, said
+    text = ran.output.read_text(encoding="utf-8", errors="replace")
+    assert ran.shell.returncode == 0, text
     assert len(models_of(chapter, stack)) == before + 2
 
 
@@ -154,9 +154,9 @@ def models_of(chapter: str, stack: Stack) -> list[str]:
 
 def test_only_what_says_why_is_left_out() -> None:
     assert {path.stem for path in GUIDE.glob("*.md")} == SERVED.keys()
-    found = [(chapter, block) for chapter in SERVED for block in blocks(chapter)]
-    assert {block.language for _, block in found} == {"sh", "python"}
-    assert {(chapter, block.why_not) for chapter, block in found if block.why_not} == NOT_RUN
+    rows = [(chapter, block) for chapter in SERVED for block in blocks(chapter)]
+    assert {block.language for _, block in rows} == {"sh", "python"}
+    assert {(chapter, block.why_not) for chapter, block in rows if block.why_not} == NOT_RUN
     for chapter in SERVED:
         text = (GUIDE / f"{chapter}.md").read_text()
         assert len(list(blocks(chapter))) * 2 == len(re.findall(r"^```", text, re.MULTILINE))

@@ -29,9 +29,9 @@ SCHEMA = """{"type": "object", "properties": {"yes": {"type": "boolean"}}, "requ
 @pytest.fixture(scope="module")
 def model(stack: Stack) -> dict[str, Any]:
     """One that answers, deployed here where nobody was before."""
-    found = next(iter(stack.here.get("models")["models"]), None) or stack.here.deploy()
-    eventually(lambda: stack.here.answers(found["id"]), what="the model answers")
-    return dict(found)
+    entry = next(iter(stack.here.get("models")["models"]), None) or stack.here.deploy()
+    eventually(lambda: stack.here.answers(entry["id"]), what="the model answers")
+    return dict(entry)
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +94,10 @@ def test_a_chat_is_streamed_by_a_real_engine_counted_and_repeated_by_its_curl(
     curl = str(page.locator("#snippet-curl").text_content())
     streamed = run_pasted("curl", curl, key=stack.here.api_key)
     chunks = [json.loads(line[6:]) for line in streamed.splitlines() if line.startswith("data: {")]
-    said = "".join(
+    text = "".join(
         choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"]
     )
-    assert turn.locator(".answer").text_content() == said
+    assert turn.locator(".answer").text_content() == text
     names = {each["name"] for each in stack.here.get("api_keys")["keys"]}
     assert "try-it" in names
 

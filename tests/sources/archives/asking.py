@@ -39,11 +39,11 @@ def fetched(found: Resolved, destination: Path, options: SourceOptions) -> list[
 def refusal(code: str, call: Callable[[], object]) -> Failure:
     with pytest.raises(SourceFailure) as caught:
         call()
-    found = caught.value.failure
-    assert found.code == code, found
-    assert found.hint
-    assert found.sentence.endswith(".")
-    return found
+    failure = caught.value.failure
+    assert failure.code == code, failure
+    assert failure.hint
+    assert failure.sentence.endswith(".")
+    return failure
 
 
 def kept_folder(options: SourceOptions) -> Path:

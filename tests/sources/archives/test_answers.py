@@ -74,12 +74,12 @@ def test_an_answer_that_is_not_the_archive_is_told_without_the_signature(
 ) -> None:
     site.files[PATH] = b""
     site.troubles[PATH] = Trouble(status=status, body=b"internal detail")
-    asked = behind(site.url(f"{PATH}?X-Amz-Signature=5ecret"))
+    address = behind(site.url(f"{PATH}?X-Amz-Signature=5ecret"))
     for call in (resolve, read_facts):
-        found = refusal(code, lambda: call(asked, token=None, options=options))  # noqa: B023
-        assert "5ecret" not in str(found.to_json())
-        assert "internal detail" not in str(found.to_json())
-        assert site.url(PATH) in found.sentence
+        outcome = refusal(code, lambda: call(address, token=None, options=options))  # noqa: B023
+        assert "5ecret" not in str(outcome.to_json())
+        assert "internal detail" not in str(outcome.to_json())
+        assert site.url(PATH) in outcome.sentence
 
 
 def test_a_server_in_trouble_is_asked_again(
@@ -123,6 +123,6 @@ def _unknown(*_: object, **__: object) -> None:
     ],
 )
 def test_an_address_of_another_form_is_refused(options: SourceOptions, url: str) -> None:
-    found = refusal("EUR-URI", lambda: resolve(behind(url), token=None, options=options))
-    assert "5ecret" not in str(found.to_json())
+    outcome = refusal("EUR-URI", lambda: resolve(behind(url), token=None, options=options))
+    assert "5ecret" not in str(outcome.to_json())
     refusal("EUR-URI", lambda: read_facts(behind(url), token=None, options=options))

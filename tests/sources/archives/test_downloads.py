@@ -19,10 +19,10 @@ def test_a_broken_download_goes_on_where_it_stopped(
 ) -> None:
     site.files[PATH] = packed(files)
     site.troubles[PATH] = Trouble(break_after=100_000, times=3)
-    found = resolved(site, options)
+    resolution = resolved(site, options)
     ranges = [each.range for each in site.requests]
     assert ranges == [None, "bytes=100000-", "bytes=200000-", "bytes=300000-"]
-    fetched(found, tmp_path / "model", options)
+    fetched(resolution, tmp_path / "model", options)
 
 
 def test_a_download_goes_on_in_the_next_build(
@@ -68,9 +68,9 @@ def test_an_archive_that_changes_during_the_download_is_fetched_anew(
     def change_it(done: int, total: int | None) -> None:
         site.files[PATH] = newer
 
-    asked = behind(site.url(PATH))
-    found = resolve(asked, token=None, options=options, on_progress=change_it)
-    assert found.commit == hashlib.sha256(newer).hexdigest()
+    address = behind(site.url(PATH))
+    resolution = resolve(address, token=None, options=options, on_progress=change_it)
+    assert resolution.commit == hashlib.sha256(newer).hexdigest()
     assert [each.range for each in site.requests] == [None, "bytes=100000-"]
 
 
@@ -132,16 +132,16 @@ def test_a_pinned_archive_that_is_another_now_is_not_built_from(
     pinned = resolved(site, options).commit
     site.files[PATH] = packed({**files, "generation_config.json": b"{}"})
     resolved(site, options)
-    found = refusal("EUR-CHANGED", lambda: resolved(site, options, commit=pinned))
-    assert pinned in found.sentence
+    outcome = refusal("EUR-CHANGED", lambda: resolved(site, options, commit=pinned))
+    assert pinned in outcome.sentence
 
 
 def test_a_checkpoint_larger_than_the_disk_is_refused_before_the_download(
     site: ArchiveServer, options: SourceOptions, files: dict[str, bytes], tmp_path: Path
 ) -> None:
     site.files[PATH] = packed(files)
-    found = resolved(site, options)
-    huge = replace(found, files=(replace(found.files[0], size_bytes=2**60),))
+    resolution = resolved(site, options)
+    huge = replace(resolution, files=(replace(resolution.files[0], size_bytes=2**60),))
     refusal("EUR-DISK-FULL", lambda: fetched(huge, tmp_path / "model", options))
 
 

@@ -57,6 +57,6 @@ def test_facts_that_come_too_late_say_how_to_pack(
     rest = {name: body for name, body in files.items() if name != "config.json"}
     site.files[PATH] = packed({**rest, "config.json": files["config.json"]})
     tight = replace(options, archive_peek_bytes=70_000)
-    asked = behind(site.url(PATH))
-    found = refusal("EUR-FACTS", lambda: read_facts(asked, token=None, options=tight))
-    assert "--sort=name" in (found.hint or "")
+    address = behind(site.url(PATH))
+    outcome = refusal("EUR-FACTS", lambda: read_facts(address, token=None, options=tight))
+    assert "--sort=name" in (outcome.hint or "")

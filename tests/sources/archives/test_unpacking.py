@@ -29,10 +29,10 @@ def test_an_archive_is_pinned_by_its_digest_and_unpacked(
 ) -> None:
     named = {f"{folder}{name}": body for name, body in files.items()}
     site.files[PATH] = packed(named, compressed=compressed, form=form)
-    found = resolved(site, options)
-    assert found.commit == hashlib.sha256(site.files[PATH]).hexdigest()
-    seen = fetched(found, tmp_path / "model", options)
-    assert seen[-1] == found.size_bytes
+    resolution = resolved(site, options)
+    assert resolution.commit == hashlib.sha256(site.files[PATH]).hexdigest()
+    seen = fetched(resolution, tmp_path / "model", options)
+    assert seen[-1] == resolution.size_bytes
     assert describe(tmp_path / "model") == describe(tiny)
 
 
@@ -100,8 +100,8 @@ def test_what_could_do_harm_is_never_unpacked(
     evil: tarfile.TarInfo,
 ) -> None:
     site.files[PATH] = packed(files, extra=(evil,))
-    found = refusal("EUR-UNSAFE", lambda: resolved(site, options))
-    assert "not unpacked" in found.sentence
+    outcome = refusal("EUR-UNSAFE", lambda: resolved(site, options))
+    assert "not unpacked" in outcome.sentence
     assert not list(tmp_path.rglob("evil*"))
     refusal("EUR-UNSAFE", lambda: read_facts(behind(site.url(PATH)), token=None, options=options))
 

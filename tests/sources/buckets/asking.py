@@ -51,8 +51,8 @@ class Asking:
         )
 
     def resolve(self, **changes: Any) -> Resolved:
-        asked = {"token": self.secret, "options": self.options, **changes}
-        return resolve(self.checkpoint, **asked)
+        body = {"token": self.secret, "options": self.options, **changes}
+        return resolve(self.checkpoint, **body)
 
     def fetch(self, destination: Path, resolved: Resolved | None = None) -> list[int]:
         seen: list[int] = []
@@ -69,13 +69,13 @@ class Asking:
     def refusal(self, code: str, call: Any = None) -> SourceFailure:
         with pytest.raises(SourceFailure) as caught:
             (call or self.resolve)()
-        found = caught.value.failure
-        assert found.code == f"{self.prefix}-{code}"
-        assert found.hint
-        assert found.sentence.endswith(".")
+        failure = caught.value.failure
+        assert failure.code == f"{self.prefix}-{code}"
+        assert failure.hint
+        assert failure.sentence.endswith(".")
         for name in ("aws_secret_access_key", "private_key", "account_key"):
             value = self.server.login.secret.get(name)
-            assert value is None or value not in str(found.to_json())
+            assert value is None or value not in str(failure.to_json())
         return caught.value
 
 

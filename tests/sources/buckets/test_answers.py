@@ -17,8 +17,8 @@ def test_a_store_out_of_reach_is_offline(asking: Asking) -> None:
         asking.options = replace(
             asking.options, s3_endpoint=away, gcs_endpoint=away, azure_endpoint=away
         )
-        found = asking.refusal("OFFLINE").failure
-    assert away in found.sentence
+        failure = asking.refusal("OFFLINE").failure
+    assert away in failure.sentence
 
 
 def test_a_silent_store_times_out(asking: Asking, tmp_path: Path) -> None:
@@ -66,8 +66,8 @@ def test_the_answers_of_a_store_are_told_apart(
 @only_s3
 def test_a_bucket_in_another_region_names_it(asking: Asking) -> None:
     asking.server.region = "eu-west-1"
-    found = asking.refusal("REGION").failure
-    assert "`eu-west-1`" in found.sentence
-    assert "`aws_region` in the secret `bucket_login` to `eu-west-1`" in (found.hint or "")
+    failure = asking.refusal("REGION").failure
+    assert "`eu-west-1`" in failure.sentence
+    assert "`aws_region` in the secret `bucket_login` to `eu-west-1`" in (failure.hint or "")
     asking.secret = json.dumps({**asking.server.login.secret, "aws_region": "eu-west-1"})
     assert asking.resolve()

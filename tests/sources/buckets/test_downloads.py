@@ -66,8 +66,8 @@ def test_a_second_build_fetches_nothing_and_unused_downloads_are_pruned(
 def test_bytes_that_are_not_the_listed_ones_are_never_kept(asking: Asking, tmp_path: Path) -> None:
     resolved = asking.resolve()
     asking.server.trouble(WEIGHTS, Trouble(altered=True))
-    found = asking.refusal("CORRUPT", lambda: asking.fetch(tmp_path / "model", resolved))
-    assert "md5" in found.failure.sentence
+    refusal = asking.refusal("CORRUPT", lambda: asking.fetch(tmp_path / "model", resolved))
+    assert "md5" in refusal.failure.sentence
     assert not (tmp_path / "model/model.safetensors").exists()
 
 

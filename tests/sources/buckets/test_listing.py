@@ -32,8 +32,8 @@ def test_a_listing_of_many_pages_is_read_once_and_neighbours_are_left_alone(
     asking.fetch(tmp_path / "model")
     lists = [each for each in asking.server.requests if each.path.endswith("/weights")]
     assert len(lists) == 4
-    found = {each.path for each in describe(tmp_path / "model")}
-    assert found == {each.path for each in describe(tiny)} | {"1_Pooling/config.json"}
+    paths = {each.path for each in describe(tmp_path / "model")}
+    assert paths == {each.path for each in describe(tiny)} | {"1_Pooling/config.json"}
 
 
 def test_the_whole_bucket_may_be_the_checkpoint(asking: Asking, tiny: Path, tmp_path: Path) -> None:
@@ -85,6 +85,6 @@ def test_files_that_changed_since_they_were_pinned_are_not_fetched(
     resolved = asking.resolve()
     asking.server.put("weights", WEIGHTS, asking.files["model.safetensors"][::-1])
     asking.refusal("CHANGED", lambda: asking.resolve(commit=resolved.commit))
-    found = asking.refusal("CHANGED", lambda: asking.fetch(tmp_path / "model", resolved))
-    assert "another one now" in found.failure.sentence
+    refusal = asking.refusal("CHANGED", lambda: asking.fetch(tmp_path / "model", resolved))
+    assert "another one now" in refusal.failure.sentence
     assert not (tmp_path / "model/model.safetensors").exists()

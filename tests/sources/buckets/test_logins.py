@@ -26,18 +26,18 @@ def test_a_public_bucket_needs_no_login_and_never_sees_the_token_for_the_hub(
 
 def test_a_private_bucket_without_a_login_says_which_secret_to_store(asking: Asking) -> None:
     asking.secret = None
-    found = asking.refusal("DENIED").failure
-    assert "a request without a login" in found.sentence
-    assert "runtime_secret_name" in (found.hint or "")
+    failure = asking.refusal("DENIED").failure
+    assert "a request without a login" in failure.sentence
+    assert "runtime_secret_name" in (failure.hint or "")
 
 
 def test_files_that_may_be_listed_and_not_read_are_found_before_the_download(
     asking: Asking,
 ) -> None:
     asking.server.unreadable.add("llama/v1/config.json")
-    found = asking.refusal("DENIED").failure
-    assert "the login in secret `bucket_login`" in found.sentence
-    assert (found.field or "").endswith("runtime_secret_name")
+    failure = asking.refusal("DENIED").failure
+    assert "the login in secret `bucket_login`" in failure.sentence
+    assert (failure.field or "").endswith("runtime_secret_name")
 
 
 def test_a_key_that_the_store_does_not_accept_is_told_from_one_without_rights(
@@ -131,10 +131,10 @@ def test_a_secret_in_another_form_is_refused_without_showing_it(asking: Asking) 
     wrong += [json.dumps(each) for each in _WRONG[asking.server.source]]
     reasons = set()
     for asking.secret in wrong:
-        found = asking.refusal("SECRET").failure
-        assert "sekrit" not in str(found.to_json())
-        assert "evil" not in str(found.to_json())
-        assert "`bucket_login`" in found.sentence
-        reasons.add(found.sentence)
+        failure = asking.refusal("SECRET").failure
+        assert "sekrit" not in str(failure.to_json())
+        assert "evil" not in str(failure.to_json())
+        assert "`bucket_login`" in failure.sentence
+        reasons.add(failure.sentence)
     assert len(reasons) >= 4
     assert asking.server.requests == []

@@ -22,10 +22,10 @@ def test_gated_without_a_token_names_the_secret_to_set(
     hub: HubServer, tiny: Path, options: SourceOptions, repository: Repository
 ) -> None:
     hub.add("org/tiny", tiny, gated=True, readers={"hf_good"})
-    found = refusal(lambda: resolve(repository(), token=None, options=options)).failure
-    assert found.code == "EHF-GATED"
-    assert "`hf_access_token` is not a stored secret that the config lists" in found.sentence
-    assert f"{hub.url}/org/tiny" in (found.hint or "")
+    failure = refusal(lambda: resolve(repository(), token=None, options=options)).failure
+    assert failure.code == "EHF-GATED"
+    assert "`hf_access_token` is not a stored secret that the config lists" in failure.sentence
+    assert f"{hub.url}/org/tiny" in (failure.hint or "")
 
 
 def test_gated_for_this_token_says_that_access_was_not_given(
@@ -33,10 +33,10 @@ def test_gated_for_this_token_says_that_access_was_not_given(
 ) -> None:
     hub.add("org/tiny", tiny, gated=True, readers={"hf_good"})
     hub.tokens.add("hf_other")
-    found = refusal(lambda: resolve(repository(), token="hf_other", options=options))
-    assert found.failure.code == "EHF-GATED"
-    assert "has not been given access" in found.failure.sentence
-    assert "hf_other" not in str(found.failure.to_json())
+    outcome = refusal(lambda: resolve(repository(), token="hf_other", options=options))
+    assert outcome.failure.code == "EHF-GATED"
+    assert "has not been given access" in outcome.failure.sentence
+    assert "hf_other" not in str(outcome.failure.to_json())
 
 
 @pytest.mark.parametrize("token", [None, "hf_other"])
@@ -46,26 +46,28 @@ def test_a_missing_and_a_private_repository_read_alike(
     hub.add("org/secret", tiny, private=True, readers={"hf_good"})
     hub.tokens.add("hf_other")
     for name in ("org/nowhere", "org/secret"):
-        found = refusal(lambda: resolve(repository(name), token=token, options=options))  # noqa: B023
-        assert found.failure.code == "EHF-NOT-FOUND"
-        assert f"`{name}`" in found.failure.sentence
+        outcome = refusal(lambda: resolve(repository(name), token=token, options=options))  # noqa: B023
+        assert outcome.failure.code == "EHF-NOT-FOUND"
+        assert f"`{name}`" in outcome.failure.sentence
 
 
 def test_a_missing_revision_is_named(
     hub: HubServer, tiny: Path, options: SourceOptions, repository: Repository
 ) -> None:
     hub.add("org/tiny", tiny)
-    found = refusal(lambda: resolve(repository(revision="v9"), token=None, options=options)).failure
-    assert found.code == "EHF-REVISION"
-    assert "`v9`" in found.sentence
-    assert (found.field or "").endswith("checkpoint_repository.revision")
-    assert found.fix == {found.field: None}
+    failure = refusal(
+        lambda: resolve(repository(revision="v9"), token=None, options=options)
+    ).failure
+    assert failure.code == "EHF-REVISION"
+    assert "`v9`" in failure.sentence
+    assert (failure.field or "").endswith("checkpoint_repository.revision")
+    assert failure.fix == {failure.field: None}
 
 
 def test_a_bad_token_is_told_from_a_missing_repository(
     hub: HubServer, tiny: Path, options: SourceOptions, repository: Repository
 ) -> None:
     hub.add("org/tiny", tiny)
-    found = refusal(lambda: resolve(repository(), token="hf_stale", options=options))
-    assert found.failure.code == "EHF-TOKEN"
-    assert "hf_stale" not in str(found.failure.to_json())
+    outcome = refusal(lambda: resolve(repository(), token="hf_stale", options=options))
+    assert outcome.failure.code == "EHF-TOKEN"
+    assert "hf_stale" not in str(outcome.failure.to_json())

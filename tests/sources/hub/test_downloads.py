@@ -86,9 +86,9 @@ def test_bytes_that_are_not_the_listed_ones_are_never_kept(
     hub.add("org/tiny", tiny)
     resolved = resolve(repository(), token=None, options=options)
     hub.trouble(path, Trouble(altered=True))
-    found = refusal(lambda: fetched(resolved, tmp_path / "model", options)).failure
-    assert found.code == "EHF-CORRUPT"
-    assert f"`{path}`" in found.sentence
+    failure = refusal(lambda: fetched(resolved, tmp_path / "model", options)).failure
+    assert failure.code == "EHF-CORRUPT"
+    assert f"`{path}`" in failure.sentence
     assert not (tmp_path / "model" / path).exists()
 
 
@@ -103,8 +103,8 @@ def test_a_download_that_never_gets_on_is_given_up(
     hub.add("org/tiny", tiny)
     resolved = resolve(repository(), token=None, options=options)
     hub.trouble("model.safetensors", Trouble(break_after=0))
-    found = refusal(lambda: fetched(resolved, tmp_path / "model", options)).failure
-    assert found.code == "EHF-BROKEN"
+    failure = refusal(lambda: fetched(resolved, tmp_path / "model", options)).failure
+    assert failure.code == "EHF-BROKEN"
     assert clock.slept == [1.0, 2.0]
 
 
@@ -115,8 +115,8 @@ def test_a_silent_download_times_out(
     resolved = resolve(repository(), token=None, options=options)
     hub.trouble("model.safetensors", Trouble(silent=True))
     quick = replace(options, timeout_seconds=0.1, attempts=1)
-    found = refusal(lambda: fetched(resolved, tmp_path / "model", quick)).failure
-    assert found.code == "EHF-TIMEOUT"
+    failure = refusal(lambda: fetched(resolved, tmp_path / "model", quick)).failure
+    assert failure.code == "EHF-TIMEOUT"
 
 
 def test_a_checkpoint_larger_than_the_disk_is_refused_before_it_starts(
@@ -127,9 +127,9 @@ def test_a_checkpoint_larger_than_the_disk_is_refused_before_it_starts(
     weights = replace(resolved.files[-1], size_bytes=shutil.disk_usage(tmp_path).total * 2)
     hub.requests.clear()
     huge = replace(resolved, files=(weights,))
-    found = refusal(lambda: fetched(huge, tmp_path / "model", options)).failure
-    assert found.code == "EHF-DISK-FULL"
-    assert "free" in found.sentence
+    failure = refusal(lambda: fetched(huge, tmp_path / "model", options)).failure
+    assert failure.code == "EHF-DISK-FULL"
+    assert "free" in failure.sentence
     assert hub.requests == []
 
 
@@ -139,8 +139,8 @@ def test_a_disk_that_fills_up_is_said_and_nothing_is_placed(
     hub.add("org/tiny", tiny)
     resolved = resolve(repository(), token=None, options=options)
     with small_files(100_000):
-        found = refusal(lambda: fetched(resolved, tmp_path / "model", options)).failure
-    assert found.code == "EHF-DISK-FULL"
+        failure = refusal(lambda: fetched(resolved, tmp_path / "model", options)).failure
+    assert failure.code == "EHF-DISK-FULL"
     assert list((tmp_path / "model").glob("*")) == []
 
 

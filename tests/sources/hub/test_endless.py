@@ -20,8 +20,8 @@ from tests.workers.gateway.stage.engine import Call, Engine, Script
 
 def failure_of(script: Script, options: SourceOptions, repository: Repository) -> Any:
     with closing(Engine(script)) as hub:
-        asked = replace(options, hf_endpoint=f"http://127.0.0.1:{hub.port}", attempts=1)
-        return refusal(lambda: resolve(repository(), token=None, options=asked)).failure
+        text = replace(options, hf_endpoint=f"http://127.0.0.1:{hub.port}", attempts=1)
+        return refusal(lambda: resolve(repository(), token=None, options=text)).failure
 
 
 def endless(call: Call, status: bytes = b"200 OK") -> None:
@@ -34,9 +34,9 @@ def test_a_description_without_end_is_left(
     options: SourceOptions, repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub_http, "LONGEST_DESCRIPTION_BYTES", 1_000_000)
-    found = failure_of(endless, options, repository)
-    assert found.code == "EHF-OFFLINE"
-    assert "an answer of more than 1000000 bytes" in found.detail
+    failure = failure_of(endless, options, repository)
+    assert failure.code == "EHF-OFFLINE"
+    assert "an answer of more than 1000000 bytes" in failure.detail
 
 
 def test_a_description_that_comes_byte_by_byte_is_left_after_its_time(
@@ -50,8 +50,8 @@ def test_a_description_that_comes_byte_by_byte_is_left_after_its_time(
             clock.advance(10)
             call.send(b" ")
 
-    found = failure_of(slow, replace(options, clock=clock), repository)
-    assert found.code == "EHF-TIMEOUT"
+    failure = failure_of(slow, replace(options, clock=clock), repository)
+    assert failure.code == "EHF-TIMEOUT"
 
 
 @pytest.mark.parametrize(

@@ -63,26 +63,26 @@ def test_a_commit_that_is_gone_in_between_is_said(
     resolved = resolve(repository(), token=None, options=options)
     hub.repositories["org/tiny"].commits.clear()
     hub.repositories["org/tiny"].branches.clear()
-    found = refusal(lambda: fetched(resolved, tmp_path / "model", options)).failure
-    assert found.code == "EHF-REVISION"
-    assert found.fix is None
+    failure = refusal(lambda: fetched(resolved, tmp_path / "model", options)).failure
+    assert failure.code == "EHF-REVISION"
+    assert failure.fix is None
 
 
 def test_a_file_name_that_leads_outside_is_refused(
     hub: HubServer, tiny: Path, options: SourceOptions, repository: Repository
 ) -> None:
     hub.add("org/tiny", {**files_of(tiny), "../../evil.json": b"{}"})
-    found = refusal(lambda: resolve(repository(), token=None, options=options)).failure
-    assert found.code == "EHF-NAME"
-    assert "`../../evil.json`" in found.sentence
+    failure = refusal(lambda: resolve(repository(), token=None, options=options)).failure
+    assert failure.code == "EHF-NAME"
+    assert "`../../evil.json`" in failure.sentence
 
 
 def test_a_training_project_of_the_hosted_product_is_refused_with_what_to_do(
     options: SourceOptions, repository: Repository
 ) -> None:
-    asked = repository("my-project", source="BASETEN_TRAINING")
-    found = refusal(lambda: resolve(asked, token=None, options=options)).failure
-    assert found.code == "EHS-HOSTED-TRAINING"
-    assert "`my-project`" in found.sentence
-    assert "`S3`" in (found.hint or "")
-    assert "`LOCAL`" in (found.hint or "")
+    request = repository("my-project", source="BASETEN_TRAINING")
+    failure = refusal(lambda: resolve(request, token=None, options=options)).failure
+    assert failure.code == "EHS-HOSTED-TRAINING"
+    assert "`my-project`" in failure.sentence
+    assert "`S3`" in (failure.hint or "")
+    assert "`LOCAL`" in (failure.hint or "")

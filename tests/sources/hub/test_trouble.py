@@ -16,9 +16,9 @@ from tests.sources.hub.asking import Repository, refusal
 def test_a_hub_out_of_reach_is_offline(options: SourceOptions, repository: Repository) -> None:
     with nobody_listens() as place:
         away = replace(options, hf_endpoint=f"http://{place}")
-        found = refusal(lambda: resolve(repository(), token=None, options=away)).failure
-    assert found.code == "EHF-OFFLINE"
-    assert away.hf_endpoint in found.sentence
+        failure = refusal(lambda: resolve(repository(), token=None, options=away)).failure
+    assert failure.code == "EHF-OFFLINE"
+    assert away.hf_endpoint in failure.sentence
 
 
 def test_offline_mode_of_the_machine_is_said(
@@ -28,9 +28,9 @@ def test_offline_mode_of_the_machine_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    found = refusal(lambda: resolve(repository(), token=None, options=options)).failure
-    assert found.code == "EHF-OFFLINE"
-    assert "HF_HUB_OFFLINE" in (found.detail or "")
+    failure = refusal(lambda: resolve(repository(), token=None, options=options)).failure
+    assert failure.code == "EHF-OFFLINE"
+    assert "HF_HUB_OFFLINE" in (failure.detail or "")
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_something_else_than_a_hub_is_told_from_a_hub(
 ) -> None:
     hub.add("org/tiny", tiny)
     hub.trouble("info", Trouble(status=200, body=body))
-    found = refusal(lambda: resolve(repository(), token=None, options=options)).failure
-    assert found.code == "EHF-NOT-A-HUB"
+    failure = refusal(lambda: resolve(repository(), token=None, options=options)).failure
+    assert failure.code == "EHF-NOT-A-HUB"
 
 
 def test_a_mirror_that_lists_no_sizes_is_refused(
@@ -52,8 +52,8 @@ def test_a_mirror_that_lists_no_sizes_is_refused(
     names = [{"rfilename": path.name} for path in tiny.iterdir()]
     answer = json.dumps({"sha": commit, "siblings": names}).encode()
     hub.trouble("info", Trouble(status=200, body=answer))
-    found = refusal(lambda: resolve(repository(), token=None, options=options)).failure
-    assert found.code == "EHF-NOT-A-HUB"
+    failure = refusal(lambda: resolve(repository(), token=None, options=options)).failure
+    assert failure.code == "EHF-NOT-A-HUB"
 
 
 def test_a_silent_hub_times_out(
@@ -62,8 +62,8 @@ def test_a_silent_hub_times_out(
     hub.add("org/tiny", tiny)
     hub.trouble("info", Trouble(silent=True))
     quick = replace(options, timeout_seconds=0.1, attempts=2)
-    found = refusal(lambda: resolve(repository(), token=None, options=quick)).failure
-    assert found.code == "EHF-TIMEOUT"
+    failure = refusal(lambda: resolve(repository(), token=None, options=quick)).failure
+    assert failure.code == "EHF-TIMEOUT"
 
 
 @pytest.mark.parametrize(

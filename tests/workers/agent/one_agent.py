@@ -56,7 +56,7 @@ class ListeningControlPlane:
 
     def states(self) -> list[str]:
         """Return how the one replica stood in each report."""
-        return [each["state"] for told in self.told for each in told["replicas"]]
+        return [each["state"] for report in self.told for each in report["replicas"]]
 
     def _refuse_while_away(self) -> None:
         if self.is_away:

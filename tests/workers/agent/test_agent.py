@@ -40,8 +40,8 @@ pytestmark = [
 @pytest.fixture
 def gates() -> Iterator[Gates]:
     """The gates of agents that are given its environment."""
-    with Gates() as found:
-        yield found
+    with Gates() as outcome:
+        yield outcome
 
 
 Serving = tuple[AgentProcess, Deployment]
@@ -280,8 +280,8 @@ def test_an_agent_that_is_stopped_and_continued_takes_no_engine_out(serving: Ser
     listened()
     deployments_sweep()
     assert deployment.replicas.get().state == "lost"
-    told = routes_snapshot()["models"][deployment.model_id]["deployments"][deployment.id]
-    (suspect,) = told["suspects"]
+    report = routes_snapshot()["models"][deployment.model_id]["deployments"][deployment.id]
+    (suspect,) = report["suspects"]
     identity = Identity(
         deployment_id=deployment.id,
         replica_id=replica.id,

@@ -18,9 +18,9 @@ sys.exit(asked.read_text().count("once") < 2)
 
 def test_docker_is_asked_again_after_a_pause_and_once_at_a_time(tmp_path: Path) -> None:
     clock = ManualClock()
-    folder, asked = ReplicaFolder(path=tmp_path / "abcde.1"), tmp_path / "asked"
+    folder, request = ReplicaFolder(path=tmp_path / "abcde.1"), tmp_path / "asked"
     folder.path.mkdir()
-    folder.write("launch", {"remove": [sys.executable, "-c", ASKED, str(asked)]})
+    folder.write("launch", {"remove": [sys.executable, "-c", ASKED, str(request)]})
     removal = Removal(folder, {}, clock=clock)
     assert not removal.is_done()
     first = removal._process
@@ -31,4 +31,4 @@ def test_docker_is_asked_again_after_a_pause_and_once_at_a_time(tmp_path: Path) 
     assert removal._process is None, "within the pause nobody is asked"
     clock.advance(_PAUSE_SECONDS)
     wait_for(removal.is_done, what="the removal")
-    assert asked.read_text() == "once\nonce\n"
+    assert request.read_text() == "once\nonce\n"

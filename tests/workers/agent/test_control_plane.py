@@ -121,11 +121,11 @@ def test_a_410_of_anybody_else_is_a_control_plane_that_is_away(body: dict[str, o
 
 def test_what_no_machine_can_store_is_told_without_it() -> None:
     def script(call: Call) -> None:
-        heard.append(call.json())
+        messages.append(call.json())
         call.answer({"replicas": []})
 
-    heard: list[object] = []
+    messages: list[object] = []
     observation = {"user": "a\udcffb\x00", "used_bytes": 2**63, "share": float("nan")}
     with closing(Engine(script)) as engine:
         HttpControlPlane(f"http://127.0.0.1:{engine.port}", "credential").observe(observation)
-    assert heard == [{"user": "ab", "used_bytes": None, "share": None}]
+    assert messages == [{"user": "ab", "used_bytes": None, "share": None}]

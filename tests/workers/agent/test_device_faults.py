@@ -79,8 +79,8 @@ def deployment(agent: AgentProcess, hold: Hold, settings: Settings, tmp_path: Pa
         "TMPDIR": str(tmp_path),
     }
     artifact = publish(settings, tmp_path, {})
-    asked = {"resources": {"accelerator": "H100"}, "enginehouse.runtime": "native"}
-    text = edit_yaml(config_text(), asked)
+    body = {"resources": {"accelerator": "H100"}, "enginehouse.runtime": "native"}
+    text = edit_yaml(config_text(), body)
     spec = parse_text(text).spec
     assert spec is not None
     revision = make_revision(
@@ -101,12 +101,12 @@ def test_who_keeps_the_device_of_a_killed_engine_is_told_until_all_are_gone(
     left = hold(ENGINEHOUSE_LEASE=f"replica/{first.id}/1", ENGINEHOUSE_INSTANCE=instance)
     stranger, half_dead = hold(), hold(_HALF_DEAD)
     os.kill(Replica.objects.get(id=first.id).pid, signal.SIGKILL)
-    told = wait_for(
+    report = wait_for(
         lambda: sentence(deployment, f"process {stranger.pid}"), what="the stranger to be told of"
     )
-    assert "which Enginehouse did not start" in told
-    assert f"(process {half_dead.pid}" in told
-    assert "which has ended without giving its memory back" in told
+    assert "which Enginehouse did not start" in report
+    assert f"(process {half_dead.pid}" in report
+    assert "which has ended without giving its memory back" in report
     failure = Replica.objects.get(id=first.id).failure
     assert (failure["code"], "SIGKILL" in failure["sentence"]) == ("EHN-ENDED", True)
     assert left.wait(DEADLINE_SECONDS) == -signal.SIGKILL
@@ -122,24 +122,24 @@ def test_memory_that_no_process_is_shown_to_hold_is_told_and_waited_for(
 ) -> None:
     hidden = hold(is_shown=False)
     os.kill(deployment.replicas.get().pid, signal.SIGKILL)
-    told = wait_for(lambda: sentence(deployment, "are held"), what="memory that is held")
-    assert "8.6 GiB of GPU 0 are held, and this host shows no process that holds them." in told
+    report = wait_for(lambda: sentence(deployment, "are held"), what="memory that is held")
+    assert "8.6 GiB of GPU 0 are held, and this host shows no process that holds them." in report
     assert Device.objects.get(kind="H100").used_by == []
     end(hidden)
     wait_for_state(deployment, "active")
 
 
 def is_told_alone(deployment: Deployment, one: Any, other: Any) -> bool:
-    found = sentence(deployment, f"process {one.pid}")
-    return bool(found) and f"process {other.pid}" not in found
+    outcome = sentence(deployment, f"process {one.pid}")
+    return bool(outcome) and f"process {other.pid}" not in outcome
 
 
 def sentence(deployment: Deployment, words: str) -> str:
     """Return why the deployment does not serve, once that has these words in it."""
     deployments_sweep()
     failure: Any = Deployment.objects.get(id=deployment.id).failure or {}
-    found: str = failure.get("sentence", "")
-    return found if words in found and failure["code"] == "EHD-CARD-IN-USE" else ""
+    answer: str = failure.get("sentence", "")
+    return answer if words in answer and failure["code"] == "EHD-CARD-IN-USE" else ""
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

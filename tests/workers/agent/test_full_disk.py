@@ -54,7 +54,7 @@ def test_it_goes_on_with_what_runs_and_says_how_much_room_is_left(
         assert is_alive(runner)
     assert one.plane.asked_at == [0, 3, 6, 9, 12, 15, 18]
     assert set(one.plane.states()) == {"starting"}
-    free = [told["disk_free_bytes"] for told in one.plane.told]
+    free = [report["disk_free_bytes"] for report in one.plane.told]
     assert free[1] > 1024 * 1024 > free[3] == 0
     assert free[-1] > 1024 * 1024
     assert caplog.text.count("takes nothing, engines go on") == 1
@@ -86,9 +86,9 @@ def test_what_is_to_start_fails_with_the_reason(one: OneAgent, disk: Disk) -> No
     disk.fill()
     one.plane.wanted = [order]
     one.run(15, {7: one.plane.wanted.clear})
-    (told,) = one.plane.told[2]["replicas"]
-    assert (told["state"], told["failure"]["code"]) == ("failed", "EHN-DISK-FULL")
-    assert "the disk that holds" in told["failure"]["sentence"].lower()
+    (report,) = one.plane.told[2]["replicas"]
+    assert (report["state"], report["failure"]["code"]) == ("failed", "EHN-DISK-FULL")
+    assert "the disk that holds" in report["failure"]["sentence"].lower()
     assert one.plane.told[-1]["replicas"] == []
 
 

@@ -14,9 +14,9 @@ from workers.agent.hints import BREATH_SECONDS, Bell, Hints
 @pytest.fixture
 def hints() -> Iterator[Hints]:
     """Hints that SIGUSR1 stops, as SIGTERM stops an agent's."""
-    found = Hints("", "host-1")
-    before = signal.signal(signal.SIGUSR1, lambda *_: found.stop())
-    yield found
+    outcome = Hints("", "host-1")
+    before = signal.signal(signal.SIGUSR1, lambda *_: outcome.stop())
+    yield outcome
     signal.signal(signal.SIGUSR1, before)
 
 

@@ -39,19 +39,19 @@ def serve(server: IdentityServer) -> None:
 def answer(server: IdentityServer, client: socket.socket) -> bytes:
     """Return all that comes until the other side closes."""
     client.setblocking(False)
-    found = bytearray()
+    outcome = bytearray()
 
     def ended() -> bool:
         serve(server)
         with suppress(BlockingIOError):
             if piece := client.recv(65_536):
-                found.extend(piece)
+                outcome.extend(piece)
                 return False
             return True
         return False
 
     wait_for(ended, what="the end of the answer")
-    return bytes(found)
+    return bytes(outcome)
 
 
 def test_it_tells_which_engine_of_which_deployment_and_generation_lives(

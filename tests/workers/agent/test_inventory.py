@@ -200,14 +200,17 @@ def test_who_is_on_a_gpu_is_told_with_name_and_user_and_whose_it_is(
     library = StandInLibrary(pids=[*pids.values(), hidden])
     monkeypatch.setattr(nvidia, "pynvml", library)
     device = inventory.devices("host-1")[0]
-    told = {each["pid"]: DeviceUser.from_json(each) for each in device["used_by"]}
+    by_pid = {each["pid"]: DeviceUser.from_json(each) for each in device["used_by"]}
     assert not device["clean"]
-    assert told[pids["ours"]].is_ours
-    assert told[pids["foreign"]].is_foreign
-    assert (told[pids["foreign"]].name, told[pids["foreign"]].user) == ("sleep", getpass.getuser())
-    assert told[pids["dead"]].has_ended
-    assert (told[hidden].name, told[hidden].is_foreign) == ("", True)
-    assert DeviceUseBody.model_validate(device).to_use().used_by == tuple(told.values())
+    assert by_pid[pids["ours"]].is_ours
+    assert by_pid[pids["foreign"]].is_foreign
+    assert (by_pid[pids["foreign"]].name, by_pid[pids["foreign"]].user) == (
+        "sleep",
+        getpass.getuser(),
+    )
+    assert by_pid[pids["dead"]].has_ended
+    assert (by_pid[hidden].name, by_pid[hidden].is_foreign) == ("", True)
+    assert DeviceUseBody.model_validate(device).to_use().used_by == tuple(by_pid.values())
 
 
 def test_a_gpu_on_which_only_ours_and_the_dead_are_is_clean(
@@ -225,13 +228,13 @@ def sleepers() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     """Three processes: with our mark, without it, and one to be killed."""
     marks = {"ours": {"ENGINEHOUSE_LEASE": "replica/aaaaa/1"}, "foreign": {}, "dead": {}}
     path = {"PATH": os.environ["PATH"]}
-    found = {name: subprocess.Popen(["sleep", "600"], env=path | more)
+    by_name = {name: subprocess.Popen(["sleep", "600"], env=path | more)
              for name, more in marks.items()}  # fmt: skip
-    for each in found.values():
+    for each in by_name.values():
         # Started, a process has neither its own name nor its environment yet.
         wait_for(Path(f"/proc/{each.pid}/environ").read_bytes, what=f"process {each.pid}")
-    yield found
-    for each in found.values():
+    yield by_name
+    for each in by_name.values():
         each.kill()
         each.wait()
 

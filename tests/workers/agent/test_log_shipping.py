@@ -79,11 +79,11 @@ def test_what_was_set_aside_is_read_to_its_end_first(folder: ReplicaFolder) -> N
 def test_a_turn_under_the_look_loses_nothing(
     folder: ReplicaFolder, monkeypatch: pytest.MonkeyPatch, looks: int
 ) -> None:
-    receiver, found, log = Receiver(), log_shipping._inode, CappedLog(folder.log, cap_bytes=16)
+    receiver, outcome, log = Receiver(), log_shipping._inode, CappedLog(folder.log, cap_bytes=16)
     looked: list[Path] = []
 
     def inode(path: Path) -> int | None:
-        before = found(path)
+        before = outcome(path)
         looked.append(path)
         if len(looked) == looks:
             log.write(b"third\n")  # past the cap: the file turns

@@ -42,21 +42,21 @@ def test_reports_replicas_engines_and_devices_are_told_as_last_seen() -> None:
     watched = WatchedControlPlane(behind, metrics)
     registry = CollectorRegistry()
     registry.register(metrics)
-    told = registry.get_sample_value
-    assert told("enginehouse_agent_reports_total", {"outcome": "taken"}) == 0
-    assert told("enginehouse_agent_disk_free_bytes") is None
+    report = registry.get_sample_value
+    assert report("enginehouse_agent_reports_total", {"outcome": "taken"}) == 0
+    assert report("enginehouse_agent_disk_free_bytes") is None
 
     assert watched.observe(OBSERVATION) == {"replicas": []}
     behind.is_away = True
     with pytest.raises(ControlPlaneAway):
         watched.observe(OBSERVATION)
 
-    assert told("enginehouse_agent_reports_total", {"outcome": "taken"}) == 1
-    assert told("enginehouse_agent_reports_total", {"outcome": "lost"}) == 1
-    assert told("enginehouse_agent_replicas", {"state": "ready"}) == 2
-    assert told("enginehouse_agent_requests_running", {"replica": "a"}) == 2
-    assert told("enginehouse_agent_requests_running", {"replica": "b"}) is None
+    assert report("enginehouse_agent_reports_total", {"outcome": "taken"}) == 1
+    assert report("enginehouse_agent_reports_total", {"outcome": "lost"}) == 1
+    assert report("enginehouse_agent_replicas", {"state": "ready"}) == 2
+    assert report("enginehouse_agent_requests_running", {"replica": "a"}) == 2
+    assert report("enginehouse_agent_requests_running", {"replica": "b"}) is None
     gpu, cpu = {"index": "0", "kind": "H100"}, {"index": "1000", "kind": "CPU"}
-    assert told("enginehouse_agent_device_used_bytes", gpu) == 7
-    assert told("enginehouse_agent_device_utilization_percent", gpu) is None
-    assert told("enginehouse_agent_device_power_watts", cpu) is None
+    assert report("enginehouse_agent_device_used_bytes", gpu) == 7
+    assert report("enginehouse_agent_device_utilization_percent", gpu) is None
+    assert report("enginehouse_agent_device_power_watts", cpu) is None

@@ -26,8 +26,8 @@ Start = Callable[[str], Replica]
 @pytest.fixture
 def gates() -> Iterator[Gates]:
     """Gates that runners pass."""
-    with Gates() as found:
-        yield found
+    with Gates() as outcome:
+        yield outcome
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ def create(settings: Settings, clock: ManualClock) -> Iterator[Start]:
     created: list[Replica] = []
 
     def one(program: str) -> Replica:
-        wanted = {"id": "bbbbb", "generation": 1, "runtime": "native"}
-        replica = Replica.create(wanted, settings, clock=clock)
+        target = {"id": "bbbbb", "generation": 1, "runtime": "native"}
+        replica = Replica.create(target, settings, clock=clock)
         argv = [sys.executable, "-c", program]
         launch = {"argv": argv, "environment": {}, "host": "127.0.0.1", "port": 1}
         replica.folder.write("launch", launch)

@@ -31,8 +31,8 @@ class Watched:
 
     def __init__(self, settings: Settings) -> None:
         self.clock = ManualClock(sleeping_moves_it=True)
-        wanted = {"id": "aaaaa", "generation": 1, "runtime": "native"}
-        self.replica = Replica.create(wanted, settings, clock=self.clock)
+        target = {"id": "aaaaa", "generation": 1, "runtime": "native"}
+        self.replica = Replica.create(target, settings, clock=self.clock)
         self.folder = self.replica.folder
 
     def has_engine(self, port: int) -> None:

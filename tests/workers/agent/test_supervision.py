@@ -23,9 +23,9 @@ GPU = {"uuid": "GPU-1", "kind": "H100", "used_bytes": GIB, "clean": True, "used_
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The one GPU of the host, for the test to change; nothing else of a host moves."""
-    found = dict(GPU)
-    monkeypatch.setattr(inventory, "devices", lambda name: [dict(found)])
-    return found
+    values = dict(GPU)
+    monkeypatch.setattr(inventory, "devices", lambda name: [dict(values)])
+    return values
 
 
 @pytest.fixture
@@ -87,14 +87,14 @@ def test_logs_wait_for_a_control_plane_that_is_away(one: OneAgent) -> None:
     with runner_of(folder):
         CappedLog(folder.log).write(b"loading\n")
         one.plane.is_away = True
-        said: list[str] = []
+        lines: list[str] = []
 
         def come() -> None:
-            said.append(one.plane.log)
+            lines.append(one.plane.log)
             one.plane.is_away = False
 
         one.run(20, {10: come})
-    assert said == [""]
+    assert lines == [""]
     assert one.plane.log == "loading\n"
 
 

@@ -52,16 +52,16 @@ def talk(server: Conversation, asks: int, *, is_stream: bool = True) -> list[Tim
         client = Client(
             f"http://127.0.0.1:{port}/m/x/sync", headers={"x-mark": "benchmark"}, clock=SYSTEM
         )
-        told = []
+        reports = []
         for _ in range(asks):
             timed = Timed(due_at=SYSTEM.monotonic())
             await client.ask(
                 client.written("/v1/c", b"{}"), Answer(timed, is_stream=is_stream), seconds=20
             )
-            told.append(timed)
+            reports.append(timed)
         client.close()
         listening.close()
-        return told
+        return reports
 
     return asyncio.run(run())
 

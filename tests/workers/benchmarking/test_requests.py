@@ -25,8 +25,8 @@ def bodies(kind: Kind, *, seed: int = 1, count: int = 3, samples=(), **lengths) 
         targets=(target,), load=LOAD, samples=samples,
         lengths=Lengths(**lengths) if lengths else None,
     )  # fmt: skip
-    found = islice(requests_of(order, target, TokenRate(per_word=2, beside=10), seed=seed), count)
-    return [json.loads(each.body) for each in found]
+    outcome = islice(requests_of(order, target, TokenRate(per_word=2, beside=10), seed=seed), count)
+    return [json.loads(each.body) for each in outcome]
 
 
 def test_one_seed_makes_the_same_requests_and_no_two_of_them_begin_alike():
@@ -42,9 +42,9 @@ def test_one_seed_makes_the_same_requests_and_no_two_of_them_begin_alike():
 
 
 def test_what_a_shape_shares_is_the_same_in_every_request():
-    found = bodies(Kind.CHAT, prompt_tokens=300, completion_tokens=8, shared_tokens=100)
-    assert {each["messages"][0]["role"] for each in found} == {"system"}
-    assert len({each["messages"][0]["content"] for each in found}) == 1
+    outcome = bodies(Kind.CHAT, prompt_tokens=300, completion_tokens=8, shared_tokens=100)
+    assert {each["messages"][0]["role"] for each in outcome} == {"system"}
+    assert len({each["messages"][0]["content"] for each in outcome}) == 1
 
 
 def test_own_prompts_end_where_the_model_ends_them_unless_they_say_how_long():

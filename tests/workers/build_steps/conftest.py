@@ -31,16 +31,16 @@ def packaged(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Packaged:
 @pytest.fixture
 def gates() -> Iterator[Gates]:
     """The gates of the steps that a test gives its environment; open unless held."""
-    with Gates() as found:
-        yield found
+    with Gates() as outcome:
+        yield outcome
 
 
 @pytest.fixture
 def supervisor(tmp_path: Path, tiny: Path) -> Iterator[Supervisor]:
     """A supervisor whose processes are gone when the test ends."""
-    found = Supervisor(folder=tmp_path, roots=(str(tiny.parent),))
-    yield found
-    assert kill_all(lambda each: environment(each.pid).get(LEASE_VARIABLE) == found.lease)
+    outcome = Supervisor(folder=tmp_path, roots=(str(tiny.parent),))
+    yield outcome
+    assert kill_all(lambda each: environment(each.pid).get(LEASE_VARIABLE) == outcome.lease)
 
 
 @pytest.fixture(scope="session")

@@ -54,11 +54,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    with Engine("tiny", "legal") as found:
-        thread = threading.Thread(target=found.serve_forever, args=(0.02,))
+    with Engine("tiny", "legal") as outcome:
+        thread = threading.Thread(target=outcome.serve_forever, args=(0.02,))
         thread.start()
-        yield found
-        found.shutdown()
+        yield outcome
+        outcome.shutdown()
         thread.join()
 
 
@@ -73,8 +73,8 @@ def _ask(engine: Engine, spec: Spec) -> list[dict[str, Any]]:
 
 
 def test_each_adapter_is_asked_by_its_name(engine: Engine) -> None:
-    (told,) = _ask(engine, _spec("legal"))
-    assert (told["name"], told["answer"]) == ("legal", "legal")
+    (report,) = _ask(engine, _spec("legal"))
+    assert (report["name"], report["answer"]) == ("legal", "legal")
     assert _ask(engine, Spec.model_validate(spec_of("tiny"))) == []
 
 
@@ -88,8 +88,8 @@ def test_an_engine_that_does_not_offer_an_adapter_fails_the_build(engine: Engine
 def test_tensorrt_llm_is_told_the_adapters_folder(engine: Engine) -> None:
     spec = _spec("legal", enginehouse={"runtime": "trtllm"})
     _ask(engine, spec)
-    (asked,) = engine.asked
-    assert asked["model"] == "tiny"
-    assert asked["lora_request"] == {
+    (request,) = engine.asked
+    assert request["model"] == "tiny"
+    assert request["lora_request"] == {
         "lora_name": "legal", "lora_int_id": 1, "lora_path": "/models/tiny/adapters/legal",
     }  # fmt: skip

@@ -35,9 +35,11 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def bucket(request: pytest.FixtureRequest, adapter: Path) -> Iterator[BucketServer]:
-    with BucketServer(getattr(request, "param", "S3")) as found:
-        found.put_files("weights", "legal", {p.name: p.read_bytes() for p in adapter.iterdir()})
-        yield found
+    with BucketServer(getattr(request, "param", "S3")) as bucket_server:
+        bucket_server.put_files(
+            "weights", "legal", {p.name: p.read_bytes() for p in adapter.iterdir()}
+        )
+        yield bucket_server
 
 
 @pytest.fixture
@@ -99,9 +101,9 @@ def test_an_adapter_comes_from_a_bucket_that_its_secret_opens(
     assert outcome.kind is OutcomeKind.FINISHED, fetching.supervisor.log.decode()
     final = publish(fetching.supervisor, "fetch")
     assert describe(final / "model/adapters/legal") == describe(adapter)
-    (told,) = outputs.read(final).values["adapters"]
-    assert told["source"] == bucket.source
-    assert told["commit"].startswith("listing-")
+    (report,) = outputs.read(final).values["adapters"]
+    assert report["source"] == bucket.source
+    assert report["commit"].startswith("listing-")
 
 
 def test_an_adapter_comes_out_of_an_archive_whose_signature_nobody_keeps(
@@ -116,8 +118,8 @@ def test_an_adapter_comes_out_of_an_archive_whose_signature_nobody_keeps(
     assert outcome.kind is OutcomeKind.FINISHED, fetching.supervisor.log.decode()
     final = publish(fetching.supervisor, "fetch")
     assert describe(final / "model/adapters/legal") == describe(adapter)
-    (told,) = outputs.read(final).values["adapters"]
-    assert re.fullmatch("[0-9a-f]{64}", told["commit"])
+    (report,) = outputs.read(final).values["adapters"]
+    assert re.fullmatch("[0-9a-f]{64}", report["commit"])
     assert b"0123456789abcdef" not in fetching.supervisor.log
     assert "0123456789abcdef" not in json.dumps(outcome.values)
 

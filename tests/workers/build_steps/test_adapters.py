@@ -52,10 +52,10 @@ def test_an_adapter_is_pinned_packaged_and_answered_with(
     assert packaged["passport"]["adapters"] == fetched["adapters"]
     tested = outputs.read(finished(supervisor, "smoke_test", spec, **folders)).values
     assert tested["engine"]["adapters"]["names"] == ["legal"]
-    (asked,) = tested["adapters"]
-    assert asked["name"] == "legal"
-    assert asked["answer"] != tested["answer"], "the adapter itself was asked"
-    assert asked["first_token_seconds"] > 0
+    (request,) = tested["adapters"]
+    assert request["name"] == "legal"
+    assert request["answer"] != tested["answer"], "the adapter itself was asked"
+    assert request["first_token_seconds"] > 0
 
 
 def _no_weights(folder: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_kill_in_the_middle_of_calibration_leaves_nothing_to_publish(
 ) -> None:
     def kill() -> Verdict:
         if gates.came(SAMPLES_GATE):
-            kill_all(lambda each: each.pid in {found.pid for found in supervisor.marked()})
+            kill_all(lambda each: each.pid in {outcome.pid for outcome in supervisor.marked()})
         return Verdict.CONTINUE
 
     outcome = supervisor.run(calibrating, kill)
@@ -337,8 +337,8 @@ def _largest_inputs(model: Any) -> dict[str, float]:
 
 def test_only_equally_long_samples_share_a_batch() -> None:
     samples = [[1] * 4, [2] * 3, [3] * 4, [4] * 4, [5] * 9]
-    found = [[len(each) for each in batch] for batch in batches(samples, 8)]
-    assert found == [[4, 4], [4], [3], [9]]
+    entries = [[len(each) for each in batch] for batch in batches(samples, 8)]
+    assert entries == [[4, 4], [4], [3], [9]]
 
 
 def test_what_is_left_takes_as_long_as_what_is_done_took() -> None:

@@ -134,27 +134,27 @@ def test_a_family_in_a_type_has_the_tensors_of_the_type_and_loads_again(
 
 def expected_tensors(before: Mapping[str, Tensor], promise: Promise) -> Kinds:
     """Return what an export must hold and nothing beside it, from the original's tensors."""
-    found: Kinds = {}
+    values: Kinds = {}
     for name, tensor in before.items():
         module, _, kind = name.rpartition(".")
         if kind != "weight" or not is_quantized(module, promise):
-            found[name] = (BFLOAT16, tuple(tensor.shape))
+            values[name] = (BFLOAT16, tuple(tensor.shape))
             continue
         rows, columns = tensor.shape
-        found[f"{module}.input_scale"] = (FLOAT32, ())
+        values[f"{module}.input_scale"] = (FLOAT32, ())
         if promise.is_fp4:
-            found[name] = (PACKED, (rows, columns // 2))
-            found[f"{module}.weight_scale"] = (E4M3, (rows, columns // 16))
-            found[f"{module}.weight_scale_2"] = (FLOAT32, ())
+            values[name] = (PACKED, (rows, columns // 2))
+            values[f"{module}.weight_scale"] = (E4M3, (rows, columns // 16))
+            values[f"{module}.weight_scale_2"] = (FLOAT32, ())
         else:
-            found[name] = (E4M3, (rows, columns))
-            found[f"{module}.weight_scale"] = (FLOAT32, ())
+            values[name] = (E4M3, (rows, columns))
+            values[f"{module}.weight_scale"] = (FLOAT32, ())
     if promise.kv_cache:
         attention = {name.split("k_proj")[0] for name in before if name.endswith("k_proj.weight")}
         assert attention
-        found |= {f"{each}{kind}_proj.{kind}_scale": (FLOAT32, ())
+        values |= {f"{each}{kind}_proj.{kind}_scale": (FLOAT32, ())
                   for each in attention for kind in "kv"}  # fmt: skip
-    return found
+    return values
 
 
 def is_quantized(module: str, promise: Promise) -> bool:
@@ -173,9 +173,9 @@ def check_scales(
     scales = {name: each for name, each in after.items() if name.endswith(f".{kind}")}
     for name, scale in scales.items():
         module = name.removesuffix(f".{kind}")
-        wanted = float(before[f"{module}.weight"].abs().max()) / largest
-        assert float(scale) >= wanted * 0.999, name
-        assert float(scale) < wanted * 4, f"{name} wastes the numbers' range"
+        target = float(before[f"{module}.weight"].abs().max()) / largest
+        assert float(scale) >= target * 0.999, name
+        assert float(scale) < target * 4, f"{name} wastes the numbers' range"
     shared = ("input_scale", kind) if promise.is_fp4 else ("input_scale",)
     for one, *others in FUSED:
         for name in (each for each in after if each.endswith(tuple(f"{one}.{s}" for s in shared))):
@@ -190,10 +190,10 @@ def check_scales(
 def check_amax(calibrated: Path, after: Mapping[str, Tensor], promise: Promise) -> None:
     """The largest value of each input, key and value is kept, and told by its scale."""
     scales = {name: float(each) for name, each in after.items() if name.endswith(CALIBRATED)}
-    told = compare_with_calibration(
+    report = compare_with_calibration(
         scales, expected_scales(calibrated, {"quant_algo": promise.algorithm})
     )
-    assert (told.scales, told.not_compared) == (len(scales), ())
+    assert (report.scales, report.not_compared) == (len(scales), ())
 
 
 def check_configs(

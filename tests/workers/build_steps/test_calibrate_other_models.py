@@ -123,8 +123,8 @@ def test_a_short_convolution_stays_and_the_layers_around_it_do_not(
     assert feed_forward.items() <= values["quantized"].items()
     assert values["left"]["conv.conv"] == 1
     assert ("conv.in_proj" in values["quantized"]) is convolution_only
-    told = gated(folder, kind, tmp_path)["weights"]
-    assert told["compared"] == values["layers_quantized"]
+    weights = gated(folder, kind, tmp_path)["weights"]
+    assert weights["compared"] == values["layers_quantized"]
 
 
 def test_a_model_without_any_cache_says_that_the_type_leaves_out_its_cache(tmp_path: Path) -> None:

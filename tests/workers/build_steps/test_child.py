@@ -137,8 +137,8 @@ def test_the_login_to_the_store_reaches_the_step_as_secrets_do(
     )
     supervisor.run(command)
     assert json.loads((tmp_path / "received").read_text()) == login
-    for told in ("argv", "env"):
-        assert SECRET not in (tmp_path / told).read_text()
+    for report in ("argv", "env"):
+        assert SECRET not in (tmp_path / report).read_text()
     assert SECRET not in repr(command)
     assert b"leaking [redacted] of x-1" in supervisor.log
 
@@ -161,13 +161,13 @@ def test_the_environment_is_an_allow_list(
 def test_a_cancel_asks_politely_at_once_and_kills_the_deaf_when_their_grace_is_over(
     supervisor: Supervisor, tmp_path: Path
 ) -> None:
-    clock, up, asked = WatchedClock(), tmp_path / "up", tmp_path / "asked"
+    clock, up, request = WatchedClock(), tmp_path / "up", tmp_path / "asked"
     # One grandchild in the session, one in a session of its own; both deaf to the polite signal.
     body = f"""
         trap '' TERM
         sleep 600 &
         setsid sleep 600 &
-        trap 'touch {asked}' TERM
+        trap 'touch {request}' TERM
         touch {up}
         while :; do wait; done"""
     command = supervisor.command("fetch", tmp_path / "x.json", python=script(tmp_path, body))
@@ -177,7 +177,7 @@ def test_a_cancel_asks_politely_at_once_and_kills_the_deaf_when_their_grace_is_o
         return Verdict.CANCEL
 
     with running(supervisor, command, cancel_when_up, clock) as outcome:
-        wait_for(asked.exists, what="the polite signal")
+        wait_for(request.exists, what="the polite signal")
         clock.advance(GRACE_SECONDS - 0.5)
         clock.wait_for_looks(6)
         assert len(supervisor.marked()) == 3
@@ -343,11 +343,11 @@ def test_an_interpreter_that_is_missing_leaks_no_descriptor(
 
 def open_pipes() -> set[str]:
     """The pipes of this process; other threads may open and close files and sockets meanwhile."""
-    found = set()
+    names = set()
     for descriptor in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
-            found.add(str(descriptor.readlink()))
-    return {each for each in found if each.startswith("pipe:")}
+            names.add(str(descriptor.readlink()))
+    return {each for each in names if each.startswith("pipe:")}
 
 
 def run_elsewhere(

@@ -61,8 +61,8 @@ def test_an_encoder_builds_under_vllm_and_is_asked_where_vllm_answers(
     supervisor.folder.mkdir()
     supervisor.options["devices"] = [offer("L4")]
     built = package(supervisor, spec)
-    found = outputs.read(finished(supervisor, "smoke_test", spec, **built.folders)).values
-    assert (found["kind"], found["engine"]["engine"]) == ("encoder", "vllm")
-    assert found["answer"].startswith(said)
+    outcome = outputs.read(finished(supervisor, "smoke_test", spec, **built.folders)).values
+    assert (outcome["kind"], outcome["engine"]["engine"]) == ("encoder", "vllm")
+    assert outcome["answer"].startswith(said)
     facts = folder_facts(folder, commit="c1")
     assert RUNTIMES["vllm"].predict_route(None, facts) == predict_route

@@ -15,5 +15,5 @@ def test_progress_in_quick_succession_is_thinned_out_and_the_last_always_goes_ou
     for done in (4, 5, 9):
         events.progress(done, 9, "files")
     os.close(write_end)
-    with os.fdopen(read_end) as told:
-        assert [json.loads(line)["done"] for line in told] == [1, 4, 9]
+    with os.fdopen(read_end) as fdopen:
+        assert [json.loads(line)["done"] for line in fdopen] == [1, 4, 9]

@@ -68,12 +68,12 @@ def test_what_a_pattern_names_stays_and_the_rest_does_not(
 ) -> None:
     quantized = made(family, kind, tmp_path, *patterns)
     modules = every_module(quantized)
-    wanted = {each for each in modules if each.rpartition(".")[2] in ends}
+    entries = {each for each in modules if each.rpartition(".")[2] in ends}
     routers = {each for each in modules if each.endswith("block_sparse_moe.gate")}
-    assert wanted
-    assert kept(quantized) == wanted | routers
-    assert told(quantized, modules) == wanted | routers
-    assert quantized.gate()["weights"]["compared"] == len(modules - wanted - routers)
+    assert entries
+    assert kept(quantized) == entries | routers
+    assert told(quantized, modules) == entries | routers
+    assert quantized.gate()["weights"]["compared"] == len(modules - entries - routers)
 
 
 def test_a_layer_that_stays_is_named_and_no_layer_whose_number_begins_alike(
@@ -81,9 +81,9 @@ def test_a_layer_that_stays_is_named_and_no_layer_whose_number_begins_alike(
 ) -> None:
     quantized = made("llama", "fp8", tmp_path, "model.layers.1.*", num_hidden_layers=LAYERS)
     modules = every_module(quantized)
-    wanted = {each for each in modules if each.startswith("model.layers.1.")}
-    assert kept(quantized) == wanted
-    assert told(quantized, modules) == wanted
+    entries = {each for each in modules if each.startswith("model.layers.1.")}
+    assert kept(quantized) == entries
+    assert told(quantized, modules) == entries
     assert quantized.gate()["weights"]["compared"] == 7 * (LAYERS - 1)
 
 

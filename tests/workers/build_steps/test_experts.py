@@ -31,11 +31,11 @@ def test_inputs_of_fused_experts_are_rounded_before_both_products() -> None:
     plain.roundings.update(elsewhere)
     assert emulate_experts(model, plain).roundings == elsewhere
     hidden, chosen = torch.randn(3, HIDDEN), torch.tensor([[2], [2], [0]])
-    found = experts(hidden, chosen, torch.ones(3, 1))
+    outcome = experts(hidden, chosen, torch.ones(3, 1))
 
     rounded = round_to_fp8(hidden, scales["gate_proj"])
     for row, expert in enumerate(chosen[:, 0]):
         gate, up = (experts.gate_up_proj[expert] @ rounded[row]).chunk(2)
         inner = round_to_fp8(nn.functional.silu(gate) * up, scales["down_proj"])
         expected = experts.down_proj[expert] @ inner
-        assert torch.allclose(found[row], expected, atol=1e-5)
+        assert torch.allclose(outcome[row], expected, atol=1e-5)

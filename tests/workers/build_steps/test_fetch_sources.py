@@ -30,9 +30,11 @@ WEIGHTS = "llama/v1/model.safetensors"
 
 @pytest.fixture(params=SCHEMES)
 def server(request: pytest.FixtureRequest, tiny: Path) -> Iterator[BucketServer]:
-    with BucketServer(request.param) as found:
-        found.put_files("weights", "llama/v1", {p.name: p.read_bytes() for p in tiny.iterdir()})
-        yield found
+    with BucketServer(request.param) as bucket_server:
+        bucket_server.put_files(
+            "weights", "llama/v1", {p.name: p.read_bytes() for p in tiny.iterdir()}
+        )
+        yield bucket_server
 
 
 @pytest.fixture
@@ -124,11 +126,11 @@ def test_a_login_without_its_secret_ends_in_words(
 
 @pytest.fixture
 def site(tiny: Path) -> Iterator[ArchiveServer]:
-    with ArchiveServer() as found:
-        found.files["/llama.tar.gz"] = packed(
+    with ArchiveServer() as archive_server:
+        archive_server.files["/llama.tar.gz"] = packed(
             {f"llama/{path.name}": path.read_bytes() for path in tiny.iterdir()}
         )
-        yield found
+        yield archive_server
 
 
 def archive_spec(url: str) -> dict[str, object]:

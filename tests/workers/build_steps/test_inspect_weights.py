@@ -66,12 +66,12 @@ def tensors(**changes: Callable[[np.ndarray], np.ndarray] | None) -> Change:
 
     def change(folder: Path) -> None:
         path = folder / "model.safetensors"
-        found = load_file(path)
+        outcome = load_file(path)
         for name, act in changes.items():
-            stored = found.pop(name)
+            stored = outcome.pop(name)
             if act is not None:
-                found[name] = act(stored.copy())
-        save_file(found, path, metadata={"format": "pt"})
+                outcome[name] = act(stored.copy())
+        save_file(outcome, path, metadata={"format": "pt"})
 
     return change
 

@@ -20,8 +20,8 @@ def test_a_known_version_is_started(
     version: str, known: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_PYTHON", _python_with(version, tmp_path))
-    _, found = installed_runtime("vllm", own_python="python")
-    assert found.version == known
+    _, outcome = installed_runtime("vllm", own_python="python")
+    assert outcome.version == known
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,9 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
 def test_a_file_that_no_loader_can_read_is_told_by_name_and_reason(
     tmp_path: Path, name: str, content: str | bytes, reason: str
 ) -> None:
-    said = refused(write(tmp_path, name, content))
-    assert said.startswith(f"`{name}` of `org/model` cannot be read: ")
-    assert reason in said
+    statement = refused(write(tmp_path, name, content))
+    assert statement.startswith(f"`{name}` of `org/model` cannot be read: ")
+    assert reason in statement
 
 
 def test_a_list_of_modules_has_to_be_a_list(tmp_path: Path) -> None:

@@ -88,8 +88,8 @@ def test_on_a_cpu_the_type_fits_what_the_build_holds_however_much_is_free(
     checkpoint: Checkpoint,
 ) -> None:
     spec = Spec.model_validate(quantized_spec(checkpoint.folder, "fp8"))
-    held = device_of(JobOptions(memory_bytes=10**12))
-    assert choose_dtype(spec, checkpoint, held) is torch.float32
+    device = device_of(JobOptions(memory_bytes=10**12))
+    assert choose_dtype(spec, checkpoint, device) is torch.float32
     little = device_of(JobOptions(memory_bytes=10**6))
     assert choose_dtype(spec, checkpoint, little) is torch.bfloat16
 
@@ -114,15 +114,15 @@ def test_the_gate_computes_in_what_the_native_engine_will_and_asks_for_that_memo
     spec = Spec.model_validate(_merged(quantized_spec(checkpoint.folder, "fp8"), change))
     for module in (served, needs, loading):
         monkeypatch.setattr(module, "has_native_bfloat16", lambda: is_native_half)
-    held = device_of(JobOptions(memory_bytes=10**12))
-    assert served.served_dtype(spec, checkpoint, held) is expected
+    device = device_of(JobOptions(memory_bytes=10**12))
+    assert served.served_dtype(spec, checkpoint, device) is expected
     if spec.accelerator is None:
         facts = checkpoint.facts.model_dump(mode="json")
         need = needs.step_need("gate", spec, facts, smallest_device_bytes=10**12)
-        asked = comparison_bytes(
-            spec, checkpoint.facts, number_bytes=expected.itemsize, batch_tokens=held.batch_tokens
+        request = comparison_bytes(
+            spec, checkpoint.facts, number_bytes=expected.itemsize, batch_tokens=device.batch_tokens
         )
-        assert need.memory_bytes == asked
+        assert need.memory_bytes == request
 
 
 def test_other_engines_are_measured_in_the_checkpoints_own_type(
@@ -181,8 +181,8 @@ def test_a_config_that_is_not_of_the_weights_is_refused_with_what_is_wrong(
     folder = make_tiny_checkpoint(tmp_path / "tiny")
     config = json.loads((folder / "config.json").read_bytes())
     (folder / "config.json").write_text(json.dumps({**config, **changes}))
-    found = open_checkpoint(folder, served_as_encoder=False)
+    outcome = open_checkpoint(folder, served_as_encoder=False)
     with pytest.raises(StepFailure) as refused:
-        loading.load_model(found, device=Device(kind="cpu", threads=1), dtype=torch.float32)
+        loading.load_model(outcome, device=Device(kind="cpu", threads=1), dtype=torch.float32)
     assert refused.value.failure.code == "EHQ-LOAD"
     assert said in refused.value.failure.sentence

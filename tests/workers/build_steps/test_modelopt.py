@@ -22,10 +22,10 @@ def _read(name: str) -> dict[str, Any]:
     stem = name.removesuffix("_CFG").removesuffix("_DEFAULT").lower()
     from modelopt.torch.opt.config_loader import load_config  # noisy unless it was imported before
 
-    found: dict[str, Any] = load_config(f"configs/ptq/presets/model/{stem}").model_dump(
+    content: dict[str, Any] = load_config(f"configs/ptq/presets/model/{stem}").model_dump(
         exclude_unset=True
     )
-    return found
+    return content
 
 
 def test_the_compiler_is_left_to_whoever_comes_after() -> None:

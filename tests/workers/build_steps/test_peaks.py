@@ -48,11 +48,11 @@ def test_the_memory_of_a_step_is_that_of_all_its_processes_together() -> None:
     with running(WITH_GRANDCHILD) as process:
         meter = PeakMeter(process.pid, clock=clock)
         meter.look()
-    held = meter.peaks()
-    assert held.host_bytes is not None
-    assert 140 * MIB < held.host_bytes < 300 * MIB
+    peaks = meter.peaks()
+    assert peaks.host_bytes is not None
+    assert 140 * MIB < peaks.host_bytes < 300 * MIB
     # No GPU here: absent, not zero.
-    assert held.device_bytes is None
+    assert peaks.device_bytes is None
 
 
 @pytest.mark.process

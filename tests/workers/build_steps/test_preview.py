@@ -24,7 +24,7 @@ def keep(supervisor: Supervisor, dataset: str, content: bytes) -> dict[str, Any]
     (folder / "rows.jsonl").write_bytes(content)
     store = ArtifactStore.open((supervisor.folder / "artifacts").as_uri())
     published = store.publish(folder, {})
-    told = {
+    values = {
         "name": dataset.removeprefix("team/"),
         "version": 1,
         "column": "messages",
@@ -33,10 +33,10 @@ def keep(supervisor: Supervisor, dataset: str, content: bytes) -> dict[str, Any]
         "file_name": "rows.jsonl",
     }
     supervisor.options = {
-        "calibration_sets": {dataset: told},
+        "calibration_sets": {dataset: values},
         "cache_dir": str(supervisor.folder / "cache"),
     }
-    return {**told, "revision": f"sha256:{published.files[0].sha256}"}
+    return {**values, "revision": f"sha256:{published.files[0].sha256}"}
 
 
 def previewed(repo: Path, dataset: str, **more: Any) -> dict[str, Any]:
@@ -47,18 +47,26 @@ def previewed(repo: Path, dataset: str, **more: Any) -> dict[str, Any]:
 def test_a_kept_set_of_chats_is_shown_through_the_template_and_counted(
     supervisor: Supervisor, tiny: Path
 ) -> None:
-    told = keep(supervisor, "team/chats", lines({"messages": []}, *CHATS))
+    report = keep(supervisor, "team/chats", lines({"messages": []}, *CHATS))
     outcome = run(supervisor, "preview", previewed(tiny, "team/chats", calib_size=128))
     assert outcome.kind is OutcomeKind.FINISHED, (outcome, supervisor.log.decode())
-    found = outcome.values or {}
-    assert found["dataset"]["revision"] == told["revision"]
-    assert (found["column"], found["skipped_empty"], found["rows_read"]) == ("messages", 1, 6)
-    assert (found["size"], found["max_length"], found["seed"]) == (128, 64, 20_260_101)
-    assert len(found["samples"]) == 5
-    first = found["samples"][0]
+    result_read = outcome.values or {}
+    assert result_read["dataset"]["revision"] == report["revision"]
+    assert (result_read["column"], result_read["skipped_empty"], result_read["rows_read"]) == (
+        "messages",
+        1,
+        6,
+    )
+    assert (result_read["size"], result_read["max_length"], result_read["seed"]) == (
+        128,
+        64,
+        20_260_101,
+    )
+    assert len(result_read["samples"]) == 5
+    first = result_read["samples"][0]
     assert first["text"].startswith("<|im_start|>user\nThe capital of France")
     assert first["row"] == 2
-    cut = [each for each in found["samples"] if each["truncated"]]
+    cut = [each for each in result_read["samples"] if each["truncated"]]
     assert all(each["tokens"] == 64 for each in cut)
     assert not list(supervisor.folder.rglob("*.safetensors"))
 
@@ -69,12 +77,12 @@ def test_a_model_without_a_template_a_lost_and_a_damaged_set_are_failures_of_the
     plain = make_tiny_checkpoint(supervisor.folder / "plain")
     (plain / "chat_template.jinja").unlink()
     supervisor.roots = (str(supervisor.folder),)
-    told = keep(supervisor, "team/chats", lines(*CHATS))
+    report = keep(supervisor, "team/chats", lines(*CHATS))
     spec = previewed(plain, "team/chats")
     outcome = run(supervisor, "preview", spec)
     assert outcome.failure is not None
     assert outcome.failure.code == "EHC-NO-TEMPLATE"
-    blob = next((supervisor.folder / "artifacts" / "blobs").rglob(told["revision"][7:]))
+    blob = next((supervisor.folder / "artifacts" / "blobs").rglob(report["revision"][7:]))
     blob.chmod(0o644)
     blob.write_bytes(b"damaged")
     outcome = run(supervisor, "preview", spec)
@@ -90,14 +98,14 @@ def test_a_model_without_a_template_a_lost_and_a_damaged_set_are_failures_of_the
 def test_fetch_pins_a_kept_set_by_the_digest_of_its_file(
     supervisor: Supervisor, tiny: Path
 ) -> None:
-    told = keep(supervisor, "team/chats", lines(*CHATS))
+    report = keep(supervisor, "team/chats", lines(*CHATS))
     outcome = run(supervisor, "fetch", previewed(tiny, "team/chats"))
     assert outcome.kind is OutcomeKind.FINISHED, supervisor.log.decode()
     assert (outcome.values or {})["calibration"] == {
         "dataset": "team/chats",
         "config": None,
         "split": "train",
-        "revision": told["revision"],
+        "revision": report["revision"],
     }
     assert json.loads((supervisor.folder / "fetch.json").read_bytes())["options"]
 

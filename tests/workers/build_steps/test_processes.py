@@ -26,9 +26,9 @@ def marked() -> Iterator[Process]:
     ) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        found = process(child.pid)
-        assert found is not None
-        yield found
+        outcome = process(child.pid)
+        assert outcome is not None
+        yield outcome
         child.kill()
 
 

@@ -26,8 +26,8 @@ def file_of(repo: str, path: str = "config.json", **choices: Any) -> Ask:
     def ask(hub: HubServer, folder: Path) -> None:
         from huggingface_hub import hf_hub_download
 
-        wanted: dict[str, Any] = {"token": False, "local_dir": folder} | choices
-        hf_hub_download(repo, path, endpoint=hub.url, **wanted)
+        target: dict[str, Any] = {"token": False, "local_dir": folder} | choices
+        hf_hub_download(repo, path, endpoint=hub.url, **target)
 
     return ask
 

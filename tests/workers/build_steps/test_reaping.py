@@ -23,23 +23,23 @@ pytestmark = pytest.mark.process
 @contextmanager
 def sleeper(lease: str, instance: str) -> Iterator[subprocess.Popen[bytes]]:
     marks = {LEASE_VARIABLE: lease, INSTANCE_VARIABLE: instance}
-    with subprocess.Popen(["sleep", "600"], env={**os.environ, **marks}) as found:
+    with subprocess.Popen(["sleep", "600"], env={**os.environ, **marks}) as outcome:
         try:
             wait_for(
-                lambda: environment(found.pid).get(LEASE_VARIABLE) == lease,
+                lambda: environment(outcome.pid).get(LEASE_VARIABLE) == lease,
                 what=f"a process with the lease {lease}",
             )
-            yield found
+            yield outcome
         finally:
-            found.kill()
+            outcome.kill()
 
 
 def test_a_process_with_a_dead_lease_is_killed_and_a_live_one_spared(tmp_path: Path) -> None:
     here = str(tmp_path)
-    asked: list[str] = []
+    requests: list[str] = []
 
     def is_live(lease: str) -> bool:
-        asked.append(lease)
+        requests.append(lease)
         return lease == "build/aaa/2"
 
     with (
@@ -51,7 +51,7 @@ def test_a_process_with_a_dead_lease_is_killed_and_a_live_one_spared(tmp_path: P
         assert {each.pid for each in reaped} == {dead.pid, also_dead.pid}
         assert dead.wait(DEADLINE_SECONDS) == also_dead.wait(DEADLINE_SECONDS) == -9
         assert live.poll() is None
-    assert sorted(asked) == ["build/aaa/1", "build/aaa/2"]
+    assert sorted(requests) == ["build/aaa/1", "build/aaa/2"]
 
 
 def test_another_installation_and_other_kinds_of_lease_are_left_alone(tmp_path: Path) -> None:
@@ -87,16 +87,16 @@ def test_the_reaper_spares_itself_and_who_started_it(tmp_path: Path) -> None:
 
 
 def test_a_signal_never_reaches_another_process_with_the_same_pid(tmp_path: Path) -> None:
-    with sleeper("build/aaa/1", str(tmp_path)) as found:
-        seen = process(found.pid)
+    with sleeper("build/aaa/1", str(tmp_path)) as outcome:
+        seen = process(outcome.pid)
         assert seen is not None
         reused = type(seen)(
             pid=seen.pid, parent=1, session=1, start_ticks=seen.start_ticks - 1, ended=False
         )
         send(reused, 9)  # type: ignore[arg-type]
-        assert found.poll() is None
+        assert outcome.poll() is None
         send(seen, 9)  # type: ignore[arg-type]
-        assert found.wait(DEADLINE_SECONDS) == -9
+        assert outcome.wait(DEADLINE_SECONDS) == -9
 
 
 def test_a_session_has_its_living_processes_and_no_others() -> None:

@@ -101,14 +101,14 @@ def revoked(commit: str) -> dict[str, Any]:
 def test_without_a_grant_for_this_very_commit_the_code_is_never_run(
     own: Own, commit: str, tmp_path: Path, step: str, live: bool, gone: bool, code: str, says: str
 ) -> None:
-    told = {
+    values = {
         "live": [grant("local-" + "0" * 40)] if live else [],
         "revoked": [revoked(commit)] if gone else [],
     }
     # As it would lie there had somebody slipped the code in.
     fetched = own.fetch(f"{tmp_path.name}-fetch", live=[grant(commit)])
     with pytest.raises(StepFailure) as raised:
-        run_here(step, own.spec(), tmp_path / step, own.options(**told), fetch=fetched)
+        run_here(step, own.spec(), tmp_path / step, own.options(**values), fetch=fetched)
     assert raised.value.failure.code == code
     assert says in raised.value.failure.sentence
     assert ran_in(own.marker) == []
@@ -229,10 +229,10 @@ def test_with_a_grant_the_code_runs_in_the_steps_process_alone(
     ran = set(ran_in(mine.marker))
     assert len(ran) == 1, "once, however often it was imported"
     assert os.getpid() not in ran
-    told = outputs.read(inspected).values["remote_code"]
-    assert told["runs"]
-    assert told["grant"]["by"] == "ada@example.com"
-    assert {each["path"] for each in told["files"]} == CODE
+    remote_code = outputs.read(inspected).values["remote_code"]
+    assert remote_code["runs"]
+    assert remote_code["grant"]["by"] == "ada@example.com"
+    assert {each["path"] for each in remote_code["files"]} == CODE
     findings = outputs.read(inspected).values["examination"]["findings"]
     assert "EH832" in {each["code"] for each in findings}
 

@@ -18,6 +18,8 @@ def test_it_is_measured_by_its_score_and_asked_for_two_ranks(tmp_path: Path) -> 
     gate = build.run("calibrate", "gate")
     assert (gate["kind"], gate["figures"]["labels"]) == ("encoder", 1)
     assert gate["figures"]["label_agreement"] >= 0.9
-    found = build.run("package", "smoke_test")
-    assert found["engine"]["task"] == "rerank"
-    assert re.fullmatch(r"0\.\d{4} for the first text, 0\.\d{4} for the second\.", found["answer"])
+    process = build.run("package", "smoke_test")
+    assert process["engine"]["task"] == "rerank"
+    assert re.fullmatch(
+        r"0\.\d{4} for the first text, 0\.\d{4} for the second\.", process["answer"]
+    )

@@ -40,10 +40,10 @@ def test_a_copied_text_takes_fewer_steps_by_every_setting(
 ) -> None:
     outcome = tuned(supervisor, tiny, rows(3, prompt=f"Repeat: {TEXT}", completion=TEXT))
     assert outcome.kind is OutcomeKind.FINISHED, (outcome, supervisor.log.decode())
-    found = outcome.values
-    assert (found["conversations"], found["answers"]) == (3, 3)
-    off, *others = (Counted.from_json(each) for each in found["counted"])
-    assert off.steps == off.tokens == found["answer_tokens"]
+    result_read = outcome.values
+    assert (result_read["conversations"], result_read["answers"]) == (3, 3)
+    off, *others = (Counted.from_json(each) for each in result_read["counted"])
+    assert off.steps == off.tokens == result_read["answer_tokens"]
     assert [each.setting for each in (off, *others)] == list(SETTINGS)
     assert all(each.tokens == off.tokens for each in others)
     assert all(each.tokens_per_step > 3 for each in others)

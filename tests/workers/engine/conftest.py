@@ -36,12 +36,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> "Make":
 
     base = tmp_path_factory.mktemp("quantized")
     original = make_original(base / "original")
-    found: dict[QuantizationType, QuantizedFolder] = {}
+    values: dict[QuantizationType, QuantizedFolder] = {}
 
     def make(kind: QuantizationType) -> "QuantizedFolder":
-        if kind not in found:
-            found[kind] = make_quantized(original, kind, base / kind.value)
-        return found[kind]
+        if kind not in values:
+            values[kind] = make_quantized(original, kind, base / kind.value)
+        return values[kind]
 
     return make
 

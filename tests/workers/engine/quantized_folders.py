@@ -93,10 +93,10 @@ def engine_logits(
     cache = SlotCache(model.shape, slots=64, device=device, scales=model.cache_scales)
     deltas = AdapterDeltas(model.module, [], device)
     runner = ModelRunner(model.module, cache, deltas, device)
-    held = cache.reserve(len(row))
-    assert held is not None
+    holding = cache.reserve(len(row))
+    assert holding is not None
     pieces = [row[:8], *([token] for token in row[8:])]
-    return torch.cat([runner.forward([Segment(held, piece)])[0] for piece in pieces])
+    return torch.cat([runner.forward([Segment(holding, piece)])[0] for piece in pieces])
 
 
 def change_tensors(folder: Path, change: Callable[[Tensors], object]) -> None:
@@ -150,8 +150,8 @@ def _rename(tensors: Tensors, *, keeps_inputs: bool) -> None:
 def _calibrated(original: Path, kind: QuantizationType) -> nn.Module:
     model = AutoModelForCausalLM.from_pretrained(original, dtype=torch.float32)
     config = modelopt_config(RECIPES[kind], presets, has_kv_cache=True, is_encoder=False)
-    found: nn.Module = quantize(model, config.config, lambda each: each(torch.tensor([ROW])))
-    return found
+    outcome: nn.Module = quantize(model, config.config, lambda each: each(torch.tensor([ROW])))
+    return outcome
 
 
 def _take_over_scales(model: nn.Module, exported: Path) -> None:

@@ -81,8 +81,8 @@ def test_pieces_and_preemption_change_no_adapted_answer(
 ) -> None:
     engine = start_engine(checkpoint, adapters=adapters, **settings)
     pairs = [(prompt, name) for prompt in PROMPTS for name in (None, *adapters)]
-    asked = [_ask(engine, *pair) for pair in pairs]
-    for one, pair in zip(asked, pairs, strict=True):
+    answers = [_ask(engine, *pair) for pair in pairs]
+    for one, pair in zip(answers, pairs, strict=True):
         assert one.finish().tokens == _ask(adapted, *pair).finish().tokens
     engine.stop()
 

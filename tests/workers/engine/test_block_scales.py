@@ -72,8 +72,8 @@ def test_an_artifact_answers_as_its_numbers_say(made: Path) -> None:
             module = plain.get_submodule(name.removesuffix(".weight"))
             module.register_forward_pre_hook(lambda _, given: (_rounded(given[0]),))
         parameter.copy_(weight)
-    wanted = plain(torch.tensor([ROW]), use_cache=False).logits[0, 7:]
-    assert torch.allclose(engine_logits(made), wanted, atol=2e-4)
+    target = plain(torch.tensor([ROW]), use_cache=False).logits[0, 7:]
+    assert torch.allclose(engine_logits(made), target, atol=2e-4)
 
 
 def _refusal(folder: Path) -> str:

@@ -52,12 +52,12 @@ def test_each_token_is_the_best_one(name: str, dtype: str, tmp_path: Path) -> No
         folder, device=DEVICE, dtype=dtype, max_num_tokens=40, make_drafter=drafters(4, 1),
         kv_cache_bytes=8 << 20,
     )  # fmt: skip
-    asked = [
+    request = [
         Asked(engine, prompt, max_tokens=TOKENS, ignore_eos=True, **how)
         for prompt in prompts
         for how in ({}, {"temperature": 0.7, "seed": 3})
     ]
-    answers = [one.finish() for one in asked]
+    answers = [one.finish() for one in request]
     report = engine.report()
     engine.stop()
     assert (report["device"], report["dtype"]) == (DEVICE, dtype)
@@ -88,11 +88,11 @@ def test_adapters_beside_each_other_are_those_merged_into_the_weights(
     engine = start_engine(folder, device=DEVICE, dtype=dtype, adapters=adapters)
     prompt = list(range(3, 20))
     names = (None, "one", "two", None, "two")
-    asked = [
+    request = [
         Asked(engine, prompt, max_tokens=TOKENS, ignore_eos=True, generation={"adapter": name})
         for name in names
     ]
-    answers = [one.finish().tokens for one in asked]
+    answers = [one.finish().tokens for one in request]
     engine.stop()
     assert len({tuple(answer) for answer in answers}) == 3
     for name, answer in zip(names, answers, strict=True):
@@ -111,8 +111,8 @@ def test_emulated_numbers_are_those_of_modelopts_simulation(
     quantizing = pytest.importorskip("tests.workers.engine.quantized_folders")
     original = quantizing.make_original(tmp_path / "original")
     made = quantizing.make_quantized(original, kind, tmp_path / "quantized")
-    found = quantizing.engine_logits(made.path, device_name=DEVICE, dtype=dtype)
-    close = torch.cosine_similarity(found, made.simulated_logits, dim=-1)
+    engine_logits = quantizing.engine_logits(made.path, device_name=DEVICE, dtype=dtype)
+    close = torch.cosine_similarity(engine_logits, made.simulated_logits, dim=-1)
     assert float(close.mean()) >= LEAST_CLOSE[dtype][kind.is_fp4], close
 
 

@@ -27,8 +27,8 @@ def guessing(request: pytest.FixtureRequest, checkpoint: Path):
 
 
 def _answers(engine: Engine, **how: object) -> list[list[int]]:
-    asked = [Asked(engine, prompt, max_tokens=150, **how) for prompt in PROMPTS]
-    return [one.finish().tokens for one in asked]
+    request = [Asked(engine, prompt, max_tokens=150, **how) for prompt in PROMPTS]
+    return [one.finish().tokens for one in request]
 
 
 def test_greedy_answers_are_those_without_guesses(engine: Engine, guessing: Engine) -> None:
@@ -42,8 +42,8 @@ def test_greedy_answers_are_those_without_guesses(engine: Engine, guessing: Engi
 def test_drafts_are_counted_by_how_far_they_were_right(guessing: Engine) -> None:
     before = metrics.read(guessing.metrics.expose().decode())
     assert _answers(guessing, ignore_eos=True)
-    told = metrics.read(guessing.metrics.expose().decode())
-    grown = {name: told[name] - before.get(name, 0) for name in told}
+    content = metrics.read(guessing.metrics.expose().decode())
+    grown = {name: content[name] - before.get(name, 0) for name in content}
     to = [grown[f"{series_of(position)}_total"] for position in POSITIONS]
     assert grown["drafts_total"] >= to[0] > 0
     assert to == sorted(to, reverse=True)
@@ -145,9 +145,9 @@ class _Noting:
 def test_a_started_engine_has_drafted_once_so_that_no_request_waits_for_the_compiler(
     checkpoint: Path,
 ) -> None:
-    asked: list[int] = []
-    start_engine(checkpoint, make_drafter=lambda: _Noting(asked)).stop()
-    assert asked == [2]
+    requests: list[int] = []
+    start_engine(checkpoint, make_drafter=lambda: _Noting(requests)).stop()
+    assert requests == [2]
 
 
 def test_a_share_of_requests_goes_without_guesses_and_answers_the_same(

@@ -35,15 +35,15 @@ def test_a_step_without_memory_is_repeated_by_rows_with_its_memory_given_back(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = make_engine(checkpoint)
-    held: list[weakref.ref[_Weight]] = []
+    holders: list[weakref.ref[_Weight]] = []
     seen: list[bool] = []
 
     def forward(real: Callable[..., Any], segments: Sequence[Segment]) -> Any:
         if len(segments) > 1:
             weight = _Weight()
-            held.append(weakref.ref(weight))
+            holders.append(weakref.ref(weight))
             _run_out()
-        seen.extend(each() is None for each in held)
+        seen.extend(each() is None for each in holders)
         if segments and len(segments[0].tokens) == len(LARGE):
             _run_out()
         return real(segments)
@@ -54,7 +54,7 @@ def test_a_step_without_memory_is_repeated_by_rows_with_its_memory_given_back(
     engine.start()
     assert bad.finish().failure == "the engine failed on this request (OutOfMemoryError)"
     assert good.finish().failure is None
-    assert held
+    assert holders
     assert all(seen)
     assert engine.is_alive
     engine.stop()
@@ -68,8 +68,8 @@ def test_a_device_that_has_failed_ends_the_engine_and_its_server(
     assert not asyncio.run(server.on_tick(1))
     monkeypatch.setattr(engine._runner, "forward", _fail)
     with engine._scheduler.changed:  # both are in line before the step that fails
-        asked = [Asked(engine, PROMPT, max_tokens=4) for _ in range(2)]
-    failures = {one.finish().failure for one in asked}
+        request = [Asked(engine, PROMPT, max_tokens=4) for _ in range(2)]
+    failures = {one.finish().failure for one in request}
     assert failures == {"the engine failed on this request (AcceleratorError)"}
     _await_end(engine)
     assert asyncio.run(server.on_tick(1))
@@ -86,8 +86,8 @@ def test_all_texts_end_with_their_device_and_the_pooling_engine_with_them(
     engine.start()
     monkeypatch.setattr(engine._runner, "start", _fail)
     with engine._loop._changed:  # both wait before the forward that fails, which takes the first
-        asked = [engine.submit([Row(ids=[5] * length)]) for length in (3, 60)]
-    for one in asked:
+        futures = [engine.submit([Row(ids=[5] * length)]) for length in (3, 60)]
+    for one in futures:
         with pytest.raises(RowFailed, match="AcceleratorError"):
             one.answer.result(DEADLINE_SECONDS)
     _await_end(engine)

@@ -39,8 +39,8 @@ def shape(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_batched_greedy_equals_generate(shape: Path) -> None:
     prompts = _prompts()
     engine = start_engine(shape)
-    asked = [Asked(engine, prompt, max_tokens=30) for prompt in prompts]
-    answers = [one.finish().tokens for one in asked]
+    request = [Asked(engine, prompt, max_tokens=30) for prompt in prompts]
+    answers = [one.finish().tokens for one in request]
     engine.stop()
     assert answers == [transformers_greedy(shape, prompt, 30) for prompt in prompts]
 
@@ -52,8 +52,8 @@ def test_alone_and_in_small_pieces_gives_the_same_tokens(shape: Path) -> None:
     alone = [Asked(roomy, prompt, max_tokens=20).finish().tokens for prompt in prompts]
     roomy.stop()
     narrow = start_engine(shape, max_num_tokens=7, max_batch_size=3)
-    asked = [Asked(narrow, prompt, max_tokens=20) for prompt in prompts]
-    assert [one.finish().tokens for one in asked] == alone
+    request = [Asked(narrow, prompt, max_tokens=20) for prompt in prompts]
+    assert [one.finish().tokens for one in request] == alone
     narrow.stop()
 
 
@@ -62,8 +62,8 @@ def test_rows_on_both_sides_of_a_long_rope_share_steps_and_no_tokens(tmp_path: P
     long = [*_prompts()[-1][:12]] * 7  # repeats, so that much of it is guessed
     prompts = [long[:40], long[:63], long[:64], long[:65], long]
     engine = start_engine(folder, make_drafter=drafters(8, 1), max_num_tokens=24)
-    asked = [Asked(engine, prompt, max_tokens=40, ignore_eos=True) for prompt in prompts * 2]
-    answers = [one.finish().tokens for one in asked]
+    request = [Asked(engine, prompt, max_tokens=40, ignore_eos=True) for prompt in prompts * 2]
+    answers = [one.finish().tokens for one in request]
     engine.stop()
     expected = [transformers_greedy(folder, prompt, 40, min_new_tokens=40) for prompt in prompts]
     assert answers == expected * 2
@@ -80,12 +80,12 @@ def test_adapters_and_a_full_cache_give_the_tokens_of_peft(
         shape, adapters={"legal": adapter}, max_num_tokens=16, max_batch_size=4,
         scheduler_policy="max_utilization", kv_cache_bytes=80 * _bytes_per_token(shape),
     )  # fmt: skip
-    asked = [
+    request = [
         Asked(engine, prompt, max_tokens=ANSWER, ignore_eos=True, generation={"adapter": name})
         for prompt, name in pairs
     ]
     engine.start()  # only now, so that all rows want the cache at once
-    answers = [one.finish().tokens for one in asked]
+    answers = [one.finish().tokens for one in request]
     assert metric(engine, "engine_preemptions_total") > 0
     engine.stop()
     assert answers == [

@@ -52,11 +52,11 @@ class Pet(BaseModel):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_random_model_still_answers_with_the_schema(engine: Engine, seed: int) -> None:
     grammar = engine.grammars.compile(PERSON, field="schema")
-    asked = Asked(
+    request = Asked(
         engine, PROMPT, grammar=grammar, max_tokens=120, temperature=1.5, top_k=5, seed=seed
     ).finish()
-    answer = json.loads(asked.text)
-    assert asked.reason is FinishReason.STOP
+    answer = json.loads(request.text)
+    assert request.reason is FinishReason.STOP
     assert set(answer) == {"name", "age", "mood"}
     assert 0 <= answer["age"] <= 150
 
@@ -74,11 +74,11 @@ def test_free_and_constrained_rows_share_a_batch(engine: Engine) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_pydantic_schema_is_held_to(engine: Engine, seed: int) -> None:
     grammar = engine.grammars.compile(Pet.model_json_schema(), field="schema")
-    asked = Asked(
+    request = Asked(
         engine, PROMPT, grammar=grammar, max_tokens=600, temperature=1.0, top_k=3, seed=seed
     ).finish()
-    assert asked.reason is FinishReason.STOP, asked.text
-    Pet.model_validate_json(asked.text)
+    assert request.reason is FinishReason.STOP, request.text
+    Pet.model_validate_json(request.text)
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,10 @@ def test_an_end_token_that_the_tokenizer_does_not_list_still_ends_an_answer(
     engine = start_engine(folder)
     grammar = engine.grammars.compile_regex("[ab]{1,9}", field="guided_regex")
     bias = {unlisted: 100.0}
-    asked = Asked(engine, PROMPT, grammar=grammar, logit_bias=bias).finish()
+    request = Asked(engine, PROMPT, grammar=grammar, logit_bias=bias).finish()
     engine.stop()
-    assert asked.tokens[-1] == unlisted
-    assert (asked.text, asked.reason) in {("a", FinishReason.STOP), ("b", FinishReason.STOP)}
+    assert request.tokens[-1] == unlisted
+    assert (request.text, request.reason) in {("a", FinishReason.STOP), ("b", FinishReason.STOP)}
 
 
 def test_a_tokenizer_larger_than_the_model_is_refused(engine: Engine) -> None:

@@ -65,8 +65,8 @@ def test_a_prompt_shares_with_a_row_that_still_runs(checkpoint: Path) -> None:
     running = Asked(engine, PROMPT, max_tokens=300, ignore_eos=True, on_piece=hold)
     alike = [*PROMPT[:50], 9]
     with hold:
-        asked = Asked(engine, alike)
-    assert asked.finish().tokens == transformers_greedy(checkpoint, alike, 24)
+        request = Asked(engine, alike)
+    assert request.finish().tokens == transformers_greedy(checkpoint, alike, 24)
     assert metric(engine, "engine_prefix_hit_tokens_total") == 50
     running.answer.cancel()
     engine.stop()

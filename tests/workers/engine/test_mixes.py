@@ -47,18 +47,18 @@ def tight_engine(
 @given(requests=st.lists(REQUESTS, min_size=1, max_size=10))
 def test_every_row_ends_and_the_cache_is_empty_again(tight_engine: Engine, requests: list) -> None:
     counted = metric(tight_engine, "engine_completion_tokens_total")
-    asked, everyone = [], []
+    request_sent, everyone = [], []
     for request in requests:
         cancel_after = request.pop("cancel_after")
         one = Asked(tight_engine, request.pop("prompt"), **request)
         everyone.append(one)
         if cancel_after is None:
-            asked.append((one, request["max_tokens"]))
+            request_sent.append((one, request["max_tokens"]))
             continue
         for _, _ in zip(range(cancel_after), one.pieces(), strict=False):
             pass
         one.answer.cancel()
-    for one, max_tokens in asked:
+    for one, max_tokens in request_sent:
         one.finish()
         assert one.failure is None
         assert 1 <= len(one.tokens) <= max_tokens

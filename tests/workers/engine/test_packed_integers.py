@@ -62,9 +62,9 @@ def _calibrated(original: Path) -> Any:
         RECIPES[QuantizationType.INT4_AWQ], presets, has_kv_cache=True, is_encoder=False
     ).with_group(GROUP)
     with torch.inference_mode():
-        found = quantize(model, config.config, lambda each: each(torch.tensor([ROW])))
-    move_smoothing(found, ROW[:16], torch.float32)
-    return found
+        outcome = quantize(model, config.config, lambda each: each(torch.tensor([ROW])))
+    move_smoothing(outcome, ROW[:16], torch.float32)
+    return outcome
 
 
 def _round_inputs(model: Any) -> None:
@@ -81,8 +81,8 @@ def test_an_artifact_of_packed_integers_answers_as_the_gate_measured_it(
     made: tuple[Path, Any],
 ) -> None:
     folder, simulated = made
-    wanted = simulated.eval()(torch.tensor([ROW]), use_cache=False).logits[0, 7:]
-    assert torch.allclose(engine_logits(folder), wanted, atol=2e-4)
+    target = simulated.eval()(torch.tensor([ROW]), use_cache=False).logits[0, 7:]
+    assert torch.allclose(engine_logits(folder), target, atol=2e-4)
 
 
 def _refusal(folder: Path) -> str:

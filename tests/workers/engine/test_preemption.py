@@ -31,9 +31,9 @@ def _tight(checkpoint: Path, policy: str, tokens: int = 256, **settings: object)
 def test_rows_that_give_way_answer_as_if_alone(checkpoint: Path, step_tokens: int) -> None:
     engine = _tight(checkpoint, "max_utilization", max_num_tokens=step_tokens)
     prompts = _prompts((20, 3, 30, 11, 5, 40))
-    asked = [Asked(engine, prompt, max_tokens=180, ignore_eos=True) for prompt in prompts]
+    request = [Asked(engine, prompt, max_tokens=180, ignore_eos=True) for prompt in prompts]
     engine.start()  # only now, so that all rows want the cache at once
-    answers = [one.finish().tokens for one in asked]
+    answers = [one.finish().tokens for one in request]
     assert metric(engine, "engine_preemptions_total") > 0
     assert [len(answer) for answer in answers] == [180] * 6
     roomy = start_engine(checkpoint)
@@ -48,12 +48,12 @@ def test_without_eviction_a_row_is_promised_all_it_may_need(checkpoint: Path) ->
     engine = _tight(checkpoint, "guaranteed_no_evict")
     engine.start()
     hold = Hold(times=2)
-    asked = [Asked(engine, [5, 6, 7], max_tokens=120, on_piece=hold, ignore_eos=True)]
+    requests = [Asked(engine, [5, 6, 7], max_tokens=120, on_piece=hold, ignore_eos=True)]
     with hold:
-        asked += [Asked(engine, [5, 6, 7], max_tokens=120) for _ in range(3)]
+        requests += [Asked(engine, [5, 6, 7], max_tokens=120) for _ in range(3)]
     with hold:
         assert metric(engine, "engine_requests_running") == 2
-    for one in asked:
+    for one in requests:
         one.finish()
     assert metric(engine, "engine_preemptions_total") == 0
     engine.stop()
@@ -64,12 +64,12 @@ def test_full_use_admits_more_rows_than_could_all_run_to_their_end(checkpoint: P
     engine.start()
     hold = Hold(times=2)
     how = {"max_tokens": 250, "ignore_eos": True}
-    asked = [Asked(engine, [5, 6, 7], on_piece=hold, **how)]
+    requests = [Asked(engine, [5, 6, 7], on_piece=hold, **how)]
     with hold:
-        asked += [Asked(engine, [5, 6, 7], **how) for _ in range(2)]
+        requests += [Asked(engine, [5, 6, 7], **how) for _ in range(2)]
     with hold:
         assert metric(engine, "engine_requests_running") > 1
-        for one in asked:
+        for one in requests:
             one.answer.cancel()
     engine.stop()
 
@@ -78,12 +78,12 @@ def test_the_limit_of_all_tokens_holds_back_what_the_cache_had_room_for(checkpoi
     engine = start_engine(checkpoint, total_token_limit=100)
     assert engine.max_seq_len == 100
     hold = Hold(times=2)
-    asked = [Asked(engine, [5, 6, 7], max_tokens=40, on_piece=hold, ignore_eos=True)]
+    requests = [Asked(engine, [5, 6, 7], max_tokens=40, on_piece=hold, ignore_eos=True)]
     with hold:
-        asked += [Asked(engine, [5, 6, 7], max_tokens=40) for _ in range(3)]
+        requests += [Asked(engine, [5, 6, 7], max_tokens=40) for _ in range(3)]
     with hold:
         assert metric(engine, "engine_requests_running") == 2
-    assert [one.finish().failure for one in asked] == [None] * 4
+    assert [one.finish().failure for one in requests] == [None] * 4
     engine.stop()
 
 

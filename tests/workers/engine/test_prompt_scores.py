@@ -33,13 +33,13 @@ def test_they_are_those_of_transformers_with_an_answer_and_without(
     engine: Engine, expected: list[float]
 ) -> None:
     for tokens in (0, 3):
-        asked = Asked(engine, PROMPT, max_tokens=tokens, prompt_logprobs=2, ignore_eos=True)
-        first, *more = asked.pieces()
+        request = Asked(engine, PROMPT, max_tokens=tokens, prompt_logprobs=2, ignore_eos=True)
+        first, *more = request.pieces()
         _assert_equal(first.prompt_scores, expected)
         assert [each.prompt_scores for each in more] == [()] * len(more)
         assert all(len(each.likeliest) == 2 for each in first.prompt_scores[1:])
         last = more[-1] if more else first
-        assert (len(asked.tokens), last.finish_reason) == (tokens, FinishReason.LENGTH)
+        assert (len(request.tokens), last.finish_reason) == (tokens, FinishReason.LENGTH)
 
 
 def test_they_are_told_though_the_prompt_was_kept_and_it_serves_others_after(
@@ -74,9 +74,9 @@ def test_a_row_that_gives_way_while_it_is_scored_tells_each_score_once(
     old = Asked(engine, [5], max_tokens=400, on_piece=hold, ignore_eos=True)
     with hold:
         scored = Asked(engine, PROMPT, max_tokens=120, prompt_logprobs=0, ignore_eos=True)
-    told = [piece.prompt_scores for piece in scored.pieces() if piece.prompt_scores]
-    assert len(told) == 1
-    _assert_equal(told[0], expected)
+    prompt_scores = [piece.prompt_scores for piece in scored.pieces() if piece.prompt_scores]
+    assert len(prompt_scores) == 1
+    _assert_equal(prompt_scores[0], expected)
     assert old.finish().failure is None
     engine.stop()
 
@@ -85,11 +85,11 @@ def test_an_echo_comes_before_the_answer_and_its_scores_with_it(
     engine: Engine, expected: list[float]
 ) -> None:
     plain = Asked(engine, PROMPT, max_tokens=3, top_logprobs=1, ignore_eos=True).finish()
-    asked = Asked(
+    request = Asked(
         engine, PROMPT, max_tokens=3, top_logprobs=1, ignore_eos=True,
         generation={"echo": "the prompt"},
     )  # fmt: skip
-    pieces = list(asked.pieces())
+    pieces = list(request.pieces())
     scores = [score for piece in pieces for score in piece.scores]
     assert "".join(piece.text for piece in pieces) == "the prompt" + plain.text
     _assert_equal(tuple(scores[:-3]), expected)

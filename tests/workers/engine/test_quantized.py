@@ -132,10 +132,10 @@ def quantized(checkpoint: Checkpoint, rows: torch.Tensor) -> nn.Module:
         has_kv_cache=checkpoint.has_kv_cache,
         is_encoder=checkpoint.is_encoder,
     )
-    found: nn.Module = quantize(
+    outcome: nn.Module = quantize(
         model, config.config, lambda each: [each(row[None]) for row in rows]
     )
-    return found
+    return outcome
 
 
 def take_over_scales(model: nn.Module, exported: Path) -> None:

@@ -93,8 +93,8 @@ def test_rows_that_run_together_answer_as_each_alone(made: Make) -> None:
     engine = start_engine(folder, max_num_tokens=16)
     try:
         alone = [Asked(engine, ROW[:length], ignore_eos=True).finish() for length in (5, 20)]
-        asked = [Asked(engine, ROW[:length], ignore_eos=True) for length in (5, 20)]
-        together = [each.finish() for each in asked]
+        request = [Asked(engine, ROW[:length], ignore_eos=True) for length in (5, 20)]
+        together = [each.finish() for each in request]
     finally:
         engine.stop()
     assert [each.tokens for each in together] == [each.tokens for each in alone]

@@ -69,10 +69,10 @@ def test_rows_that_join_and_leave_do_not_change_an_answer(
 
 def test_one_more_than_may_wait_is_refused(small_engine: Engine) -> None:
     hold = Hold()
-    asked = [Asked(small_engine, PROMPT, max_tokens=20, ignore_eos=True, on_piece=hold)]
+    requests = [Asked(small_engine, PROMPT, max_tokens=20, ignore_eos=True, on_piece=hold)]
     with hold, pytest.raises(QueueFull):
-        asked.extend(Asked(small_engine, PROMPT, max_tokens=20) for _ in range(6))
-    for one in asked:
+        requests.extend(Asked(small_engine, PROMPT, max_tokens=20) for _ in range(6))
+    for one in requests:
         one.finish()
 
 
@@ -113,8 +113,8 @@ def test_requests_wait_until_the_cache_has_room(checkpoint: Path) -> None:
     engine = start_engine(checkpoint, kv_cache_bytes=100 * BYTES_PER_TOKEN)
     assert engine.max_seq_len == 100
     expected = transformers_greedy(checkpoint, PROMPT, 40)
-    asked = [Asked(engine, PROMPT, max_tokens=40) for _ in range(7)]
-    assert [one.finish().tokens for one in asked] == [expected] * 7
+    request = [Asked(engine, PROMPT, max_tokens=40) for _ in range(7)]
+    assert [one.finish().tokens for one in request] == [expected] * 7
     engine.stop()
 
 
@@ -138,16 +138,16 @@ def test_a_token_the_model_does_not_know_fails_its_own_row_only(engine: Engine) 
 
 
 def test_a_reader_that_raises_loses_its_own_row_only(engine: Engine) -> None:
-    told: SimpleQueue[Progress] = SimpleQueue()
+    report: SimpleQueue[Progress] = SimpleQueue()
 
     def refuse(piece: Progress) -> None:
-        told.put(piece)
+        report.put(piece)
         raise ConnectionError("nobody listens")
 
     good = Asked(engine, PROMPT, max_tokens=30)
     Asked(engine, PROMPT, max_tokens=30, report=refuse)
     assert good.finish().failure is None
-    while not told.get(timeout=DEADLINE_SECONDS).is_last:
+    while not report.get(timeout=DEADLINE_SECONDS).is_last:
         pass
     assert metric(engine, "engine_requests_running") == 0
 
@@ -159,13 +159,13 @@ def test_an_error_that_belongs_to_no_row_ends_all_rows_and_not_the_loop(
     failed = metric(small_engine, "engine_requests_failed_total")
     hold = Hold()
     how = {"max_tokens": 2000, "ignore_eos": True}
-    asked = [
+    request = [
         Asked(small_engine, PROMPT, **how, on_piece=on_piece) for on_piece in (None, hold, None)
     ]
     with monkeypatch.context() as broken:
         with hold:
             broken.setattr(Scheduler, "plan", _break)
-        failures = {one.finish().failure for one in asked}
+        failures = {one.finish().failure for one in request}
     assert failures == {"the engine failed on this request (ArithmeticError)"}
     assert small_engine.is_alive
     assert metric(small_engine, "engine_requests_failed_total") == failed + 3
@@ -199,10 +199,10 @@ def test_counters_add_up(checkpoint: Path) -> None:
 def test_what_is_measured_goes_by_the_clock_that_the_engine_was_given(checkpoint: Path) -> None:
     clock = ManualClock()
     engine = make_engine(checkpoint, clock=clock)
-    asked = Asked(engine, PROMPT, max_tokens=3, ignore_eos=True)
+    request = Asked(engine, PROMPT, max_tokens=3, ignore_eos=True)
     clock.advance(7)
     engine.start()
-    asked.finish()
+    request.finish()
     assert metric(engine, "engine_time_to_first_token_seconds_sum") == 7
     assert metric(engine, "engine_end_to_end_seconds_sum") == 7
     engine.stop()

@@ -45,7 +45,7 @@ def test_every_file_belongs_to_one_part_of_the_page() -> None:
 
 
 def test_what_makes_text_is_still_small() -> None:
-    assert sum(said for _, said in _parts()[:TEXT_PARTS]) <= MOST_TEXT_LINES
+    assert sum(statement for _, statement in _parts()[:TEXT_PARTS]) <= MOST_TEXT_LINES
 
 
 @pytest.mark.parametrize(("files", "said"), _parts(), ids=lambda each: str(each)[-8:])

@@ -50,7 +50,7 @@ def test_short_requests_and_random_cancels_leave_nothing_behind(
 
 def _ask_group(engine: Engine, choice: Random) -> int:
     """Ask at once, cancel some at any stage, wait for the others; give back how many ended."""
-    asked = [
+    request = [
         Asked(
             engine, [choice.randrange(512) for _ in range(choice.randint(1, 30))],
             max_tokens=choice.randint(1, 8), temperature=choice.choice([0.0, 0.9]),
@@ -58,12 +58,12 @@ def _ask_group(engine: Engine, choice: Random) -> int:
         )
         for _ in range(GROUP)
     ]  # fmt: skip
-    left = [one for one in asked if choice.random() < 0.25]
+    left = [one for one in request if choice.random() < 0.25]
     for one in left:
         for _ in islice(one.pieces(), choice.randrange(3)):
             pass
         one.answer.cancel()
-    return sum(one.finish().failure is None for one in asked if one not in left)
+    return sum(one.finish().failure is None for one in request if one not in left)
 
 
 def _memory() -> int:

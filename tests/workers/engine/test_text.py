@@ -93,17 +93,17 @@ def test_an_answer_ends_before_its_stop_string(engine: Engine) -> None:
     whole = Asked(engine, PROMPT, max_tokens=40, ignore_eos=True).finish().text
     middle = len(whole) // 2
     stop = whole[middle : middle + 5]
-    asked = Asked(engine, PROMPT, max_tokens=40, ignore_eos=True, stop=("no such", stop)).finish()
-    assert asked.text == whole[: whole.find(stop)]
-    assert asked.reason is FinishReason.STOP
-    assert len(asked.tokens) < 40
+    request = Asked(engine, PROMPT, max_tokens=40, ignore_eos=True, stop=("no such", stop)).finish()
+    assert request.text == whole[: whole.find(stop)]
+    assert request.reason is FinishReason.STOP
+    assert len(request.tokens) < 40
 
 
 def test_text_held_for_a_stop_string_comes_at_the_end(engine: Engine) -> None:
     whole = Asked(engine, PROMPT, max_tokens=12, ignore_eos=True).finish().text
     stop = whole[-3:] + "never"
-    asked = Asked(engine, PROMPT, max_tokens=12, ignore_eos=True, stop=(stop,)).finish()
-    assert (asked.text, asked.reason) == (whole, FinishReason.LENGTH)
+    request = Asked(engine, PROMPT, max_tokens=12, ignore_eos=True, stop=(stop,)).finish()
+    assert (request.text, request.reason) == (whole, FinishReason.LENGTH)
 
 
 def _pieces(decode: Callable[[Sequence[int]], str], tokens: Sequence[int]) -> list[str]:

@@ -65,13 +65,13 @@ def test_bias_forces_and_bans_a_token(engine: Engine) -> None:
 
 
 def test_log_probabilities_are_the_models_own(engine: Engine, checkpoint: Path) -> None:
-    asked = Asked(engine, PROMPT, max_tokens=6, ignore_eos=True, top_logprobs=3, temperature=0.0)
-    scores = [score for piece in asked.pieces() for score in piece.scores]
+    request = Asked(engine, PROMPT, max_tokens=6, ignore_eos=True, top_logprobs=3, temperature=0.0)
+    scores = [score for piece in request.pieces() for score in piece.scores]
     model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32)
     with torch.inference_mode():
-        logits = model(torch.tensor([[*PROMPT, *asked.tokens]])).logits[0, len(PROMPT) - 1 : -1]
+        logits = model(torch.tensor([[*PROMPT, *request.tokens]])).logits[0, len(PROMPT) - 1 : -1]
     expected = logits.log_softmax(-1)
-    assert [score.token for score in scores] == asked.tokens
+    assert [score.token for score in scores] == request.tokens
     for score, row in zip(scores, expected, strict=True):
         assert score.logprob == pytest.approx(row[score.token].item(), abs=1e-4)
         assert [token for token, _ in score.likeliest] == row.topk(3).indices.tolist()
@@ -81,9 +81,9 @@ def test_log_probabilities_are_the_models_own(engine: Engine, checkpoint: Path) 
 def test_a_stop_token_ends_the_answer_without_text(engine: Engine) -> None:
     tokens = Asked(engine, PROMPT, max_tokens=20, ignore_eos=True).finish().tokens
     stop = next(token for at, token in enumerate(tokens) if at > 3 and token not in tokens[:at])
-    asked = Asked(engine, PROMPT, ignore_eos=True, stop_tokens=frozenset({stop})).finish()
-    assert asked.reason is FinishReason.STOP
-    assert asked.tokens == tokens[: tokens.index(stop) + 1]
-    assert asked.text == engine.codec.decode(tokens[: tokens.index(stop)]).rstrip("\ufffd")
+    request = Asked(engine, PROMPT, ignore_eos=True, stop_tokens=frozenset({stop})).finish()
+    assert request.reason is FinishReason.STOP
+    assert request.tokens == tokens[: tokens.index(stop) + 1]
+    assert request.text == engine.codec.decode(tokens[: tokens.index(stop)]).rstrip("\ufffd")
     late = Asked(engine, PROMPT, stop_tokens=frozenset({stop}), min_tokens=20).finish()
     assert len(late.tokens) >= 20

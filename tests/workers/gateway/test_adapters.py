@@ -32,14 +32,14 @@ def test_only_the_name_of_an_adapter_changes_who_answers(house, tmp_path: Path) 
                 )
                 return answer.model, answer.choices[0].text
 
-            said = {name: ask(name) for name in ("tiny", *ADAPTERS)}
-            assert len({text for _, text in said.values()}) == 3, "each says its own"
-            assert [model for model, _ in said.values()] == ["tiny", *ADAPTERS]
+            by_name = {name: ask(name) for name in ("tiny", *ADAPTERS)}
+            assert len({text for _, text in by_name.values()}) == 3, "each says its own"
+            assert [model for model, _ in by_name.values()] == ["tiny", *ADAPTERS]
             for name in ("gpt-5", "Legal", "legal ", "adapters/legal", "", "tiny:legal"):
-                assert ask(name) == said["tiny"]
+                assert ask(name) == by_name["tiny"]
             direct = server.post(
                 "/v1/completions", model="legal", prompt="The capital of France", max_tokens=12,
                 temperature=0,
             ).json()  # fmt: skip
-            assert direct["choices"][0]["text"] == said["legal"][1]
+            assert direct["choices"][0]["text"] == by_name["legal"][1]
             assert {each.id for each in client.models.list()} == {"tiny", *ADAPTERS}

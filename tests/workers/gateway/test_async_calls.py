@@ -77,9 +77,9 @@ def test_a_request_is_handed_over_as_it_came_and_accepted_with_its_id(
     body = '{"model_input": {"prompt": "ü"}}'
     answer = http.post(url + PREDICT, content=body)
     assert (answer.status_code, answer.json()) == (201, {"request_id": "r"})
-    ((method, path, _, told),) = plane.asked
+    ((method, path, _, report),) = plane.asked
     assert (method, path) == ("POST", "async_requests")
-    assert told == {
+    assert report == {
         "id": answer.headers["x-baseten-request-id"], "key_id": "keyaaaaa", "model_id": "modelaaa",
         "deployment_id": "deploy01", "environment": "production", "content": body,
     }  # fmt: skip
@@ -91,9 +91,9 @@ def test_every_documented_form_is_taken(
 ) -> None:
     assert http.post(f"{url}/m/modelaaa/{place}/async_predict", json={}).status_code == 201
     plane.told, plane.status = {"num_queued_requests": 1, "num_in_progress_requests": 2}, 200
-    told = http.get(f"{url}/m/modelaaa/{place}/async_queue_status").json()
+    content = http.get(f"{url}/m/modelaaa/{place}/async_queue_status").json()
     deployment = place.partition("/")[2] or "deploy01"
-    assert told == {
+    assert content == {
         "model_id": "modelaaa", "deployment_id": deployment,
         "num_queued_requests": 1, "num_in_progress_requests": 2,
     }  # fmt: skip

@@ -40,8 +40,8 @@ class Kept:
         def counted_write(connection: ClientConnection, data: bytes) -> None:
             self._written += len(data)
             write(connection, data)
-            held = connection._transport.get_write_buffer_size()
-            self.most = max(self.most, self._read - self._written + held)
+            write_buffer_size = connection._transport.get_write_buffer_size()
+            self.most = max(self.most, self._read - self._written + write_buffer_size)
 
         monkeypatch.setattr(UpstreamConnection, "data_received", counted_read)
         monkeypatch.setattr(ClientConnection, "write", counted_write)

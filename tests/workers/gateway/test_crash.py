@@ -105,13 +105,13 @@ def test_usage_waits_on_disk_while_the_control_plane_is_away(process_house, http
     process_house.publish(process_house.engine(answers))
     gateway = process_house.gateway()
     process_house.plane.go_away()
-    asked = [http.post(gateway.url + CHAT, json={}) for _ in range(5)]
+    request = [http.post(gateway.url + CHAT, json={}) for _ in range(5)]
     assert gateway.stop() == 0
 
     process_house.plane.come_back()
     gateway.start()
 
-    for answer in asked:
+    for answer in request:
         assert process_house.record_of(answer)["completion_tokens"] == 3
 
 

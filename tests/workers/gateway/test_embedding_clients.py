@@ -26,8 +26,8 @@ TEXTS = [f"text {number} of many" for number in range(40)]
 
 @pytest.fixture(scope="module")
 def gates() -> Iterator[Gates]:
-    with Gates() as found:
-        yield found
+    with Gates() as outcome:
+        yield outcome
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +55,8 @@ def openai(sync: str) -> Iterator[OpenAI]:
 
 
 def of_openai(client: OpenAI, texts: list[str]) -> torch.Tensor:
-    found = client.embeddings.create(model="any", input=texts)
-    return torch.tensor([each.embedding for each in found.data])
+    outcome = client.embeddings.create(model="any", input=texts)
+    return torch.tensor([each.embedding for each in outcome.data])
 
 
 def test_openais_client_gets_the_same_of_texts_of_token_ids_and_when_it_awaits(
@@ -72,8 +72,8 @@ def test_openais_client_gets_the_same_of_texts_of_token_ids_and_when_it_awaits(
 
     async def awaited() -> list[list[float]]:
         async with AsyncOpenAI(base_url=f"{sync}/v1", api_key=KEY, max_retries=0) as client:
-            found = await client.embeddings.create(model="any", input=TEXTS[:3], dimensions=16)
-        return [each.embedding for each in found.data]
+            outcome = await client.embeddings.create(model="any", input=TEXTS[:3], dimensions=16)
+        return [each.embedding for each in outcome.data]
 
     short = torch.tensor(asyncio.run(awaited()))
     torch.testing.assert_close(
@@ -88,10 +88,10 @@ def test_openais_client_gets_the_same_of_texts_of_token_ids_and_when_it_awaits(
 
 def test_the_hubs_client_gets_the_same(sync: str, openai: OpenAI) -> None:
     client = InferenceClient(sync, token=KEY)
-    found = torch.from_numpy(client.feature_extraction(TEXTS[:3]))
-    torch.testing.assert_close(found, of_openai(openai, TEXTS[:3]), atol=1e-5, rtol=0)
+    outcome = torch.from_numpy(client.feature_extraction(TEXTS[:3]))
+    torch.testing.assert_close(outcome, of_openai(openai, TEXTS[:3]), atol=1e-5, rtol=0)
     query = client.feature_extraction(TEXTS[:1], prompt_name="query")
-    assert not torch.allclose(torch.from_numpy(query), found[:1], atol=1e-3)
+    assert not torch.allclose(torch.from_numpy(query), outcome[:1], atol=1e-3)
 
 
 def test_the_performance_client_splits_awaits_and_posts_batches(sync: str, openai: OpenAI) -> None:
@@ -101,17 +101,17 @@ def test_the_performance_client_splits_awaits_and_posts_batches(sync: str, opena
     plain = client.embed(input=TEXTS, model="any", preference=split)
 
     async def awaited() -> torch.Tensor:
-        found = await client.async_embed(input=TEXTS, model="any", preference=split)
-        return torch.from_numpy(found.numpy())
+        outcome = await client.async_embed(input=TEXTS, model="any", preference=split)
+        return torch.from_numpy(outcome.numpy())
 
     posted = client.batch_post(
         "/v1/embeddings", [{"model": "any", "input": text} for text in TEXTS], preference=split
     )
-    for found in (
+    for outcome in (
         torch.from_numpy(plain.numpy()), asyncio.run(awaited()),
         torch.tensor([each["data"][0]["embedding"] for each in posted.data]),
     ):  # fmt: skip
-        torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+        torch.testing.assert_close(outcome, expected, atol=1e-5, rtol=0)
     assert plain.usage.total_tokens == sum(each["usage"]["total_tokens"] for each in posted.data)
 
 
@@ -126,11 +126,11 @@ def test_a_hedge_is_a_second_request_of_which_the_first_answer_counts(
     with ThreadPoolExecutor(1) as threads:
         gates.hold(STEP)
         try:
-            asked = threads.submit(client.embed, input=["one"], model="any", preference=hedged)
+            future = threads.submit(client.embed, input=["one"], model="any", preference=hedged)
             wait_for(lambda: embedder.requests() == 2, what="the hedge to come to the engine")
         finally:
             gates.let_go(STEP)
-        assert asked.result(DEADLINE_SECONDS).data[0].index == 0
+        assert future.result(DEADLINE_SECONDS).data[0].index == 0
     wait_for(lambda: embedder.requests() == 0, what="both requests to be over")
     assert embedder.metric("engine_end_to_end_seconds_count") >= before + 1
 

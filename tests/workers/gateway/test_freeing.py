@@ -58,5 +58,5 @@ def test_a_connection_that_ended_leaves_nothing_for_the_collector(serve, script,
 
 
 def _left() -> list[str]:
-    found = (type(each) for each in gc.get_objects())
-    return [each.__name__ for each in found if each in OF_A_CONNECTION]
+    types = (type(each) for each in gc.get_objects())
+    return [each.__name__ for each in types if each in OF_A_CONNECTION]

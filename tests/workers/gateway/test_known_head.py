@@ -97,9 +97,9 @@ def test_a_head_that_says_something_else_is_decided_by_itself(
     connection: Connection, asked: dict[str, str], status: int
 ) -> None:
     connection.asks()
-    found = connection.asks(**asked)
-    assert found.refusal is not None
-    assert found.refusal.status == status
+    outcome = connection.asks(**asked)
+    assert outcome.refusal is not None
+    assert outcome.refusal.status == status
 
 
 def test_new_routes_and_the_end_of_a_key_count_from_the_next_request_on(

@@ -168,14 +168,14 @@ def test_a_key_near_its_limit_is_stopped_by_what_gateways_count_themselves(house
 
 def test_an_engine_that_does_not_begin_in_time_is_given_up(serve, http, background):
     gateway, engine = serve(Call.wait_for_hang_up)
-    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    future = background.submit(http.post, gateway.url + CHAT, json={})
     wait_for(lambda: engine.calls, what="the request at the engine")
 
     gateway.advance(1200)
     assert len(gateway.inner.exchanges) == 1
     gateway.advance(1)
 
-    answer = asked.result(DEADLINE_SECONDS)
+    answer = future.result(DEADLINE_SECONDS)
     assert answer.status_code == 504
     assert "did not begin to answer within 1200 s" in answer.json()["error"]["message"]
     assert answer.json()["error_code"] == "timeout"

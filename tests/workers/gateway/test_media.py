@@ -52,8 +52,8 @@ def test_a_place_outside_the_request_is_refused_where_it_stands(form: Any, place
 
 
 def test_the_refusal_names_the_field_and_its_value() -> None:
-    said = refused(part(type="image_url", image_url={"url": "http://10.0.0.1/a"}))
-    assert said.startswith('`messages[1].content[1].image_url.url` is `"http://10.0.0.1/a"`')
+    statement = refused(part(type="image_url", image_url={"url": "http://10.0.0.1/a"}))
+    assert statement.startswith('`messages[1].content[1].image_url.url` is `"http://10.0.0.1/a"`')
 
 
 def test_a_route_of_another_form_is_looked_at_too() -> None:

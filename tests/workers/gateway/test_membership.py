@@ -52,9 +52,9 @@ def test_after_a_lost_answer_it_enrolls_with_the_same_secret_even_after_a_restar
     plane.loses_next_answer = True
     with pytest.raises(ControlPlaneAway):
         asyncio.run(_membership(plane, tmp_path, "token").credential())
-    found = asyncio.run(_membership(plane, tmp_path, "token").credential())
-    assert plane.secrets == [found.secret] * 2
-    assert Storage(tmp_path).load_credential() == found
+    process = asyncio.run(_membership(plane, tmp_path, "token").credential())
+    assert plane.secrets == [process.secret] * 2
+    assert Storage(tmp_path).load_credential() == process
 
 
 def test_a_refused_credential_is_replaced_by_another(tmp_path: Path) -> None:

@@ -20,13 +20,13 @@ def page(http: httpx.Client, url: str, key: str = METRICS_KEY) -> httpx.Response
 
 def samples(text: str) -> dict[tuple[str, str], float]:
     """Return the samples of a page by name and the label that tells them apart."""
-    found = {}
+    values = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             labels = sample.labels
-            told = labels.get("status_class") or labels.get("reason") or labels.get("le")
-            found[sample.name, told or labels.get("status", "")] = sample.value
-    return found
+            answer = labels.get("status_class") or labels.get("reason") or labels.get("le")
+            values[sample.name, answer or labels.get("status", "")] = sample.value
+    return values
 
 
 def test_health_needs_no_key_and_names_the_routes_it_serves(serve):
@@ -61,18 +61,18 @@ def test_requests_are_counted_by_deployment_and_status_class(house, http):
     http.post(url + CHAT, json={})
     engine.script = breaks
     http.post(url + CHAT, json={"stream": True})
-    found = samples(page(http, url).text)
+    outcome = samples(page(http, url).text)
 
-    assert found["gateway_requests_total", "2xx"] == 1
-    assert found["gateway_requests_total", "4xx"] == 1
-    assert found["gateway_requests_total", "5xx"] == 1
-    assert found["gateway_requests_refused_total", "401"] == 1
-    assert found["gateway_upstream_errors_total", "reset"] == 1
-    assert found["gateway_requests_in_flight", ""] == 0
-    assert found["gateway_snapshot_version", ""] == 1
-    assert found["gateway_request_duration_seconds_count", ""] == 3
-    assert found["gateway_time_to_first_byte_seconds_bucket", "+Inf"] == 3
-    assert found["gateway_request_duration_seconds_sum", ""] == 2.5
+    assert outcome["gateway_requests_total", "2xx"] == 1
+    assert outcome["gateway_requests_total", "4xx"] == 1
+    assert outcome["gateway_requests_total", "5xx"] == 1
+    assert outcome["gateway_requests_refused_total", "401"] == 1
+    assert outcome["gateway_upstream_errors_total", "reset"] == 1
+    assert outcome["gateway_requests_in_flight", ""] == 0
+    assert outcome["gateway_snapshot_version", ""] == 1
+    assert outcome["gateway_request_duration_seconds_count", ""] == 3
+    assert outcome["gateway_time_to_first_byte_seconds_bucket", "+Inf"] == 3
+    assert outcome["gateway_request_duration_seconds_sum", ""] == 2.5
 
 
 def test_openmetrics_names_the_request_that_each_bucket_saw_last(serve, http):

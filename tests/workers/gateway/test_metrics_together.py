@@ -76,13 +76,13 @@ def test_either_tells_of_both(pair: tuple[Process, Process]) -> None:
 def test_one_that_ended_leaves_its_counts_and_nothing_that_runs(
     pair: tuple[Process, Process], clock: ManualClock
 ) -> None:
-    asked, ended = pair
+    request, ended = pair
     ended.answers(3)
     ended.metrics.of("m", "d").in_flight = 7
     ended.together.keep()
     clock.advance(60)
-    asked.answers(1)
-    page = asked.page()
+    request.answers(1)
+    page = request.page()
     assert page["gateway_requests_total", "2xx"] == 4
     assert page["gateway_requests_in_flight", ""] == 0
     assert ("gateway_snapshot_version", "2") not in page
@@ -91,7 +91,7 @@ def test_one_that_ended_leaves_its_counts_and_nothing_that_runs(
 def test_one_that_is_started_anew_goes_on_counting_for_what_is_still_served(
     pair: tuple[Process, Process], tmp_path: Path, clock: ManualClock
 ) -> None:
-    asked, ended = pair
+    request, ended = pair
     ended.answers(3)
     ended.answers(1, "gone")
     ended.metrics.of("m", "d").in_flight = 7
@@ -99,7 +99,7 @@ def test_one_that_is_started_anew_goes_on_counting_for_what_is_still_served(
     anew = Process(tmp_path, 2, clock)
     anew.answers(1)
     anew.together.keep()
-    page = asked.page()
+    page = request.page()
     assert page["gateway_requests_total", "2xx"] == 4
     assert page["gateway_requests_in_flight", ""] == 0
     assert [id for _, id in anew.metrics.deployments] == ["d"]
@@ -111,7 +111,7 @@ def test_one_that_is_started_anew_goes_on_counting_for_what_is_still_served(
 def test_a_file_without_sense_counts_nothing(
     pair: tuple[Process, Process], tmp_path: Path, said: bytes
 ) -> None:
-    asked, _ = pair
-    asked.answers(2)
+    request, _ = pair
+    request.answers(2)
     (tmp_path / "2.json").write_bytes(said)
-    assert asked.page()["gateway_requests_total", "2xx"] == 2
+    assert request.page()["gateway_requests_total", "2xx"] == 2

@@ -159,8 +159,8 @@ def test_a_batch_says_when_it_was_sent_by_the_clock_of_its_records(
 ) -> None:
     engine.script, plane.time = answers, clock.time() + 40 * 86400.0
     with httpx.Client(base_url=f"http://127.0.0.1:{gateway.port}", verify=NO_AUTHORITIES) as http:
-        asked = http.post(CHAT, json={}, headers={"authorization": f"Bearer {KEY}"})
-    assert asked.status_code == 200
+        answer = http.post(CHAT, json={}, headers={"authorization": f"Bearer {KEY}"})
+    assert answer.status_code == 200
     wait_for(
         lambda: len(plane.closed_records()) == 1,
         what="its record",

@@ -155,8 +155,8 @@ def test_a_request_that_names_no_length_gets_the_configs(given, sent):
     deployment = replace(DEPLOYMENT, default_max_tokens=9)
     body = json.dumps({"model": "served", **given}).encode()
     for route in ("/v1/chat/completions", "/v1/completions"):
-        found = json.loads(prepare(body, route, deployment, WHO).body)
-        assert found == {"model": "served", "cache_salt": "keyaaaaa", **sent}
+        content = json.loads(prepare(body, route, deployment, WHO).body)
+        assert content == {"model": "served", "cache_salt": "keyaaaaa", **sent}
     assert json.loads(prepare(body, "/v1/embeddings", deployment, WHO).body) == json.loads(body)
 
 

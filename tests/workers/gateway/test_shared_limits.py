@@ -36,10 +36,10 @@ class Wire(SharedLimits):
     async def _evaluate(self, questions: list[Question], *, leaves: bool = False) -> list[bytes]:
         if self.is_cut:
             raise redis.ConnectionError
-        told = await super()._evaluate(questions, leaves=leaves)
+        report = await super()._evaluate(questions, leaves=leaves)
         if self.loses_answers:
             raise redis.TimeoutError
-        return told
+        return report
 
 
 class Waiting:

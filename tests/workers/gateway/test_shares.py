@@ -87,9 +87,9 @@ def test_a_request_that_looks_for_a_replica_again_stays_where_it_was_read_for() 
 
 
 def test_shares_come_with_the_routes_and_a_control_plane_before_sends_none() -> None:
-    told = {"candidate": "d2", "percent": 25, "by_header": None}
+    values = {"candidate": "d2", "percent": 25, "by_header": None}
     row: dict[str, Any] = {"name": "m", "team_id": "t", "environments": {"production": "d1"}}
-    rows = {"m": row, "m2": {**row, "shares": {"production": told}}}
+    rows = {"m": row, "m2": {**row, "shares": {"production": values}}}
     table = RoutesTable()
     table.take(_whole(rows))
     assert table.snapshot is not None

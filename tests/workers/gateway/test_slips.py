@@ -69,9 +69,9 @@ def test_a_mistake_before_the_first_byte_is_a_500_with_an_id_and_the_log_has_its
         )  # fmt: skip
         assert (headers["connection"], rest) == ("close", b"")
         log = caplog.text
-        told = log[log.index(headers["x-request-id"]) :]
-        assert "Traceback" in told
-        assert f"RuntimeError: {MISTAKE}" in told
+        report = log[log.index(headers["x-request-id"]) :]
+        assert "Traceback" in report
+        assert f"RuntimeError: {MISTAKE}" in report
         assert ONE_AT_A_TIME not in log
 
 

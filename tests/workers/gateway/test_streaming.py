@@ -187,13 +187,13 @@ def test_what_runs_is_written_down_as_long_as_it_does(serve):
     with gateway.connect() as raw:
         raw.sendall(request_bytes(STREAM))
         read_until(raw, b"data: ")
-        told = []
+        reports = []
         for seconds in (1.0, 0.5, 2.0):
             gateway.advance(seconds)
             (record,) = gateway.records().values()
-            told.append((record["state"], record["duration_seconds"]))
+            reports.append((record["state"], record["duration_seconds"]))
 
-    assert told == [("open", 0.0), ("running", 1.5), ("running", 3.5)]
+    assert reports == [("open", 0.0), ("running", 1.5), ("running", 3.5)]
 
 
 def test_predict_streams_events_where_it_is_asked_to_and_is_metered(serve, http, house):

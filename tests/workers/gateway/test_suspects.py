@@ -55,9 +55,9 @@ def stranger() -> Iterator[Callable[[bytes], int]]:
 
 def cut_off(house, *suspects, ready=(), **changes):
     """Publish routes in which these are suspects, of a deployment that has no ready replica."""
-    told = {"status": "ACTIVE" if ready else "UNHEALTHY", "suspects": list(suspects), **changes}
+    values = {"status": "ACTIVE" if ready else "UNHEALTHY", "suspects": list(suspects), **changes}
     version = 1 if house.snapshot is None else house.snapshot["version"] + 1
-    house.publish_snapshot(routes(*ready, version=version, **told))
+    house.publish_snapshot(routes(*ready, version=version, **values))
 
 
 def status(http, gateway) -> int:
@@ -75,19 +75,19 @@ def test_it_serves_on_where_only_the_control_plane_does_not_hear_it(house, http,
 
 
 def test_it_is_trusted_for_three_seconds_after_an_answer(house, http, background, runner):
-    engine, gateway, told = house.engine(answers), house.gateway(), runner()
-    cut_off(house, suspect_row(engine.port, told.port))
+    engine, gateway, report = house.engine(answers), house.gateway(), runner()
+    cut_off(house, suspect_row(engine.port, report.port))
     gateway.ask_suspects()
-    told.close()
+    report.close()
     for _ in range(int(TRUSTED_SECONDS)):
         gateway.advance(1)
         gateway.ask_suspects()
     assert status(http, gateway) == 200
     gateway.advance(0.5)
-    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    future = background.submit(http.post, gateway.url + CHAT, json={})
     wait_for(lambda: gateway.waiting == 1, what="the request to be held for a late answer")
     gateway.advance(LATE_SECONDS)
-    assert asked.result(DEADLINE_SECONDS).status_code == 503
+    assert future.result(DEADLINE_SECONDS).status_code == 503
     assert status(http, gateway) == 503, "nobody waits for one that was silent for so long"
     assert len(engine.calls) == 1
     assert TRUSTED_SECONDS == 3
@@ -98,10 +98,10 @@ def test_a_request_waits_for_an_answer_that_is_late(house, http, background, run
     cut_off(house, suspect_row(engine.port, runner().port))
     gateway.ask_suspects()
     gateway.advance(TRUSTED_SECONDS + 0.5)
-    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    future = background.submit(http.post, gateway.url + CHAT, json={})
     wait_for(lambda: gateway.waiting == 1, what="the request to be held")
     gateway.ask_suspects()
-    assert asked.result(DEADLINE_SECONDS).status_code == 200
+    assert future.result(DEADLINE_SECONDS).status_code == 200
 
 
 def test_a_request_waits_on_for_one_that_lived_lately_though_it_is_held_long(
@@ -111,21 +111,21 @@ def test_a_request_waits_on_for_one_that_lived_lately_though_it_is_held_long(
     cut_off(house, suspect_row(engine.port, runner().port))
     gateway.ask_suspects()
     gateway.advance(TRUSTED_SECONDS + 0.5)
-    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    future = background.submit(http.post, gateway.url + CHAT, json={})
     wait_for(lambda: gateway.waiting == 1, what="the request to be held")
     gateway.advance(gateway.inner.bounds.hold_seconds + 1)
     assert gateway.waiting == 1, "its host may be busy"
     gateway.ask_suspects()
-    assert asked.result(DEADLINE_SECONDS).status_code == 200
+    assert future.result(DEADLINE_SECONDS).status_code == 200
 
 
 def test_a_request_waits_for_the_first_answer_of_its_runner(house, http, background, runner):
     engine, gateway = house.engine(answers), house.gateway()
     cut_off(house, suspect_row(engine.port, runner().port))
-    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    future = background.submit(http.post, gateway.url + CHAT, json={})
     wait_for(lambda: gateway.waiting == 1, what="the request to be held")
     gateway.ask_suspects()
-    assert asked.result(DEADLINE_SECONDS).status_code == 200
+    assert future.result(DEADLINE_SECONDS).status_code == 200
 
 
 def test_where_nobody_answers_for_it_a_request_does_not_wait(house, http, refusing_port):
@@ -187,10 +187,10 @@ def test_a_request_waits_for_a_runner_that_says_nothing_yet(house, http, backgro
         house.clock.wait_for_waiters()
         gateway.advance(ANSWER_SECONDS)
         asking.result(DEADLINE_SECONDS)
-        asked = background.submit(http.post, gateway.url + CHAT, json={})
+        future = background.submit(http.post, gateway.url + CHAT, json={})
         wait_for(lambda: gateway.waiting == 1, what="the request to be held")
         gateway.advance(LATE_SECONDS)
-        assert asked.result(DEADLINE_SECONDS).status_code == 503
+        assert future.result(DEADLINE_SECONDS).status_code == 503
         assert status(http, gateway) == 503, "nobody waits for one that was silent for so long"
 
 

@@ -49,9 +49,9 @@ def test_the_spans_of_a_request_lie_below_the_clients_and_above_the_engines(
     whole, queue, upstream = spans.told
     assert {each.trace_id for each in spans.told} == {TRACE}
     assert (whole.parent_id, queue.parent_id, upstream.parent_id) == (SPAN, *[whole.span_id] * 2)
-    told = engine.calls[0].headers
-    assert told["traceparent"] == f"00-{TRACE}-{upstream.span_id}-01"
-    assert told["tracestate"] == "vendor=1"
+    headers = engine.calls[0].headers
+    assert headers["traceparent"] == f"00-{TRACE}-{upstream.span_id}-01"
+    assert headers["tracestate"] == "vendor=1"
     assert (whole.kind, upstream.kind) == (SpanKind.SERVER, SpanKind.CLIENT)
     assert whole.name == "POST /v1/chat/completions"
     assert whole.attributes["enginehouse.request_id"] == answer.headers["x-request-id"]

@@ -28,27 +28,27 @@ def test_a_request_waits_for_the_replica_that_replaces_one_going_away(
 ):
     house.publish_snapshot(routes(refusing_port))
     gateway = house.gateway()
-    asked = background.submit(http.post, gateway.url + CHAT, json={"seed": 5})
+    future = background.submit(http.post, gateway.url + CHAT, json={"seed": 5})
     _wait_until_held(gateway)
 
     new = house.engine(answers)
     house.publish(new, environment="production")
 
-    assert asked.result(DEADLINE_SECONDS).status_code == 200
+    assert future.result(DEADLINE_SECONDS).status_code == 200
     assert new.calls[0].json()["seed"] == 5
 
 
 def test_a_request_does_not_wait_for_ever(house, http, background):
     house.publish()
     gateway = house.gateway()
-    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    future = background.submit(http.post, gateway.url + CHAT, json={})
     _wait_until_held(gateway)
 
     gateway.advance(3)
     assert gateway.waiting == 1
     gateway.advance(1)
 
-    answer = asked.result(DEADLINE_SECONDS)
+    answer = future.result(DEADLINE_SECONDS)
     assert answer.status_code == 503
     assert "has no ready replica" in answer.json()["error"]["message"]
 
@@ -91,12 +91,12 @@ def test_one_that_never_takes_a_connection_is_not_waited_for_any_longer(
 def test_a_waiting_request_learns_that_its_deployment_was_deactivated(house, http, background):
     house.publish()
     gateway = house.gateway()
-    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    future = background.submit(http.post, gateway.url + CHAT, json={})
     _wait_until_held(gateway)
 
     house.publish(status="INACTIVE")
 
-    assert asked.result(DEADLINE_SECONDS).status_code == 404
+    assert future.result(DEADLINE_SECONDS).status_code == 404
 
 
 def test_requests_before_the_first_routes_are_told_to_come_back(house, http):

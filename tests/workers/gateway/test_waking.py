@@ -50,9 +50,9 @@ def test_requests_wait_for_a_deployment_that_wakes_and_are_served_in_their_order
     house, http, background
 ):
     gateway = _sleeping(house)
-    asked = []
+    requests = []
     for number in range(3):
-        asked.append(background.submit(http.post, gateway.url + CHAT, json={"seed": number}))
+        requests.append(background.submit(http.post, gateway.url + CHAT, json={"seed": number}))
         _held(gateway, number + 1)
     chosen = []
     choose = gateway.inner.placing.choose
@@ -65,7 +65,7 @@ def test_requests_wait_for_a_deployment_that_wakes_and_are_served_in_their_order
     engine = house.engine(answers)
     house.publish(engine)
 
-    assert [each.result(DEADLINE_SECONDS).status_code for each in asked] == [200, 200, 200]
+    assert [each.result(DEADLINE_SECONDS).status_code for each in requests] == [200, 200, 200]
     assert sorted(call.json()["seed"] for call in engine.calls) == [0, 1, 2]
 
 
@@ -84,24 +84,24 @@ def test_what_waits_is_told_at_once_and_counts_as_load(house, http, background):
 
 def test_a_request_does_not_wait_longer_for_a_start_than_is_set(house, http, background):
     gateway = _sleeping(house, wake_seconds=20)
-    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    future = background.submit(http.post, gateway.url + CHAT, json={})
     _held(gateway, 1)
     gateway.advance(15)
     house.publish(status="WAKING_UP")
     gateway.advance(5)
     assert gateway.waiting == 1
     gateway.advance(1)
-    answer = asked.result(DEADLINE_SECONDS)
+    answer = future.result(DEADLINE_SECONDS)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "30")
     assert "no replica became ready" in answer.json()["error"]["message"]
 
 
 def test_a_start_that_fails_ends_the_waiting_with_its_state(house, http, background):
     gateway = _sleeping(house)
-    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    future = background.submit(http.post, gateway.url + CHAT, json={})
     _held(gateway, 1)
     house.publish(status="DEPLOY_FAILED")
-    answer = asked.result(DEADLINE_SECONDS)
+    answer = future.result(DEADLINE_SECONDS)
     assert answer.status_code == 503
     assert "could not be deployed" in answer.json()["error"]["message"]
 

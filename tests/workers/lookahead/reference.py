@@ -34,8 +34,8 @@ class ReferenceDrafter:
         self._text.extend(tokens)
         is_shared, (length, _, start) = self._search()
         source = self._history if is_shared else self._text
-        wanted = self._wanted(is_shared=is_shared, length=length, start=start)
-        self._draft = list(_following(source, start, min(most, wanted))) if length else []
+        target = self._wanted(is_shared=is_shared, length=length, start=start)
+        self._draft = list(_following(source, start, min(most, target))) if length else []
         self._copied = (is_shared, start)
         return self._draft
 
@@ -99,11 +99,11 @@ class ReferenceDrafter:
     def _best(
         self, source: list[int], matches: dict[int, int], anchor: int | None, looked_at: list[int]
     ) -> Best:
-        found = [(matches[last], last) for last in looked_at if last in matches]
-        if not found:
+        rows = [(matches[last], last) for last in looked_at if last in matches]
+        if not rows:
             return (0, 0, 0)
         length, distance, last = min(
-            ((length, self._distance(len(source), last, anchor), last) for length, last in found),
+            ((length, self._distance(len(source), last, anchor), last) for length, last in rows),
             key=lambda each: (-each[0], each[1]),
         )
         return (length, distance, last + 1)
@@ -116,13 +116,13 @@ class ReferenceDrafter:
 
     def _wanted(self, *, is_shared: bool, length: int, start: int) -> int:
         rule = self._rule
-        wanted = length * rule.factor if length >= rule.least_match else 0
+        target = length * rule.factor if length >= rule.least_match else 0
         anchor = self._anchor_in(is_shared=is_shared)
         if anchor is not None and -BEFORE_ANCHOR <= start - 1 - anchor < BEHIND_ANCHOR:
-            wanted = max(wanted, rule.resume)
-        if rule.copy_cap and self._whole_drafts >= rule.copy_drafts and wanted >= rule.cap:
+            target = max(target, rule.resume)
+        if rule.copy_cap and self._whole_drafts >= rule.copy_drafts and target >= rule.cap:
             return rule.copy_cap
-        return min(wanted, rule.cap)
+        return min(target, rule.cap)
 
 
 def _following(source: list[int], start: int, most: int) -> Iterator[int]:

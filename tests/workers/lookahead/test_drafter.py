@@ -76,8 +76,8 @@ def _documents_of(tokens: list[int]) -> list[list[int]]:
 
 
 def _goes_on(text: list[int], last: int, draft: list[int]) -> bool:
-    wanted = [last, *draft]
-    return any(text[i : i + len(wanted)] == wanted for i in range(len(text)))
+    targets = [last, *draft]
+    return any(text[i : i + len(targets)] == targets for i in range(len(text)))
 
 
 def test_k_tokens_are_drafted_for_a_match_of_k() -> None:

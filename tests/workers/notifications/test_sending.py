@@ -35,13 +35,13 @@ def message(form: ChannelForm, **changes: Any) -> Message:
 def test_a_webhook_is_signed_so_that_its_receiver_can_check_it() -> None:
     clock = ManualClock()
     with WebhookReceiver() as receiver:
-        told = message(ChannelForm.WEBHOOK, target=receiver.url("/a?b=c"), secret_name="key")
-        outcome = send(told, secrets={"key": f"whsec_{KEY}\n"}, ways=HERE, clock=clock)
+        report = message(ChannelForm.WEBHOOK, target=receiver.url("/a?b=c"), secret_name="key")
+        outcome = send(report, secrets={"key": f"whsec_{KEY}\n"}, ways=HERE, clock=clock)
     assert outcome.arrived
     (posted,) = receiver.posted
-    assert (posted.path, posted.body) == ("/a?b=c", told.body)
+    assert (posted.path, posted.body) == ("/a?b=c", report.body)
     assert posted.headers["content-type"] == "application/json"
-    signed = f"d5h7wq2m.{int(clock.time())}.".encode() + told.body
+    signed = f"d5h7wq2m.{int(clock.time())}.".encode() + report.body
     digest = hmac.new(b"k" * 24, signed, hashlib.sha256).digest()
     assert posted.headers["webhook-signature"] == f"v1,{base64.b64encode(digest).decode()}"
     assert posted.headers["webhook-id"] == "d5h7wq2m"
@@ -63,14 +63,14 @@ def test_what_a_webhook_refuses_is_tried_again_where_that_may_help(
 
 def test_slacks_address_is_the_secret_and_no_failure_tells_it() -> None:
     with WebhookReceiver(statuses=[403]) as receiver:
-        told = message(
+        report = message(
             ChannelForm.SLACK, secret_name="slack", body=json.dumps({"text": "x"}).encode()
         )
         path = "/services/T0/B0/canary"
-        outcome = send(told, secrets={"slack": receiver.url(path)}, ways=HERE)
+        outcome = send(report, secrets={"slack": receiver.url(path)}, ways=HERE)
     assert receiver.posted[0].path == path
     assert "canary" not in outcome.sentence + outcome.hint
-    odd = send(told, secrets={"slack": "xoxb-canary"}, ways=HERE)
+    odd = send(report, secrets={"slack": "xoxb-canary"}, ways=HERE)
     assert (odd.arrived, odd.may_retry) == (False, False)
     assert "canary" not in odd.sentence + odd.hint
 
@@ -94,9 +94,9 @@ def test_nobody_there_is_tried_again_and_a_secret_that_is_gone_is_not() -> None:
 
 def test_mail_goes_to_every_mailbox_with_one_subject_line() -> None:
     with MailServer() as server:
-        told = message(ChannelForm.MAIL, target="a@example.com, b@example.com")
+        report = message(ChannelForm.MAIL, target="a@example.com, b@example.com")
         outcome = send(
-            told, secrets={}, ways=Ways(email_url=server.url, email_from="eh@example.com")
+            report, secrets={}, ways=Ways(email_url=server.url, email_from="eh@example.com")
         )
     assert outcome.arrived, outcome
     assert server.recipients == ["a@example.com", "b@example.com"]
@@ -109,13 +109,13 @@ def test_mail_goes_to_every_mailbox_with_one_subject_line() -> None:
 
 
 def test_what_a_mail_server_refuses_is_told() -> None:
-    told = message(ChannelForm.MAIL, target="a@example.com, gone@example.com")
+    report = message(ChannelForm.MAIL, target="a@example.com, gone@example.com")
     with MailServer(refuses=frozenset({"gone@example.com"})) as server:
-        refused = send(told, secrets={}, ways=Ways(email_url=server.url, email_from="e@x.com"))
+        refused = send(report, secrets={}, ways=Ways(email_url=server.url, email_from="e@x.com"))
     assert "`gone@example.com`" in refused.sentence
     assert not refused.may_retry
     with MailServer(busy=True) as server:
-        busy = send(told, secrets={}, ways=Ways(email_url=server.url, email_from="e@x.com"))
+        busy = send(report, secrets={}, ways=Ways(email_url=server.url, email_from="e@x.com"))
     assert (busy.arrived, busy.may_retry) == (False, True)
     assert "451" in busy.sentence
 

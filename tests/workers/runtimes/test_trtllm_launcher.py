@@ -41,10 +41,12 @@ def stand_in(tmp_path: Path) -> Path:
 
 
 def test_it_is_installed_where_the_setting_names_an_interpreter_that_has_it(stand_in: Path) -> None:
-    found = LAUNCHERS["trtllm"].installed({"TRTLLM_PYTHON": str(stand_in)}, own_python="python")
-    assert found is not None
-    assert (found.python, found.version) == (str(stand_in), "1.2")
-    assert found.environment == {"PYTHONPATH": ""}
+    installation = LAUNCHERS["trtllm"].installed(
+        {"TRTLLM_PYTHON": str(stand_in)}, own_python="python"
+    )
+    assert installation is not None
+    assert (installation.python, installation.version) == (str(stand_in), "1.2")
+    assert installation.environment == {"PYTHONPATH": ""}
 
 
 @pytest.mark.parametrize("python", ["", "/nowhere/python", sys.executable])
@@ -62,9 +64,9 @@ def test_its_command_starts_with_the_file_that_is_written_for_it(
         python=str(stand_in), threads=1, memory_bytes=0, version="1.2",
     )  # fmt: skip
     launch = RUNTIMES["trtllm"].render(spec, CheckpointFacts(), start)
-    said = subprocess.check_output(launch.argv_in(str(tmp_path)), text=True).split()
-    assert said[:3] == ["-m", "tensorrt_llm.commands.serve", "/model"]
-    assert said[-2:] == ["--extra_llm_api_options", f"{tmp_path}/engine.yaml"]
+    parts = subprocess.check_output(launch.argv_in(str(tmp_path)), text=True).split()
+    assert parts[:3] == ["-m", "tensorrt_llm.commands.serve", "/model"]
+    assert parts[-2:] == ["--extra_llm_api_options", f"{tmp_path}/engine.yaml"]
 
 
 def test_a_report_reads_weights_and_cache_from_the_log() -> None:
@@ -85,7 +87,9 @@ def test_an_engine_that_says_nothing_has_no_report() -> None:
 @pytest.mark.parametrize("number", ["9" * 400, "9" * 305, "1.2.3", "..", "0"])
 def test_a_number_that_is_none_costs_no_report(number: str) -> None:
     log = re.sub(r"[\d.]+(?= GiB)", number, LOG)
-    for told in (log, log.replace("65536", "0" * 300 + ".1")):
-        report = LAUNCHERS["trtllm"].read_report({"/version": b'{"version": "1.2.1"}'}.get, told)
+    for summary_read in (log, log.replace("65536", "0" * 300 + ".1")):
+        report = LAUNCHERS["trtllm"].read_report(
+            {"/version": b'{"version": "1.2.1"}'}.get, summary_read
+        )
         assert report is not None
         assert report["version"] == "1.2.1"

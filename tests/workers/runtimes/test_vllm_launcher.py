@@ -20,24 +20,24 @@ def test_vllm_is_installed_where_the_setting_names_an_interpreter_that_has_it(
     tmp_path: Path,
 ) -> None:
     here = {"VLLM_PYTHON": str(STAND_IN), "ENGINE_CACHE_DIR": str(tmp_path)}
-    found = LAUNCHERS["vllm"].installed(here, own_python="python")
-    assert found is not None
-    assert (found.python, found.version) == (str(STAND_IN), "0.25")
-    assert found.imports is not None
+    installation = LAUNCHERS["vllm"].installed(here, own_python="python")
+    assert installation is not None
+    assert (installation.python, installation.version) == (str(STAND_IN), "0.25")
+    assert installation.imports is not None
     # Of this program its Python finds the drafter alone.
-    assert found.environment == {
-        "PYTHONPATH": str(found.imports),
+    assert installation.environment == {
+        "PYTHONPATH": str(installation.imports),
         "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
     }
-    assert [each.name for each in found.imports.iterdir()] == ["workers"]
+    assert [each.name for each in installation.imports.iterdir()] == ["workers"]
 
 
 def test_vllm_is_installed_without_our_drafter_where_it_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "parts").write_text("no folder")
     here = {"VLLM_PYTHON": str(STAND_IN), "ENGINE_CACHE_DIR": str(tmp_path)}
-    found = LAUNCHERS["vllm"].installed(here, own_python="python")
-    assert found is not None
-    assert found.environment == {"PYTHONPATH": ""}
+    installation = LAUNCHERS["vllm"].installed(here, own_python="python")
+    assert installation is not None
+    assert installation.environment == {"PYTHONPATH": ""}
 
 
 @pytest.mark.parametrize("python", ["", "/nowhere/python", sys.executable])

@@ -15,11 +15,11 @@ def test_the_class_that_vllm_is_told_is_imported_from_the_part_alone(tmp_path: P
         f"import sys; from {module} import {name} as it; import workers;"
         "print(workers.__file__); assert 'controlplane' not in sys.modules"
     )
-    said = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-S", "-c", f"import sys; sys.path += {_sites()!r}; {code}"],
         check=True, capture_output=True, text=True, env={"PYTHONPATH": str(part)}, cwd=tmp_path,
     )  # fmt: skip
-    assert said.stdout.strip() == str(part / "workers" / "__init__.py")
+    assert process.stdout.strip() == str(part / "workers" / "__init__.py")
     assert {path.name for path in (part / "workers").iterdir()} >= {"__init__.py", "lookahead"}
     assert not (part / "workers" / "agent").exists()
 

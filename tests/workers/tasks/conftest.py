@@ -161,8 +161,8 @@ def _kill_with_children(pid: int) -> None:
             each.kill()
 
     def have_ended() -> bool:
-        found = [process(each.pid) for each in gone]
-        return all(each is None or each.ended for each in found)
+        outcome = [process(each.pid) for each in gone]
+        return all(each is None or each.ended for each in outcome)
 
     wait_for(have_ended, what="their end")
     # It is a child of ours: PostgreSQL takes an unburied one for a server that still runs.

@@ -89,9 +89,9 @@ def is_at_work(build: Build, step: str) -> bool:
 
 
 def kill_process(pid: int) -> None:
-    found = process(pid)
-    assert found is not None
-    signal_process(found, signal.SIGKILL)
+    outcome = process(pid)
+    assert outcome is not None
+    signal_process(outcome, signal.SIGKILL)
 
 
 def wait_until_nothing_is_left(build: Build) -> None:
@@ -112,8 +112,8 @@ def wait_for_end(pid: int) -> None:
     """Return once the process is gone, or dead and not yet buried."""
 
     def has_ended() -> bool:
-        found = process(pid)
-        return found is None or found.ended
+        outcome = process(pid)
+        return outcome is None or outcome.ended
 
     wait_for(has_ended, what=f"the end of process {pid}")
 
@@ -126,12 +126,12 @@ def child_pids(build: Build) -> list[int]:
 
 def marked() -> list[tuple[int, str]]:
     """Every living process of a build of this installation, with its lease."""
-    found = []
+    entries = []
     for each in processes():
         marks = environment(each.pid)
         if marks.get(INSTANCE_VARIABLE) == str(settings.DATA_DIR) and not each.ended:
-            found.append((each.session != each.pid, each.pid, marks[LEASE_VARIABLE]))
-    return [(pid, lease) for _, pid, lease in sorted(found)]
+            entries.append((each.session != each.pid, each.pid, marks[LEASE_VARIABLE]))
+    return [(pid, lease) for _, pid, lease in sorted(entries)]
 
 
 def owner_pid(build: Build) -> int:

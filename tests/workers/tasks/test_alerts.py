@@ -74,9 +74,9 @@ def test_a_signed_message_arrives_and_its_key_is_redeemed_over_the_lease(
     assert (delivery.state, delivery.attempts, delivery.sentence) == ("finished", 1, "")
     (posted,) = receiver.posted
     assert posted.headers["webhook-signature"].startswith("v1,")
-    told = json.loads(posted.body)
-    assert told["type"] == "alert.firing"
-    (alert,) = told["data"]["alerts"]
+    content = json.loads(posted.body)
+    assert content["type"] == "alert.firing"
+    (alert,) = content["data"]["alerts"]
     assert (alert["kind"], alert["sentence"]) == ("build_failed", "Build 4 of `<b>` failed.")
     assert alert["url"] == f"{settings.PUBLIC_URL}/builds/4/"
     assert sent(delivery).attempts == 1

@@ -88,13 +88,13 @@ def serve(deployment_id: str, engine: Engine) -> None:
 def test_both_are_asked_the_same_at_their_own_addresses_by_a_marked_key_that_ends(
     gateway: GatewayProcess,
 ) -> None:
-    held = threading.Event()
+    event = threading.Event()
 
     def candidate(call: Call) -> None:
         if asked(call) == "Fail":
             call.answer({"error": {"message": "Out of memory."}}, status=500)
         elif asked(call) == "Hang":
-            held.set()
+            event.set()
             call.wait_for_hang_up()
         else:
             said(call, f"Well, {asked(call)}.")
@@ -126,7 +126,7 @@ def test_both_are_asked_the_same_at_their_own_addresses_by_a_marked_key_that_end
         assert failed.sentence == "Not answered: prompt 1 by the candidate (Out of memory)."
 
         running = Running(hanging := another_check(check, "Hang"))
-        wait_for(held.is_set, what="the question")
+        wait_for(event.is_set, what="the question")
         AnswerCheck.objects.filter(id=hanging.id).update(cancel_requested_at=clock.now())
         assert running.wait().state == "cancelled"
 

@@ -85,9 +85,9 @@ def test_a_request_is_asked_on_behalf_of_its_key_and_told_once_with_both_secrets
     (posted,) = receiver.posted
     assert posted.headers["x-baseten-request-id"] == request.id
     assert posted.headers["x-baseten-signature"].count("v1=") == 2
-    told = json.loads(posted.body)
-    assert (told["request_id"], told["errors"]) == (request.id, [])
-    assert told["data"] == json.loads(request.output or "")
+    content = json.loads(posted.body)
+    assert (content["request_id"], content["errors"]) == (request.id, [])
+    assert content["data"] == json.loads(request.output or "")
 
 
 def test_passing_failures_are_tried_as_often_as_asked_and_then_told(
@@ -158,10 +158,10 @@ def test_a_refused_webhook_is_not_tried_again_nor_a_private_address_ever(
 def test_a_running_request_that_is_called_off_leaves_the_gateway_and_is_not_told(
     gateway: StandInGateway, receiver: WebhookReceiver
 ) -> None:
-    goes_on, asked = threading.Event(), threading.Event()
+    goes_on, request_sent = threading.Event(), threading.Event()
 
     def held(_number: int) -> int:
-        asked.set()
+        request_sent.set()
         goes_on.wait()
         return 200
 
@@ -169,7 +169,7 @@ def test_a_running_request_that_is_called_off_leaves_the_gateway_and_is_not_told
     request = make_async_request(webhook_endpoint=receiver.url())
     running = threading.Thread(target=_in_thread)
     running.start()
-    wait_for(asked.is_set, what="the question")
+    wait_for(request_sent.is_set, what="the question")
     assert async_request_cancel(request=request)[0]
     running.join()
     goes_on.set()
@@ -217,13 +217,13 @@ def test_deployments_take_turns_and_priority_decides_within_one() -> None:
     busy.save()
     late = make_async_request(deployment=busy, priority=2)
     first = make_async_request(deployment=busy, priority=0)
-    held = {"status": "IN_PROGRESS", "lease_expires_at": clock.now() + timedelta(hours=1)}
-    begun = make_async_request(deployment=busy, **held)
+    holders = {"status": "IN_PROGRESS", "lease_expires_at": clock.now() + timedelta(hours=1)}
+    begun = make_async_request(deployment=busy, **holders)
     assert next_request() == first.id
     other = make_async_request(deployment=quiet, priority=2)
     assert next_request() == other.id
     AsyncRequest.objects.filter(id=other.id).delete()
-    make_async_request(deployment=busy, **held)
+    make_async_request(deployment=busy, **holders)
     assert next_request() is None
     AsyncRequest.objects.filter(id=begun.id).delete()
     AsyncRequest.objects.filter(id=first.id).delete()

@@ -95,8 +95,8 @@ def test_what_was_accepted_is_answered_and_told_once_though_its_worker_was_kille
         assert _status(request_id) == ("SUCCEEDED", "SUCCEEDED")
         place = f"{gateway.url}/m/{deployment.model_id}/async_request/{request_id}"
         bearer = {"authorization": f"Bearer {key}"}
-        told = http_client.get(place, headers=bearer).json()
-        assert (told["status"], told["deployment_id"]) == ("SUCCEEDED", deployment.id)
+        content = http_client.get(place, headers=bearer).json()
+        assert (content["status"], content["deployment_id"]) == ("SUCCEEDED", deployment.id)
         assert http_client.get(f"{place}/output", headers=bearer).json()["choices"]
         canceled = http_client.delete(place, headers=bearer).json()
         assert canceled["canceled"] is False
@@ -120,8 +120,8 @@ def _accepted(
 
 
 def _status(request_id: str) -> tuple[str, str]:
-    found = AsyncRequest.objects.get(id=request_id)
-    return found.status, found.webhook_status
+    answer = AsyncRequest.objects.get(id=request_id)
+    return answer.status, answer.webhook_status
 
 
 @pytest.fixture

@@ -133,18 +133,18 @@ def test_calibration_and_gate_see_the_builders_gpus_alone_and_later_steps_give_t
     assert lease is not None
     with LeaseKeeper(lease, stopping=threading.Event()) as keeper:
         for step in ("calibrate", "gate"):
-            held = StepDevices(keeper, StepReport(keeper, step=step, attempt=1), step=step)
-            found = held.claim(
+            step_devices = StepDevices(keeper, StepReport(keeper, step=step, attempt=1), step=step)
+            claim = step_devices.claim(
                 spec,
                 lambda smallest, name=step: step_need(
                     name, spec, facts.model_dump(), smallest_device_bytes=smallest
                 ),
             )
-            assert (found.kind, found.device, found.memory_bytes) == ("H100", "cuda", 80 << 30)
+            assert (claim.kind, claim.device, claim.memory_bytes) == ("H100", "cuda", 80 << 30)
             uuids = f"{gpus[1].uuid},{gpus[2].uuid}"
-            assert found.environment == {"CUDA_VISIBLE_DEVICES": uuids}
+            assert claim.environment == {"CUDA_VISIBLE_DEVICES": uuids}
             assert claims(build) == 2
-        held.release()
+        step_devices.release()
     assert not claims(build)
 
 
@@ -164,11 +164,11 @@ def test_a_device_is_asked_who_is_on_it_when_it_is_claimed_and_waited_for(
     with LeaseKeeper(lease, stopping=threading.Event()) as keeper:
         report = StepReport(keeper, step="calibrate", attempt=1)
         need = DeviceNeed(kind="H100", count=2, memory_bytes=80 << 30)
-        held = StepDevices(keeper, report, step="calibrate").claim(
+        claim = StepDevices(keeper, report, step="calibrate").claim(
             on_gpus(checkpoint), lambda _: need
         )
         report.close()
-    assert len(held.uuids) == 2
+    assert len(claim.uuids) == 2
     log = said(build, "calibrate")
     assert "in use by `python3` (process 12 of `root`, 8.0 GiB), which Enginehouse did not" in log
     assert "70.0 GiB of GPU `GPU-1` are held, and this host shows no process" in log
@@ -228,11 +228,11 @@ def test_other_builds_are_waited_for_as_long_as_they_run(
     device = full(node, "build:abcdefgh")
     clock = ManualClock(sleeping_moves_it=True)
     monkeypatch.setattr(devices, "_PAUSE_SECONDS", 2 * devices._PATIENCE_SECONDS)
-    asked: list[None] = []
+    requests: list[None] = []
 
     def ask(*told: Any) -> Any:
-        asked.append(None)
-        if len(asked) == 4:
+        requests.append(None)
+        if len(requests) == 4:
             devices_release(holder="build:abcdefgh")
         return claim(*told)
 
@@ -245,9 +245,9 @@ def test_other_builds_are_waited_for_as_long_as_they_run(
         report = StepReport(keeper, step="calibrate", attempt=1)
         step = StepDevices(keeper, report, step="calibrate", clock=clock)
         need = DeviceNeed(kind="CPU", count=1, memory_bytes=device.memory_bytes)
-        held = step.claim(Spec.model_validate(build.revision.spec), lambda _: need)
+        holding = step.claim(Spec.model_validate(build.revision.spec), lambda _: need)
         report.close()
-    assert held.environment == {"CUDA_VISIBLE_DEVICES": ""}
+    assert holding.environment == {"CUDA_VISIBLE_DEVICES": ""}
     assert clock.slept == 3 * [2 * devices._PATIENCE_SECONDS]
     assert "got room" in said(build, "calibrate")
 

@@ -93,10 +93,10 @@ def test_the_secrets_of_a_preview_go_to_the_holder_of_its_lease(
     revision.refresh_from_db()
     lease = lease_claim(kind=PREVIEW, id=preview_request(revision=revision).id)
     assert lease is not None
-    told = {"name": "preview", "id": lease.id, "token": lease.token, "secret": lease.secret}
-    assert lease_redeem(**told) == {"hf_access_token": "hf_canary"}
+    values = {"name": "preview", "id": lease.id, "token": lease.token, "secret": lease.secret}
+    assert lease_redeem(**values) == {"hf_access_token": "hf_canary"}
     preview_finish(lease=lease, result={})
-    assert lease_redeem(**told) is None
+    assert lease_redeem(**values) is None
 
 
 def test_a_build_keeps_the_version_that_it_began_with(revision: Revision, data_dir: Path) -> None:
@@ -116,12 +116,12 @@ def test_a_build_keeps_the_version_that_it_began_with(revision: Revision, data_d
     list(build.steps.all())
     assert pinned_data(build) == {}
     first = CalibrationVersion.objects.get(set__name="lines", number=1)
-    told = {"dataset": "team/lines", "revision": first.digest}
+    values = {"dataset": "team/lines", "revision": first.digest}
     BuildStep.objects.filter(build=build, name="fetch").update(
-        state="finished", result={"commit": "c", "calibration": told}
+        state="finished", result={"commit": "c", "calibration": values}
     )
-    wanted = Spec.model_validate(spec)
-    (kept,) = sets_of_job(team=team, spec=wanted, pinned=pinned_data(build)).values()
+    record = Spec.model_validate(spec)
+    (kept,) = sets_of_job(team=team, spec=record, pinned=pinned_data(build)).values()
     assert kept["version"] == 1
-    (latest,) = sets_of_job(team=team, spec=wanted).values()
+    (latest,) = sets_of_job(team=team, spec=record).values()
     assert latest["version"] == 2

@@ -114,8 +114,8 @@ def wait_until_held(hub: HubServer, pair: Pair) -> None:
 
 def children(push: ArtifactPush) -> list[int]:
     marker = f"push/{push.id}/"
-    found = living(lambda each: environment(each.pid).get(LEASE_VARIABLE, "").startswith(marker))
-    return [each.pid for each in found]
+    outcome = living(lambda each: environment(each.pid).get(LEASE_VARIABLE, "").startswith(marker))
+    return [each.pid for each in outcome]
 
 
 def puts(hub: HubServer) -> list[str]:

@@ -64,8 +64,8 @@ def test_a_worker_that_comes_back_when_its_lease_ran_out_is_refused_and_its_chil
     build: Build, pair: Pair
 ) -> None:
     child = wait_for_step(build, "fetch", pair)
-    held = fresh(build)
-    pid = owner_pid(held)
+    holding = fresh(build)
+    pid = owner_pid(holding)
     worker = pair.take(pid)
     # Whoever looks finds that its process lives, so only the clock of the lease tells.
     worker.send(signal.SIGSTOP)
@@ -75,7 +75,7 @@ def test_a_worker_that_comes_back_when_its_lease_ran_out_is_refused_and_its_chil
         lambda each: is_at_work(each, "fetch") and owner_pid(each) != pid,
         meanwhile=Sweeper(),
     )
-    assert taken.lease_token > held.lease_token
+    assert taken.lease_token > holding.lease_token
     assert_refused(worker, child, taken)
     pair.gates.let_go("fetch")
     now = wait_for_build(build, lambda each: step_is(each, "fetch", "finished"))

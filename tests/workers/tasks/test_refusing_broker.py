@@ -24,10 +24,10 @@ def test_a_worker_outlives_it_and_then_takes_work_again(broker: str) -> None:
         worker.wait_until_ready()
         with _refusing(broker):
             for _ in range(2):  # the refusal of what it waits in, and of what it tries again with
-                said = worker.log.read_text().count("NOREPLICAS")
+                count = worker.log.read_text().count("NOREPLICAS")
                 wait_for(
-                    lambda said=said: (
-                        worker.log.read_text().count("NOREPLICAS") > said or not worker.is_running
+                    lambda count=count: (
+                        worker.log.read_text().count("NOREPLICAS") > count or not worker.is_running
                     ),
                     what=lambda: f"a refusal:\n{worker.log.read_text()[-3000:]}",
                 )

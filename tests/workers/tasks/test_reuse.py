@@ -23,13 +23,13 @@ GATE = {"state": "passed"}
 def folder(tmp_path: Path, settings: Settings) -> BuildFolder:
     """The folder of a build whose model was made, and measured."""
     settings.DATA_DIR = tmp_path
-    found = BuildFolder(LEASE)
-    publish_model(found, b"weights")
-    gate = found.published("gate")
+    build_folder = BuildFolder(LEASE)
+    publish_model(build_folder, b"weights")
+    gate = build_folder.published("gate")
     gate.mkdir()
-    note_measured(published_files(found.published("calibrate")), gate)
+    note_measured(published_files(build_folder.published("calibrate")), gate)
     outputs.seal(gate, step="gate", values=GATE, digests={})
-    return found
+    return build_folder
 
 
 def publish_model(folder: BuildFolder, weights: bytes) -> None:

@@ -48,9 +48,9 @@ def test_a_store_that_cannot_be_used_stands_on_overview_and_settings_until_it_ca
         assert "The artifact store cannot be used" in text
         assert "<code>s3:PutObject</code>" in text
         assert bucket.secret not in text
-    told = admin.get("/v1/settings").json()["storage"]
-    assert told["artifacts_problem"]["code"] == "EHA-DENIED"
-    assert told["artifacts_free_bytes"] is None
+    storage = admin.get("/v1/settings").json()["storage"]
+    assert storage["artifacts_problem"]["code"] == "EHA-DENIED"
+    assert storage["artifacts_free_bytes"] is None
     assert caplog.text.count("the artifact store cannot be used") == 1
     assert bucket.secret not in caplog.text
     bucket.server.is_read_only = False
@@ -68,9 +68,9 @@ def test_since_when_it_cannot_be_used_is_kept_while_it_is_the_same(bucket: Bucke
     bucket.server.clock = None
     with time_machine.travel(began.replace(year=began.year + 1), tick=False):
         check(format=1)
-    found = StoreCheck.objects.get()
-    assert found.since == began
-    assert found.checked_at.year == began.year + 1
+    answer = StoreCheck.objects.get()
+    assert answer.since == began
+    assert answer.checked_at.year == began.year + 1
 
 
 def test_a_sweep_of_a_store_that_is_away_removes_nothing_and_says_so(

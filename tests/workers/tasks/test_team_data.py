@@ -55,9 +55,13 @@ def test_the_digest_of_the_set_is_in_the_passport_and_decides_about_reuse(
     built = run(make_build(revision=revision))
     assert (built.state, built.failure) == ("succeeded", None)
     assert built.artifact is not None
-    told = built.artifact.passport["calibration"]
-    assert (told["dataset"], told["revision"]) == ("team/lines", first.digest)
-    assert (told["skipped_empty"], told["skipped_short"], told["seed"]) == (1, 1, 20_260_101)
+    calibration = built.artifact.passport["calibration"]
+    assert (calibration["dataset"], calibration["revision"]) == ("team/lines", first.digest)
+    assert (calibration["skipped_empty"], calibration["skipped_short"], calibration["seed"]) == (
+        1,
+        1,
+        20_260_101,
+    )
     shown = built.steps.get(name="calibrate").result["samples"]
     assert len(shown) == 5
     assert "The capital of France is Paris" in shown[0]["text"]

@@ -98,9 +98,9 @@ def test_sign_ins_and_failed_ones_are_told(cast: Cast) -> None:
         ("ada@example.com", "a long password"),
     ):
         client.post("/sign-in/", {"email": email, "password": password})
-    told = list(AuditEntry.objects.order_by("id").values_list("action", "target_label"))
-    assert ("account.sign_in_failed", "ada@example.com") in told
-    assert told[-1] == ("account.sign_in", "ada@example.com")
+    entries = list(AuditEntry.objects.order_by("id").values_list("action", "target_label"))
+    assert ("account.sign_in_failed", "ada@example.com") in entries
+    assert entries[-1] == ("account.sign_in", "ada@example.com")
     assert not AuditEntry.objects.filter(target_label="my-password").exists()
 
 

@@ -197,21 +197,21 @@ def test_a_key_is_limited_to_environments_that_there_are(cast: Cast) -> None:
     make_environment(model=own, name="staging")
     make_environment(model=make_model(team=cast.outsider.team), name="theirs")
     client = client_of(cast.owner)
-    wanted = {"type": "WORKSPACE_INVOKE"}
+    target = {"type": "WORKSPACE_INVOKE"}
     for names, unknown in (
         (["prodution"], "`prodution`"),
         (["staging", "theirs", "production2"], "`theirs`, `production2`"),
     ):
-        status, answer = client.post("/v1/api_keys", wanted | {"environments": names})
+        status, answer = client.post("/v1/api_keys", target | {"environments": names})
         assert (status, answer["fields"]) == (400, ["environments"])
         assert f"has no environment {unknown}." in answer["message"]
-    limited = wanted | {"environments": ["staging"], "model_ids": [bare.id]}
+    limited = target | {"environments": ["staging"], "model_ids": [bare.id]}
     status, answer = client.post("/v1/api_keys", limited)
     assert (status, answer["fields"]) == (400, ["environments"])
     assert "These models have no environment `staging`." in answer["message"]
     assert not ApiKey.objects.filter(type="WORKSPACE_INVOKE").exists()
     whole = {"environments": ["staging", "production", "development"]}
-    assert client.post("/v1/api_keys", wanted | whole)[0] == 200
+    assert client.post("/v1/api_keys", target | whole)[0] == 200
 
 
 @pytest.mark.parametrize(

@@ -125,12 +125,12 @@ def test_the_form_to_sign_in_takes_any_text_for_an_address() -> None:
 
 
 def test_an_operator_gives_somebody_another_address() -> None:
-    lisa, said = make_user(email="lisa@example.com"), StringIO()
+    lisa, statement = make_user(email="lisa@example.com"), StringIO()
     make_user(email="taken@example.com")
     for new in ("TAKEN@example.com", LONG_S):
         with pytest.raises(CommandError):
             call_command("person_email", "lisa@example.com", new)
-    call_command("person_email", "LISA@example.com", "Lisa.New@example.com", stdout=said)
+    call_command("person_email", "LISA@example.com", "Lisa.New@example.com", stdout=statement)
     assert user_by_email("lisa.new@example.com") == lisa
     assert user_by_email("lisa@example.com") is None
     assert AuditEntry.objects.get(action="person.set_email").before == {"email": lisa.email}

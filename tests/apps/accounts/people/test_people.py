@@ -24,9 +24,9 @@ def cast() -> Cast:
 
 
 def test_the_matrix_is_what_the_hosted_product_says(cast: Cast) -> None:
-    asked = (Action.WRITE, Action.TEAM_KEYS, Action.TEAM_MEMBERS, Action.RESTRICT, Action.TEAMS)
+    requests = (Action.WRITE, Action.TEAM_KEYS, Action.TEAM_MEMBERS, Action.RESTRICT, Action.TEAMS)
     answers = {
-        actor.role: [allowed(actor, action) for action in asked]
+        actor.role: [allowed(actor, action) for action in requests]
         for actor in (
             Actor(team=cast.team, user=cast.organisation_admin),
             Actor(team=cast.team, user=cast.outsider),

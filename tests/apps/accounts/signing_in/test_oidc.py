@@ -54,8 +54,8 @@ def provider(issuer: str, settings: Settings) -> None:
 
 
 def vouch(issuer: str, subject: str, **claims: Any) -> None:
-    told = httpx.put(f"{issuer}/users/{subject}", json=claims, **CALL)
-    told.raise_for_status()
+    answer = httpx.put(f"{issuer}/users/{subject}", json=claims, **CALL)
+    answer.raise_for_status()
 
 
 def come_in(browser: Client, subject: str, *, wanted: str = "/", nonce: str = "") -> Any:
@@ -160,11 +160,11 @@ def test_an_id_token_of_another_sign_in_is_refused(issuer: str) -> None:
 
 
 def test_an_address_of_ours_cannot_change_what_the_provider_is_asked() -> None:
-    asked = Client().get("/sign-in/oidc/login/?scope=admin&auth_params=nonce%3Dx%26prompt%3Dnone")
-    told = httpx.URL(asked.headers["Location"]).params
-    assert set(told["scope"].split()) == {"openid", "profile", "email"}
-    assert "prompt" not in told
-    assert len(told["nonce"]) > 40
+    answer = Client().get("/sign-in/oidc/login/?scope=admin&auth_params=nonce%3Dx%26prompt%3Dnone")
+    report = httpx.URL(answer.headers["Location"]).params
+    assert set(report["scope"].split()) == {"openid", "profile", "email"}
+    assert "prompt" not in report
+    assert len(report["nonce"]) > 40
 
 
 @pytest.mark.parametrize(

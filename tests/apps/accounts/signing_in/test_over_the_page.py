@@ -56,9 +56,9 @@ def test_what_a_service_refuses_is_said_and_no_page_is_sent() -> None:
 
 def test_parts_are_marked_and_pages_are_not() -> None:
     browser = signed_in(make_cast().owner)
-    asked = [CHECK, "/configs/new/fit/", "/builds/forecast/"]
+    requests = [CHECK, "/configs/new/fit/", "/builds/forecast/"]
     for text in (config_text(), "no: [config"):
-        for path in asked:
+        for path in requests:
             assert browser.post(path, draft(text=text), headers=OF_A_PAGE)["HX-Part"] == "true"
     for path in ("/", "/configs/", "/nodes/"):
         assert browser.get(path, headers=OF_A_PAGE)["HX-Part"] == "true"
@@ -74,9 +74,9 @@ def test_a_lost_token_of_forms_is_named_and_can_be_renewed() -> None:
     refused = browser.post(CHECK, draft(), headers=OF_A_PAGE)
     assert (refused.status_code, refused["HX-Refusal"]) == (403, "form-token")
     assert "HX-Part" not in refused.headers
-    told = browser.get("/session/").json()
-    assert told["user"] == user.id
-    token = {"X-CSRFToken": told["token"]}
+    content = browser.get("/session/").json()
+    assert content["user"] == user.id
+    token = {"X-CSRFToken": content["token"]}
     assert browser.post(CHECK, draft(), headers=OF_A_PAGE | token).status_code == 200
 
 

@@ -59,8 +59,8 @@ def test_what_is_deployed_or_being_taken_is_refused_with_the_way_out(
         "data-opens" not in signed_in(cast.owner).get(f"/artifacts/{artifact.id}/").content.decode()
     )
     deployment.delete()
-    told = {"state": "same", "artifact_id": artifact.id, "differences": []}
-    taking = factories.make_build(revision=build.revision, reuse=told)
+    values = {"state": "same", "artifact_id": artifact.id, "differences": []}
+    taking = factories.make_build(revision=build.revision, reuse=values)
     assert api.delete(path)[0] == 409
     Build.objects.filter(id=taking.id).update(state="cancelled")
     assert api.delete(path) == (200, {"id": artifact.id, "deleted": True})

@@ -23,13 +23,13 @@ def test_a_store_is_copied_and_what_cannot_be_is_said_without_a_secret(
         bucket = BucketPlace(server)
         for name, value in bucket.variables.items():
             monkeypatch.setenv(name, value)
-        said = io.StringIO()
-        call_command("artifacts_copy", old, f"{bucket.url}/", stdout=said)
-        assert digest in said.getvalue()
-        assert "1 copied (4\u202fB), 0 were there." in said.getvalue()
+        stream = io.StringIO()
+        call_command("artifacts_copy", old, f"{bucket.url}/", stdout=stream)
+        assert digest in stream.getvalue()
+        assert "1 copied (4\u202fB), 0 were there." in stream.getvalue()
         assert bucket.open().verify(digest)
-        call_command("artifacts_copy", old, bucket.url, "--verify", stdout=said)
-        assert "0 copied (0\u202fB), 1 were there." in said.getvalue()
+        call_command("artifacts_copy", old, bucket.url, "--verify", stdout=stream)
+        assert "0 copied (0\u202fB), 1 were there." in stream.getvalue()
         with pytest.raises(CommandError, match="is both FROM and TO"):
             call_command("artifacts_copy", old, f"{old}/")
         server.is_skewed = True

@@ -48,15 +48,15 @@ def published(cast: "Cast", bucket: BucketPlace, tmp_path: Path) -> Artifact:
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "weights.safetensors").write_bytes(WEIGHTS)
-    found = bucket.open().publish(folder, {"format": 1})
+    outcome = bucket.open().publish(folder, {"format": 1})
     files = [
         {"path": each.path, "sha256": each.sha256, "size_bytes": each.size_bytes}
-        for each in found.files
+        for each in outcome.files
     ]
     return make_passported(
         team=cast.team,
-        content_digest=found.content_digest,
-        size_bytes=found.size_bytes,
+        content_digest=outcome.content_digest,
+        size_bytes=outcome.size_bytes,
         files=files,
     )
 
@@ -91,16 +91,16 @@ def test_the_download_comes_in_small_pieces_under_asgi(cast: "Cast", published: 
 def test_no_database_connection_is_held_while_the_bucket_is_read(
     published: Artifact, bucket: BucketPlace, rf: Any
 ) -> None:
-    held: list[bool] = []
+    holders: list[bool] = []
     ours = connections["default"]  # of this thread, which the server's are not
-    bucket.server.pass_get = lambda key: held.append(ours.connection is not None)
+    bucket.server.pass_get = lambda key: holders.append(ours.connection is not None)
     ours.ensure_connection()
     answer = artifact_archive_answer(rf.get("/"), published)
     assert isinstance(answer, StreamingHttpResponse)
     for _ in answer:
-        held.append(ours.connection is not None)
-    assert held
-    assert not any(held)
+        holders.append(ours.connection is not None)
+    assert holders
+    assert not any(holders)
 
 
 def test_a_store_that_does_not_answer_is_a_503_with_the_reason(

@@ -59,7 +59,7 @@ def test_the_page_shows_what_differs_and_the_list_leads_there(
     whole = folded(owner.get(f"/builds/{right.number}/").content.decode())
     assert address.replace("&", "&amp;") in whole
     page = folded(owner.get(address).content.decode())
-    for said in (
+    for statement in (
         '<span title="trt_llm.build.quantization_type">Quantization</span>',
         "EH201 on trt_llm.build",
         '<span title="capacity.kv_tokens">Capacity, KV tokens</span>',
@@ -70,7 +70,7 @@ def test_the_page_shows_what_differs_and_the_list_leads_there(
         '<span title="tokens_per_second">Tokens per second</span>',
         "×\u202f0.5",
     ):
-        assert said in page, said
+        assert statement in page, statement
     for build in pair:
         digest = build.artifact.content_digest if build.artifact else ""
         assert f"<code>{digest[:19]}</code>" in page
@@ -92,10 +92,10 @@ def test_rest_compares_with_another_build_or_the_one_before(
     left, right = pair
     client = client_of(cast.owner)
     path = f"/v1/builds/{right.id}/comparison"
-    status, told = client.get(path)
-    assert (status, told["left"], told["right"]) == (200, left.id, right.id)
-    assert client.get(path, against=left.id)[1] == told
-    parts: dict[str, Any] = {part["name"]: part["rows"] for part in told["parts"]}
+    status, report = client.get(path)
+    assert (status, report["left"], report["right"]) == (200, left.id, right.id)
+    assert client.get(path, against=left.id)[1] == report
+    parts: dict[str, Any] = {part["name"]: part["rows"] for part in report["parts"]}
     assert parts["config"] == [
         {
             "label": "trt_llm.build.quantization_type", "left": None, "right": "fp8",
@@ -114,8 +114,8 @@ def test_tasks_of_the_gate_are_compared_by_their_figures(
 ) -> None:
     task = {"task": "arc_easy", "metric": "acc_norm", "quantized": 0.69}
     pair[1].steps.filter(name="gate").update(result=GATE | {"tasks": [task]})
-    told = client_of(cast.owner).get(f"/v1/builds/{pair[1].id}/comparison")[1]
-    (gate,) = (part["rows"] for part in told["parts"] if part["name"] == "gate")
+    report = client_of(cast.owner).get(f"/v1/builds/{pair[1].id}/comparison")[1]
+    (gate,) = (part["rows"] for part in report["parts"] if part["name"] == "gate")
     (row,) = (row for row in gate if row["label"].startswith("tasks"))
     assert (row["label"], row["left"], row["right"]) == ("tasks.arc_easy.acc_norm", None, 0.69)
 

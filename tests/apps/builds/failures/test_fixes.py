@@ -169,8 +169,8 @@ def test_over_rest_the_fix_is_looked_at_and_applied(failed: Build, owner: RestCl
     assert "+     max_seq_len: 128" in made["after"]["difference"]
     assert owner.post(f"/v1/builds/{failed.id}/apply_fix") == (200, made)
     assert AuditEntry.objects.get(action="build.apply_fix").target_id == made["id"]
-    found = owner.get(f"/v1/builds/{failed.id}")[1]
-    assert [each["id"] for each in found["followed_by"]] == [made["id"]]
+    outcome = owner.get(f"/v1/builds/{failed.id}")[1]
+    assert [each["id"] for each in outcome["followed_by"]] == [made["id"]]
 
 
 def test_a_failure_without_fix_has_none_to_apply_and_an_outsider_none_at_all(

@@ -34,14 +34,14 @@ def published(cast: "Cast", tmp_path: Path, settings: Settings) -> "Artifact":
     for name, content in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    found = ArtifactStore.open(settings.ARTIFACT_URL).publish(folder, {"format": 1})
+    outcome = ArtifactStore.open(settings.ARTIFACT_URL).publish(folder, {"format": 1})
     return make_passported(
         team=cast.team,
-        content_digest=found.content_digest,
-        size_bytes=found.size_bytes,
+        content_digest=outcome.content_digest,
+        size_bytes=outcome.size_bytes,
         files=[
             {"path": each.path, "sha256": each.sha256, "size_bytes": each.size_bytes}
-            for each in found.files
+            for each in outcome.files
         ],
     )
 
@@ -51,7 +51,7 @@ def test_the_page_says_everything_that_the_passport_holds(cast: "Cast") -> None:
     build = factories.make_finished_build(team=cast.team, artifact=artifact)
     deployment = factories.make_deployment(team=cast.team, build=build, name="first")
     page = folded(signed_in(cast.owner).get(f"/artifacts/{artifact.id}/").content.decode())
-    for said in (
+    for statement in (
         artifact.content_digest,
         artifact.input_digest,
         "c0ffee" * 6,
@@ -70,7 +70,7 @@ def test_the_page_says_everything_that_the_passport_holds(cast: "Cast") -> None:
         f"/builds/{build.number}/",
         f"/models/{deployment.model_id}/{deployment.id}/",
     ):
-        assert said in page, said
+        assert statement in page, statement
     assert "nothing here has run this artifact" not in page
     assert 'aria-current="page">Artifacts' in page
 

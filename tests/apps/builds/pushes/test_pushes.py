@@ -66,13 +66,13 @@ def test_a_push_is_made_listed_read_cancelled_and_tried_again(
     assert (status, again["state"], again["attempt"]) == (200, "queued", 2)
     assert rest.post(f"{path}/{made['id']}/retry")[0] == 409
     assert rest.get(f"{path}/{made['id']}")[1] == again
-    told = AuditEntry.objects.filter(action__startswith="artifact.push").order_by("id")
-    assert [each.action for each in told] == [
+    order = AuditEntry.objects.filter(action__startswith="artifact.push").order_by("id")
+    assert [each.action for each in order] == [
         "artifact.push",
         "artifact.push_cancel",
         "artifact.push_retry",
     ]
-    assert told[0].after == {
+    assert order[0].after == {
         "destination": HUB["destination"],
         "secret": "hf_write",
         "private": True,
@@ -156,12 +156,12 @@ def test_its_secret_goes_to_the_holder_of_the_live_lease_alone(
     made = push_of(cast, artifact)
     lease = lease_claim(kind=PUSH, id=made["id"])
     assert lease is not None
-    told = {"name": "push", "id": lease.id, "token": lease.token, "secret": lease.secret}
-    assert lease_redeem(**told) == {"hf_write": VALUE}
+    values = {"name": "push", "id": lease.id, "token": lease.token, "secret": lease.secret}
+    assert lease_redeem(**values) == {"hf_write": VALUE}
     ArtifactPush.objects.update(lease_expires_at=None)
     next_lease = lease_claim(kind=PUSH, id=made["id"])
     assert next_lease is not None
-    assert lease_redeem(**told) is None
+    assert lease_redeem(**values) is None
     assert not push_fail(lease=lease, failure=pushes.LOST.failure(times=1))
     assert push_succeed(lease=next_lease, result={"url": "u"}, done_bytes=artifact.size_bytes)
     row = ArtifactPush.objects.values().get()
@@ -187,9 +187,9 @@ def test_a_push_that_was_to_be_cancelled_and_lost_its_worker_is_cancelled(
     made = push_of(cast, artifact)
     assert lease_claim(kind=PUSH, id=made["id"]) is not None
     rest, path = client_of(cast.member), f"/v1/artifacts/{artifact.id}/pushes/{made['id']}"
-    asked = rest.post(f"{path}/cancel")[1]
-    assert asked["state"] == "running"
-    assert rest.post(f"{path}/cancel") == (200, asked)
+    request = rest.post(f"{path}/cancel")[1]
+    assert request["state"] == "running"
+    assert rest.post(f"{path}/cancel") == (200, request)
     assert AuditEntry.objects.filter(action="artifact.push_cancel").count() == 1
     leases_sweep(PUSH)
     assert rest.get(path)[1]["state"] == "running"
@@ -218,10 +218,10 @@ def test_whoever_was_second_to_a_deletion_is_told(cast: "Cast", artifact: Artifa
     model = factories.make_model(team=cast.team)
     seen = Artifact.objects.get(id=artifact.id)
     artifact_delete(artifact=artifact)
-    wanted = {"destination": HUB["destination"], "secret_name": "hf_write"}
+    target = {"destination": HUB["destination"], "secret_name": "hf_write"}
     late: list[Callable[[], object]] = [
         lambda: artifact_delete(artifact=seen),
-        lambda: push_request(artifact=seen, **wanted),
+        lambda: push_request(artifact=seen, **target),
         lambda: push_retry(push=push),
         lambda: push_cancel(push=push),
         lambda: deployment_create(model=model, build=build),
@@ -261,8 +261,8 @@ def test_the_page_pushes_shows_how_far_it_is_and_why_it_failed(
 def test_a_secret_names_the_pushes_that_use_it(cast: "Cast", artifact: Artifact) -> None:
     made = [push_of(cast, artifact, destination=f"hf://org/name-{each}") for each in "ab"]
     theirs = factories.make_push(destination="hf://org/theirs")
-    _, told = client_of(cast.member).get("/v1/secrets")
-    uses = next(each["used_by"] for each in told["secrets"] if each["name"] == "hf_write")
+    _, report = client_of(cast.member).get("/v1/secrets")
+    uses = next(each["used_by"] for each in report["secrets"] if each["name"] == "hf_write")
     assert [each["id"] for each in uses] == [made[1]["id"], made[0]["id"]]
     page = signed_in(cast.member).get("/secrets/").content.decode()
     assert "2 pushes" in page
@@ -271,8 +271,8 @@ def test_a_secret_names_the_pushes_that_use_it(cast: "Cast", artifact: Artifact)
 
 def test_a_command_queues_a_push_and_says_what_is_wrong(cast: "Cast", artifact: Artifact) -> None:
     out = StringIO()
-    wanted = (artifact.id, "hf://org/name", "--secret", "hf_write", "--public")
-    call_command("artifact_push", *wanted, stdout=out)
+    targets = (artifact.id, "hf://org/name", "--secret", "hf_write", "--public")
+    call_command("artifact_push", *targets, stdout=out)
     push = ArtifactPush.objects.get()
     assert push.id in out.getvalue()
     assert not push.private

@@ -62,8 +62,8 @@ def test_owner_and_member_upload_list_look_and_delete(cast: Cast, artifact_url: 
         status, gone = client_of(user).delete(f"/v1/calibration_sets/{made['id']}")
         assert (status, gone) == (200, {"id": made["id"], "name": "support-chats", "deleted": True})
         assert client.get("/v1/calibration_sets")[1]["items"] == []
-        told = AuditEntry.objects.filter(target_id=made["id"]).order_by("id")
-        assert [entry.action for entry in told] == [
+        order = AuditEntry.objects.filter(target_id=made["id"]).order_by("id")
+        assert [entry.action for entry in order] == [
             "calibration_set.upload",
             "calibration_set.delete",
         ]
@@ -80,9 +80,9 @@ def test_an_outsider_learns_and_changes_nothing(cast: Cast) -> None:
     assert (status, own["versions"][0]["version"]) == (201, 1)
     assert CalibrationVersion.objects.filter(set__team=cast.team).count() == 1
     config = revision_on(cast, "team/support-chats").config
-    asked = {"config_id": config.id}
-    assert outsider.post("/v1/calibration_previews", asked)[0] == 404
-    status, preview = client_of(cast.owner).post("/v1/calibration_previews", asked)
+    body = {"config_id": config.id}
+    assert outsider.post("/v1/calibration_previews", body)[0] == 404
+    status, preview = client_of(cast.owner).post("/v1/calibration_previews", body)
     assert (status, preview["state"]) == (202, "waiting")
     assert outsider.get(f"/v1/calibration_previews/{preview['id']}")[0] == 404
     assert posted(None, "mine", jsonl())[0] == 401
@@ -178,9 +178,9 @@ def test_a_preview_is_asked_for_once_while_it_waits_and_only_of_sets_that_are_th
     stored(cast.team)
     config = revision_on(cast, "enginehouse/general").config
     client = client_of(cast.member)
-    asked = {"config_id": config.id, "dataset": "team/support-chats"}
-    first = client.post("/v1/calibration_previews", asked)[1]
-    assert client.post("/v1/calibration_previews", asked)[1]["id"] == first["id"]
+    request = {"config_id": config.id, "dataset": "team/support-chats"}
+    first = client.post("/v1/calibration_previews", request)[1]
+    assert client.post("/v1/calibration_previews", request)[1]["id"] == first["id"]
     own = client.post("/v1/calibration_previews", {"config_id": config.id, "revision": 1})[1]
     assert own["dataset"] == "enginehouse/general"
     assert CalibrationPreview.objects.count() == 2

@@ -69,16 +69,16 @@ def test_a_member_uploads_sees_the_rows_and_deletes_by_name(cast: Cast) -> None:
     assert "The capital of France is Paris, and number 9" in page
     assert "is version 1 already" in upload(client, "chats", jsonl(12)).content.decode()
     upload(client, "chats", jsonl(20))
-    found = CalibrationSet.objects.get()
+    answer = CalibrationSet.objects.get()
     config_on(cast, "team/chats")
     page = client.get("/calibration-sets/").content.decode()
     assert "team/chats" in page
     assert ">tiny</a>" in page
-    old = client.get(f"/calibration-sets/{found.id}/?version=1").content.decode()
+    old = client.get(f"/calibration-sets/{answer.id}/?version=1").content.decode()
     assert 'value="team/chats@1"' in old
-    client.post(f"/calibration-sets/{found.id}/delete/", {"name": "other"})
+    client.post(f"/calibration-sets/{answer.id}/delete/", {"name": "other"})
     assert CalibrationSet.objects.exists()
-    client.post(f"/calibration-sets/{found.id}/delete/", {"name": "chats"})
+    client.post(f"/calibration-sets/{answer.id}/delete/", {"name": "chats"})
     assert not CalibrationSet.objects.exists()
 
 
@@ -108,8 +108,8 @@ def test_an_outsider_sees_nothing(cast: Cast) -> None:
         assert outsider.get(f"/calibration-sets/{path}").status_code == 404
     delete = f"/calibration-sets/{kept.set_id}/delete/"
     assert outsider.post(delete, {"name": "of-inside"}).status_code == 404
-    asked = outsider.post("/calibration-sets/previews/", {"config": config.id})
-    assert asked.status_code == 404
+    answer = outsider.post("/calibration-sets/previews/", {"config": config.id})
+    assert answer.status_code == 404
     assert CalibrationPreview.objects.count() == 1
     assert "calibration-sets" in Client().get("/calibration-sets/").headers["Location"]
 
@@ -122,8 +122,8 @@ def test_a_preview_waits_and_then_shows_the_samples_escaped(cast: Cast) -> None:
     assert "Preview calibration samples" in folded(
         client.get(f"/configs/{config.id}/").content.decode()
     )
-    asked = client.post("/calibration-sets/previews/", {"config": config.id, "revision": "1"})
-    path = asked.headers["Location"]
+    answer = client.post("/calibration-sets/previews/", {"config": config.id, "revision": "1"})
+    path = answer.headers["Location"]
     waiting = polled(client, path)
     assert "Waiting for a build worker" in folded(waiting.content.decode())
     assert "data-moving" in folded(waiting.content.decode())
@@ -152,8 +152,8 @@ def test_a_set_shows_the_previews_of_its_own_versions_alone(cast: Cast) -> None:
         CalibrationPreview.objects.create(
             team=cast.team, revision=config.revisions.get(), dataset=dataset, pool="default"
         )
-    found = CalibrationSet.objects.get()
-    assert [each.dataset for each in previews_of(found)] == ["team/chats@1", "team/chats"]
+    answer = CalibrationSet.objects.get()
+    assert [each.dataset for each in previews_of(answer)] == ["team/chats@1", "team/chats"]
 
 
 @pytest.mark.parametrize("number", ["²", "9" * 5000])
@@ -198,8 +198,8 @@ def test_a_set_of_questions_keeps_its_columns_and_knows_the_config_whose_gate_as
     (naming,) = revisions_naming(team=cast.team, names=["parcels"])
     assert naming.config == config
     assert revisions_naming(team=cast.team, names=["chats"]) == []
-    told = sets_of_job(team=cast.team, spec=Spec.model_validate(naming.spec))
-    assert told["team/parcels"]["content_digest"] == version.content_digest
+    sets = sets_of_job(team=cast.team, spec=Spec.model_validate(naming.spec))
+    assert sets["team/parcels"]["content_digest"] == version.content_digest
     store = ArtifactStore.open(settings.ARTIFACT_URL)
     with tempfile.TemporaryDirectory() as folder:
         store.materialize(version.content_digest, Path(folder) / "set")

@@ -48,10 +48,10 @@ def test_no_secret_is_on_the_page_or_in_the_answer(
     settings.HF_ENDPOINT = f"https://someone:{PASSWORD}@hub.example/?token={PASSWORD}"
     client = signed_in(make_cast().organisation_admin)
     for path in ("/settings/", "/v1/settings"):
-        told = client.get(path).content.decode()
-        assert PASSWORD not in told
-        assert settings.SECRET_KEY not in told
-        assert "https://hub.example/" in told
+        text = client.get(path).content.decode()
+        assert PASSWORD not in text
+        assert settings.SECRET_KEY not in text
+        assert "https://hub.example/" in text
     answer = client.get("/v1/settings").json()
     secrets = [each for each in answer["settings"] if each["is_secret"]]
     assert {each["value"] for each in secrets} == {None}
@@ -71,14 +71,14 @@ def test_each_value_says_where_it_came_from(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LOG_LEVEL", "DEBUG")
     monkeypatch.setenv("SECRET_KEY_FILE", "/run/secrets/key")
-    found = effective()
-    assert found["LOG_LEVEL"].source == "environment"
-    assert found["SECRET_KEY"].source == "file"
-    assert found["PUBLIC_URL"].source == "manage.py up"
-    assert found["LOG_MAX_BYTES"].source == "default"
-    assert found["LOG_MAX_BYTES"].shown == str(settings.LOG_MAX_BYTES)
-    assert found["ENGINE_PYTHON"].source == "each host"
-    assert found["ENGINE_PYTHON"].shown == "–"
+    effective_values = effective()
+    assert effective_values["LOG_LEVEL"].source == "environment"
+    assert effective_values["SECRET_KEY"].source == "file"
+    assert effective_values["PUBLIC_URL"].source == "manage.py up"
+    assert effective_values["LOG_MAX_BYTES"].source == "default"
+    assert effective_values["LOG_MAX_BYTES"].shown == str(settings.LOG_MAX_BYTES)
+    assert effective_values["ENGINE_PYTHON"].source == "each host"
+    assert effective_values["ENGINE_PYTHON"].shown == "–"
 
 
 def test_every_setting_of_the_documentation_is_on_the_page() -> None:

@@ -40,11 +40,11 @@ def page(user: User, query: str = "") -> str:
 
 
 def test_without_a_host_every_kind_is_shown_and_it_is_said() -> None:
-    found = page(make_cast().owner)
-    assert "There is no host that takes new work, so every kind of GPU is shown." in found
-    assert "vLLM 0.25" in found
-    assert "RTX_PRO_6000" in found
-    assert "every kind</a>" not in found
+    text = page(make_cast().owner)
+    assert "There is no host that takes new work, so every kind of GPU is shown." in text
+    assert "vLLM 0.25" in text
+    assert "RTX_PRO_6000" in text
+    assert "every kind</a>" not in text
 
 
 def test_a_host_decides_the_version_the_kinds_and_who_starts_it() -> None:
@@ -53,10 +53,10 @@ def test_a_host_decides_the_version_the_kinds_and_who_starts_it() -> None:
         runtime_versions={"vllm": "0.27.1"},
     )  # fmt: skip
     cast = make_cast()
-    found = page(cast.owner)
-    assert 'tabindex="-1">vLLM 0.27' in found
-    assert "gpu-host-3</a> <code>0.27.1</code>" in found
-    assert "RTX_PRO_6000" not in found
+    text = page(cast.owner)
+    assert 'tabindex="-1">vLLM 0.27' in text
+    assert "gpu-host-3</a> <code>0.27.1</code>" in text
+    assert "RTX_PRO_6000" not in text
     assert "RTX_PRO_6000" in page(cast.owner, "?gpus=every")
     assert 'tabindex="-1">TensorRT-LLM 1.3' in page(cast.owner, "?runtime=trtllm&version=1.3")
 
@@ -66,34 +66,34 @@ def test_a_host_that_takes_no_new_work_counts_as_little_as_for_the_checks() -> N
     join_host(
         "leaving", ("L4",), runtimes=["vllm"], runtime_versions={"vllm": "0.25.1"}, cordoned=True
     )
-    found = page(make_cast().owner)
-    assert "leaving" not in found
-    assert 'tabindex="-1">vLLM 0.27' in found
+    text = page(make_cast().owner)
+    assert "leaving" not in text
+    assert 'tabindex="-1">vLLM 0.27' in text
 
 
 def test_on_a_host_without_a_gpu_the_native_engine_comes_first() -> None:
     join_host("workbench", ("CPU",), runtimes=["native"])
-    found = page(make_cast().owner)
-    assert 'tabindex="-1">native 0.1' in found
-    assert "<b>CPU</b>" in found
+    text = page(make_cast().owner)
+    assert 'tabindex="-1">native 0.1' in text
+    assert "<b>CPU</b>" in text
 
 
 @pytest.mark.parametrize(
     "query", ["?runtime=<script>", "?runtime=vllm&version=<script>", "?version=9999.1", "?gpus=<b>"]
 )
 def test_what_is_not_known_shows_the_usual_table_and_is_not_echoed(query: str) -> None:
-    found = page(make_cast().owner, query)
-    assert "vLLM 0." in found
-    assert "<script>" not in found
+    text = page(make_cast().owner, query)
+    assert "vLLM 0." in text
+    assert "<script>" not in text
 
 
 def test_each_version_of_each_runtime_has_its_table() -> None:
     owner = make_cast().owner
     for name, runtime in RUNTIMES.items():
         for version in runtime.capabilities.VERSIONS:
-            found = page(owner, f"?runtime={name}&version={version}")
-            assert f'tabindex="-1">{runtime.label} {version}' in found
-            assert all(feature.value in found for feature in Feature)
+            text = page(owner, f"?runtime={name}&version={version}")
+            assert f'tabindex="-1">{runtime.label} {version}' in text
+            assert all(feature.value in text for feature in Feature)
 
 
 def test_more_hosts_take_no_more_queries() -> None:
@@ -122,8 +122,8 @@ def test_rest_tells_the_hosts_and_every_cell() -> None:
     table = asked("/v1/runtimes/vllm", key).json()
     assert table["version"] == "0.26"
     assert table["owned_kinds"] == ["H100"]
-    told = [(each["feature"], kind) for each in table["features"] for kind in each["kinds"]]
-    assert len(told) == len(set(told)) == len(Feature) * (len(GPUS) - 1)
+    rows = [(each["feature"], kind) for each in table["features"] for kind in each["kinds"]]
+    assert len(rows) == len(set(rows)) == len(Feature) * (len(GPUS) - 1)
     assert table["features"][0]["kinds"] == ["H100"]
     newer = asked("/v1/runtimes/vllm?version=0.33", key).json()
     pairs = [frozenset(each["features"]) for each in table["pairs"]]
@@ -148,14 +148,16 @@ def test_the_editor_leads_from_a_finding_to_the_table_of_its_runtime(broker: str
     text = config_text() + "enginehouse: {runtime: vllm}\n"
     text = text.replace("resources:", "resources:\n  accelerator: V100", 1)
     make_revision(config=config, text=text)
-    found = folded(signed_in(cast.owner).get(f"/configs/{config.id}/").content.decode())
-    assert "EH656" in found
-    assert '<a href="/runtimes/?runtime=vllm&amp;version=0.26&amp;gpus=every">Runtimes</a>' in found
+    outcome = folded(signed_in(cast.owner).get(f"/configs/{config.id}/").content.decode())
+    assert "EH656" in outcome
+    assert (
+        '<a href="/runtimes/?runtime=vllm&amp;version=0.26&amp;gpus=every">Runtimes</a>' in outcome
+    )
 
 
 def test_gpu_fit_leads_to_the_tables(broker: str) -> None:
-    asked = {"text": config_text(), "might_get": "on"}
-    answer = signed_in(make_cast().owner).post("/configs/new/fit/", asked)
+    body = {"text": config_text(), "might_get": "on"}
+    answer = signed_in(make_cast().owner).post("/configs/new/fit/", body)
     assert '<a href="/runtimes/">runtimes</a>' in folded(answer.content.decode())
 
 

@@ -70,13 +70,13 @@ class _World:
         """Do what all loops do within some seconds: tell, decide, reconcile, start and stop."""
         self.house.clock.advance(_ROUND_SECONDS)
         now = self.house.clock.now()
-        heard = now + timedelta(days=1)  # by the database's clock too, however long a turn takes
-        Gateway.objects.update(last_seen_at=heard, applied_version=routes_version_current())
-        Node.objects.update(last_heartbeat_at=heard)
+        notices = now + timedelta(days=1)  # by the database's clock too, however long a turn takes
+        Gateway.objects.update(last_seen_at=notices, applied_version=routes_version_current())
+        Node.objects.update(last_heartbeat_at=notices)
         report = self.gateway.report()
         loads = {
-            id: {"requests": requests, "held": held, "tokens": tokens}
-            for id, (requests, held, tokens) in report.deployments.items()
+            id: {"requests": requests, "held": holding, "tokens": tokens}
+            for id, (requests, holding, tokens) in report.deployments.items()
         }
         load_add(gateway=self.row, sequence=int(now.timestamp() * 1000), seconds=report.seconds,
                  loads=loads, clock=self.house.clock)  # fmt: skip
@@ -137,13 +137,13 @@ def test_nothing_is_lost_or_doubled_while_it_scales_from_nothing_to_four_and_bac
     assert world.sizes[-1] == 0
     world.may_answer.clear()
     with ThreadPoolExecutor(_AT_ONCE) as people:
-        asked = [people.submit(world.ask, number) for number in range(_AT_ONCE)]
+        futures = [people.submit(world.ask, number) for number in range(_AT_ONCE)]
         wait_for(lambda: world.gateway.waiting == _AT_ONCE, what="requests that wait")
         for _ in range(3):
             world.turn()
         assert world.sizes[-1] == 4
         world.may_answer.set()
-        answers = [_answer(each) for each in asked]
+        answers = [_answer(each) for each in futures]
         for number in range(_AT_ONCE, _AT_ONCE + 60):  # and on while it shrinks
             answers.append(world.ask(number))
             if number % 12 == 0:

@@ -104,8 +104,8 @@ def test_of_two_that_decide_at_once_one_changes_the_size(
 ) -> None:
     read_by_both = [deployments_sized()[0] for _ in range(2)]
     reason = Reason(code=ReasonCode.LOAD_ROSE, sentence="It rose.")
-    for row, wanted in zip(read_by_both, (3, 4), strict=True):
-        decision = Decision(wanted=wanted, reason=reason, by_load=wanted, memory=Memory())
+    for row, target in zip(read_by_both, (3, 4), strict=True):
+        decision = Decision(wanted=target, reason=reason, by_load=target, memory=Memory())
         decision_apply(deployment=row, decision=decision, signal=Signal(), now=time.now())
     assert _wanted(deployment) == 3
     assert decision_list(deployment=deployment).count() == 1
@@ -164,9 +164,9 @@ def test_a_round_asks_as_little_of_the_database_for_many_as_for_one(
             made = make_deployment(state="active", max_replica=4, autoscaling=_EAGER)
             make_replica(deployment=made)
         autoscale(clock=time)
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as capture_queries_context:
             autoscale_round(now=time.now())
-        counts.append(len(asked.captured_queries))
+        counts.append(len(capture_queries_context.captured_queries))
     assert counts[0] == counts[1] <= 8
 
 

@@ -128,8 +128,8 @@ def test_the_size_is_changed_on_the_deployments_page_and_what_was_not_typed_keep
     form = dict(re.findall(r'<input[^>]* name="(\w+)" value="(\d+)"[^>]* id="size-', shown))
     assert form["scale_down_delay"] == "900"
     typed = {**form, "min_replica": "2", "max_replica": "4", "target_in_flight_tokens": ""}
-    said = browser.post(f"{page}size/", typed, follow=True).content.decode()
-    assert "It follows the load between 2 and 4 replicas." in said
+    text = browser.post(f"{page}size/", typed, follow=True).content.decode()
+    assert "It follows the load between 2 and 4 replicas." in text
     serving.refresh_from_db()
     assert (serving.min_replica, serving.max_replica) == (2, 4)
     assert serving.autoscaling.keys() <= {"min_replica", "max_replica"}

@@ -46,15 +46,15 @@ def _told(deployment: Deployment, *options: str) -> dict[str, dict[str, float]]:
 
 
 def test_settings_are_compared_on_the_recorded_traffic(deployment: Deployment) -> None:
-    told = _told(deployment, "--min-replica", "2", "--max-replica", "2")
-    assert told["requests"] == 600
-    assert told["service_seconds"] == pytest.approx(2.0, rel=0.02)
-    assert (told["start_seconds"], told["measured_starts"]) == (90, 1)
-    today, asked = told["today"], told["asked"]
-    assert (today["cold_starts"], asked["cold_starts"]) == (1, 0)
-    assert asked["gpu_hours"] == pytest.approx(2 * 0.2 * 24, rel=0.02)
-    assert today["gpu_hours"] < asked["gpu_hours"] / 4
-    assert today["requests_waited"] > asked["requests_waited"]
+    report = _told(deployment, "--min-replica", "2", "--max-replica", "2")
+    assert report["requests"] == 600
+    assert report["service_seconds"] == pytest.approx(2.0, rel=0.02)
+    assert (report["start_seconds"], report["measured_starts"]) == (90, 1)
+    today, request = report["today"], report["asked"]
+    assert (today["cold_starts"], request["cold_starts"]) == (1, 0)
+    assert request["gpu_hours"] == pytest.approx(2 * 0.2 * 24, rel=0.02)
+    assert today["gpu_hours"] < request["gpu_hours"] / 4
+    assert today["requests_waited"] > request["requests_waited"]
 
 
 def test_the_table_names_what_it_rests_on(deployment: Deployment) -> None:

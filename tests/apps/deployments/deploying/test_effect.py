@@ -75,9 +75,9 @@ def test_where_something_serves_a_build_goes_beside_it_unless_somebody_says_othe
 def test_what_is_replaced_is_named_with_what_differs(cast: Cast) -> None:
     old = served(cast)
     build = longer(cast)
-    said = effect(cast, build.number, model_name="chat", environment="production")
-    assert f">{old.name}</a> in <b>production</b>" in said
-    assert "4096" in said or "4\u202f096" in said
+    statement = effect(cast, build.number, model_name="chat", environment="production")
+    assert f">{old.name}</a> in <b>production</b>" in statement
+    assert "4096" in statement or "4\u202f096" in statement
     assert "points at nothing yet" in effect(
         cast, build.number, model_name="chat", environment="staging"
     )

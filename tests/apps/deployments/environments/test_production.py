@@ -45,8 +45,8 @@ def requests(deployment: Deployment, count: int, **labels: str) -> Cells:
 
 
 def traffic_of(cast: Cast, *batches: Cells) -> list[HourOfTraffic]:
-    told = [Batch(source="test", sequence=n + 1, cells=each) for n, each in enumerate(batches)]
-    batches_add(told)
+    report = [Batch(source="test", sequence=n + 1, cells=each) for n, each in enumerate(batches)]
+    batches_add(report)
     series_fold(clock=ManualClock(NOW))
     return [each.traffic for each in production_rows(team=cast.team, most=9, now=NOW)]
 
@@ -56,17 +56,17 @@ def test_a_row_tells_rate_errors_and_first_token_of_what_was_asked_as_production
 ) -> None:
     busy, quiet = served(cast, "a"), served(cast, "b")
     beside = requests(quiet, 7, environment="staging")
-    asked, none = traffic_of(cast, requests(busy, 24), beside)
-    assert asked.requests_per_second == pytest.approx(24 / 120)
-    assert asked.error_share == pytest.approx(1 / 24)
-    assert asked.first_token_p90_seconds == pytest.approx(0.5, rel=0.01)
+    request, none = traffic_of(cast, requests(busy, 24), beside)
+    assert request.requests_per_second == pytest.approx(24 / 120)
+    assert request.error_share == pytest.approx(1 / 24)
+    assert request.first_token_p90_seconds == pytest.approx(0.5, rel=0.01)
     assert none == HourOfTraffic()
 
 
 def test_time_without_a_gateway_is_a_gap_of_the_trend(cast: Cast) -> None:
-    (asked,) = traffic_of(cast, requests(served(cast, "a"), 12))
-    assert len(asked.trend) == 30
-    assert [each for each in asked.trend if each is not None] == [pytest.approx(0.1)]
+    (request,) = traffic_of(cast, requests(served(cast, "a"), 12))
+    assert len(request.trend) == 30
+    assert [each for each in request.trend if each is not None] == [pytest.approx(0.1)]
 
 
 def test_without_production_nothing_is_asked(cast: Cast) -> None:

@@ -274,6 +274,10 @@ def _production(deployment: Deployment) -> Environment:
 
 def _told(cast: factories.Cast, deployment: Deployment) -> tuple[Any, ...]:
     path = f"/v1/models/{deployment.model_id}/environments/production"
-    told = client_of(cast.member).get(path)[1]["in_progress_promotion"]
-    assert told["gives_up_at"]
-    return told["ready_replicas"], told["needed_replicas"], told["waits_for"]
+    in_progress_promotion = client_of(cast.member).get(path)[1]["in_progress_promotion"]
+    assert in_progress_promotion["gives_up_at"]
+    return (
+        in_progress_promotion["ready_replicas"],
+        in_progress_promotion["needed_replicas"],
+        in_progress_promotion["waits_for"],
+    )

@@ -20,8 +20,8 @@ NOW = datetime(2026, 11, 28, 12, 0, 30, tzinfo=UTC)
 @pytest.fixture
 def deployment() -> Deployment:
     """A deployment with three requests 100 seconds ago, and a gateway that was heard later."""
-    found = make_deployment()
-    labels = {"team_id": found.model.team_id, "deployment_id": found.id}
+    outcome = make_deployment()
+    labels = {"team_id": outcome.model.team_id, "deployment_id": outcome.id}
     cells, at = Cells(), NOW.timestamp()
     for status in ("2xx", "2xx", "5xx"):
         cell = cells.at(Source.GATEWAY, at - 100, labels | {"status_class": status})
@@ -35,7 +35,7 @@ def deployment() -> Deployment:
     engine.count("engine_completion_tokens", 12)
     batches_add([Batch(source="test", sequence=1, cells=cells)])
     series_fold(clock=ManualClock(NOW))
-    return found
+    return outcome
 
 
 def drawn(deployment: Deployment, range_name: str) -> dict[str, Any]:
@@ -45,16 +45,16 @@ def drawn(deployment: Deployment, range_name: str) -> dict[str, Any]:
 def test_values_stand_in_their_times_none_in_gaps_and_zero_where_nothing_was_asked(
     deployment: Deployment,
 ) -> None:
-    told = drawn(deployment, "15m")
-    assert told["window"] == "last 15 minutes, by 10 s"
-    place, later = (told["times"].index(int(NOW.timestamp()) - age) for age in (100, 60))
-    assert told["requests"][place : later + 1] == [0.3, None, None, None, 0]
-    assert told["errors"][place] == 0.1
-    assert told["first_token_p99"][place] == pytest.approx(0.5, rel=0.01)
-    assert told["first_token_p99"][later] is None
-    assert (told["kv_used"][place], told["accepted"][place]) == (25, 40)
-    assert told["tokens_per_step"][place] == 1.5
-    assert told["running"] == [None] * len(told["times"])
+    samples = drawn(deployment, "15m")
+    assert samples["window"] == "last 15 minutes, by 10 s"
+    place, later = (samples["times"].index(int(NOW.timestamp()) - age) for age in (100, 60))
+    assert samples["requests"][place : later + 1] == [0.3, None, None, None, 0]
+    assert samples["errors"][place] == 0.1
+    assert samples["first_token_p99"][place] == pytest.approx(0.5, rel=0.01)
+    assert samples["first_token_p99"][later] is None
+    assert (samples["kv_used"][place], samples["accepted"][place]) == (25, 40)
+    assert samples["tokens_per_step"][place] == 1.5
+    assert samples["running"] == [None] * len(samples["times"])
 
 
 def test_figures_are_of_the_range_and_not_of_the_time_before_the_deployment(
@@ -62,13 +62,13 @@ def test_figures_are_of_the_range_and_not_of_the_time_before_the_deployment(
 ) -> None:
     Deployment.objects.update(created_at=NOW - timedelta(seconds=105))
     deployment.refresh_from_db()
-    told = drawn(deployment, "15m")["headlines"]
+    headlines = drawn(deployment, "15m")["headlines"]
     # Two steps were counted since it was made: the requests' own, and one of a live gateway.
-    assert (told["requests"], told["requests_total"]) == ("0.15", "3 in all")
-    assert (told["errors"], told["errors_total"]) == ("33\u202f%", "1 answered 5xx")
-    milliseconds, unit = told["first_token"].split("\u202f")
+    assert (headlines["requests"], headlines["requests_total"]) == ("0.15", "3 in all")
+    assert (headlines["errors"], headlines["errors_total"]) == ("33\u202f%", "1 answered 5xx")
+    milliseconds, unit = headlines["first_token"].split("\u202f")
     assert (float(milliseconds), unit) == (pytest.approx(500, rel=0.01), "ms")
-    assert told["basis"].startswith("Measured by the gateway, last 15 minutes;")
+    assert headlines["basis"].startswith("Measured by the gateway, last 15 minutes;")
     later = deployment_charts(
         deployment=deployment, range_name="15m", now=NOW + timedelta(minutes=20)
     )["headlines"]
@@ -93,8 +93,8 @@ def test_what_happened_within_the_range_is_marked(deployment: Deployment) -> Non
         failure={"sentence": "Its engine was killed. More of it."},
     )
     deployment.refresh_from_db()
-    told = [each["words"] for each in drawn(deployment, "1h")["events"]["marks"]]
-    assert told == [
+    words = [each["words"] for each in drawn(deployment, "1h")["events"]["marks"]]
+    assert words == [
         "production points here",
         f"Replica {lost.id} lost: Its engine was killed.",
         "production moved to other",
@@ -107,10 +107,10 @@ def test_every_range_has_its_words_its_length_and_as_many_values_as_times(
     deployment: Deployment,
 ) -> None:
     for name, range in RANGES.items():
-        told = drawn(deployment, name)
-        assert told["window"].startswith(range.words)
-        assert timedelta(seconds=told["end"] - told["start"] + 20) == range.length
-        assert told["start"] - told["times"][0] < told["times"][1] - told["times"][0]
-        lengths = {len(values) for values in told.values() if isinstance(values, list)}
-        assert lengths == {len(told["times"])}
+        samples = drawn(deployment, name)
+        assert samples["window"].startswith(range.words)
+        assert timedelta(seconds=samples["end"] - samples["start"] + 20) == range.length
+        assert samples["start"] - samples["times"][0] < samples["times"][1] - samples["times"][0]
+        lengths = {len(values) for values in samples.values() if isinstance(values, list)}
+        assert lengths == {len(samples["times"])}
     assert drawn(deployment, "")["window"] == drawn(deployment, "1h")["window"]

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def deployment() -> Deployment:
     """A deployment of which six requests ended 40 seconds ago, by a replica."""
-    found = make_deployment(environment="production")
-    labels = {"team_id": found.model.team_id, "model_id": found.model_id,
-              "deployment_id": found.id}  # fmt: skip
+    outcome = make_deployment(environment="production")
+    labels = {"team_id": outcome.model.team_id, "model_id": outcome.model_id,
+              "deployment_id": outcome.id}  # fmt: skip
     cells, at = Cells(), clock.now().timestamp() - 40
     for status, environment in [("2xx", "production")] * 4 + [("5xx", "production"), ("2xx", "")]:
         of = {**labels, "status_class": status, "environment": environment}
@@ -31,7 +31,7 @@ def deployment() -> Deployment:
     cells.at(Source.CONTROL_PLANE, at, labels).look("replicas_ready", 3)
     batches_add([Batch(source="test", sequence=1, cells=cells)])
     series_fold()
-    return found
+    return outcome
 
 
 def ask(client: Client, deployment: Deployment, place: str, **query: Any) -> Any:
@@ -66,9 +66,9 @@ def test_the_default_metrics_are_of_the_latest_minute(
 def test_an_environment_has_its_own_requests_and_a_model_all(
     client: Client, deployment: Deployment
 ) -> None:
-    asked = {"mode": "SUMMARY", "metrics": ["baseten_inference_requests_total"]}
-    own = ask(client, deployment, "/environments/production", **asked).json()
-    every = ask(client, deployment, "", **asked).json()
+    body = {"mode": "SUMMARY", "metrics": ["baseten_inference_requests_total"]}
+    own = ask(client, deployment, "/environments/production", **body).json()
+    every = ask(client, deployment, "", **body).json()
     name = "baseten_inference_requests_total"
     assert told(own, name)["2xx"] == pytest.approx(4 * told(own, name)["5xx"])
     assert told(every, name)["2xx"] == pytest.approx(5 * told(every, name)["5xx"])

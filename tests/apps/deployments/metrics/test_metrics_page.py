@@ -79,22 +79,24 @@ def test_what_engines_and_gpus_say_is_there_by_replica(client: Client) -> None:
     began = now()
     for passed, drafts in ((0, 7.0), (15, 17.0)):
         at = began + timedelta(seconds=passed)
-        said = {"requests_running": 2.0, "draft_tokens_total": drafts,
+        values = {"requests_running": 2.0, "draft_tokens_total": drafts,
                 "accepted_draft_tokens_total": drafts / 2}  # fmt: skip
-        Replica.objects.filter(id=replica.id).update(metrics=said, observed_at=at)
+        Replica.objects.filter(id=replica.id).update(metrics=values, observed_at=at)
         series_sample(now=at)
     failed = make_replica(deployment=deployment, state="failed")
     Replica.objects.filter(id=failed.id).update(finished_at=at + timedelta(seconds=1))
     series_sample(now=at + timedelta(seconds=15))
     series_fold()
     samples = _samples(client, make_api_key(team=deployment.model.team, type=EXPORT))
-    told = {(name, dict(labels).get("replica")): value for (name, labels), value in samples.items()}
-    assert told["baseten_llm_spec_decode_num_draft_tokens_total", replica.id] == 10
-    assert told["baseten_llm_spec_decode_num_accepted_tokens_total", replica.id] == 5
-    assert told["baseten_llm_num_requests", replica.id] == 2
-    assert told["baseten_gpu_memory_used", replica.id] == 3
-    assert told["baseten_gpu_utilization", replica.id] == 40
-    assert told["baseten_container_restarts_total", None] == 1
+    table = {
+        (name, dict(labels).get("replica")): value for (name, labels), value in samples.items()
+    }
+    assert table["baseten_llm_spec_decode_num_draft_tokens_total", replica.id] == 10
+    assert table["baseten_llm_spec_decode_num_accepted_tokens_total", replica.id] == 5
+    assert table["baseten_llm_num_requests", replica.id] == 2
+    assert table["baseten_gpu_memory_used", replica.id] == 3
+    assert table["baseten_gpu_utilization", replica.id] == 40
+    assert table["baseten_container_restarts_total", None] == 1
 
 
 def test_openmetrics_names_a_request_of_each_bucket(client: Client) -> None:
@@ -135,9 +137,9 @@ def test_its_queries_do_not_grow_with_what_there_is(client: Client) -> None:
     counts = []
     for _ in range(2):
         make_replica(deployment=make_deployment(team=team, environment="production"))
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as capture_queries_context:
             _samples(client, key)
-        counts.append(len(asked))
+        counts.append(len(capture_queries_context))
     assert counts[0] == counts[1]
 
 

@@ -30,7 +30,7 @@ def test_each_line_of_a_chart_has_a_label() -> None:
 def test_what_its_engines_do_not_report_has_no_chart(
     lacks: tuple[str, ...], without: set[str], told: list[str]
 ) -> None:
-    found = replace(EVERYTHING, **dict.fromkeys(lacks, False))
+    text = replace(EVERYTHING, **dict.fromkeys(lacks, False))
     every = {each.name for each in chart_panels(EVERYTHING)}
-    assert every - {each.name for each in chart_panels(found)} == without
-    assert missing_charts(found) == told
+    assert every - {each.name for each in chart_panels(text)} == without
+    assert missing_charts(text) == told

@@ -20,17 +20,17 @@ NOW = clock.now()
 @pytest.fixture
 def replica() -> Replica:
     """A replica that serves and has just said how it stands."""
-    found = make_replica(deployment=make_deployment(wanted_replicas=2), state="ready")
-    say(found, seconds_ago=20, draft_tokens_total=100, requests_running=3)
-    return found
+    outcome = make_replica(deployment=make_deployment(wanted_replicas=2), state="ready")
+    say(outcome, seconds_ago=20, draft_tokens_total=100, requests_running=3)
+    return outcome
 
 
 def say(replica: Replica, *, seconds_ago: float, **values: float) -> None:
     """Have the replica's node tell these values of it."""
-    heard = NOW - timedelta(seconds=seconds_ago)
-    Replica.objects.filter(id=replica.id).update(metrics=values, observed_at=heard)
+    notices = NOW - timedelta(seconds=seconds_ago)
+    Replica.objects.filter(id=replica.id).update(metrics=values, observed_at=notices)
     Node.objects.filter(id=replica.node_id).update(
-        replicas_heard_at=heard, last_heartbeat_at=clock.now()
+        replicas_heard_at=notices, last_heartbeat_at=clock.now()
     )
 
 
@@ -88,6 +88,6 @@ def test_a_gpu_tells_for_the_replica_that_holds_it_and_what_that_costs(replica: 
     of_it = {"deployment_id": replica.deployment_id, "device_id": device.id}
     assert sampled(Source.DEVICE, "device_power_watts", **of_it) == [400, 400]
     assert sampled(Source.DEVICE, "device_utilization_ratio", **of_it) == [0.5, 0.5]
-    held = {"deployment_id": replica.deployment_id}
-    assert sampled(Source.CONTROL_PLANE, "device_seconds", **held) == [0, 10]
-    assert sampled(Source.CONTROL_PLANE, "cost", **held) == [0, pytest.approx(0.1)]
+    holders = {"deployment_id": replica.deployment_id}
+    assert sampled(Source.CONTROL_PLANE, "device_seconds", **holders) == [0, 10]
+    assert sampled(Source.CONTROL_PLANE, "cost", **holders) == [0, pytest.approx(0.1)]

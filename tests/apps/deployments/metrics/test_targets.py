@@ -31,10 +31,8 @@ def test_the_default_team_is_told_of_web_and_of_every_host_with_a_gateway(client
     default = Team.objects.filter(is_default=True).first()
     answer = told(client, default or make_team(is_default=True))
     assert answer["Content-Type"] == "application/json"
-    found = [
-        (*each["targets"], each["labels"]["__meta_enginehouse_name"]) for each in answer.json()
-    ]
-    assert found == [
+    rows = [(*each["targets"], each["labels"]["__meta_enginehouse_name"]) for each in answer.json()]
+    assert rows == [
         ("enginehouse.example.com:443", "web"),
         ("10.0.0.4:8001", "gw-a"),
         ("gateway.internal:8001", "gw-b"),

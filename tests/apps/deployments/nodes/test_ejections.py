@@ -26,8 +26,8 @@ def replica(cast: factories.Cast) -> Replica:
 def over_rest(cast: factories.Cast, replica: Replica) -> object:
     deployment = replica.deployment
     path = f"/v1/models/{deployment.model_id}/deployments/{deployment.id}/replicas"
-    (told,) = client_of(cast.owner).get(path)[1]["replicas"]
-    return told["ejected_by"]
+    (report,) = client_of(cast.owner).get(path)[1]["replicas"]
+    return report["ejected_by"]
 
 
 def test_each_gateways_last_report_says_whom_it_passes_over_and_why(
@@ -35,8 +35,10 @@ def test_each_gateways_last_report_says_whom_it_passes_over_and_why(
 ) -> None:
     gateways = [make_gateway(name=each["gateway"]) for each in reversed(TOLD)]
     for gateway, each in zip(gateways, reversed(TOLD), strict=True):
-        for sequence, said in enumerate([{}, {replica.id: each["reason"], "another": "reset"}]):
-            load_add(gateway=gateway, sequence=sequence, seconds=5, loads={}, ejected=said)
+        for sequence, statement in enumerate(
+            [{}, {replica.id: each["reason"], "another": "reset"}]
+        ):
+            load_add(gateway=gateway, sequence=sequence, seconds=5, loads={}, ejected=statement)
     assert over_rest(cast, replica) == TOLD
     deployment = replica.deployment
     page = signed_in(cast.owner).get(f"/models/{deployment.model_id}/{deployment.id}/")

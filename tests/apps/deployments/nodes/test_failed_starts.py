@@ -171,9 +171,9 @@ def test_page_and_rest_show_what_failed_and_other_teams_see_no_names(
     served = _serve(cast.team)
     _fail(_live(served).get())
     path = f"models/{served.model_id}/deployments/{served.id}"
-    told = client_of(cast.member).get(f"/v1/{path}/failed_starts")[1]["failed_starts"]
-    assert [(each["node"], each["count"]) for each in told] == [("a", 1)]
-    assert told[0]["failure"]["sentence"] == BROKEN.sentence
+    failed_starts = client_of(cast.member).get(f"/v1/{path}/failed_starts")[1]["failed_starts"]
+    assert [(each["node"], each["count"]) for each in failed_starts] == [("a", 1)]
+    assert failed_starts[0]["failure"]["sentence"] == BROKEN.sentence
     shown = signed_in(cast.member).get(f"/models/{served.model_id}/{served.id}/")
     assert "Failed starts" in shown.content.decode()
     mine, theirs = _on_node(cast.member, nodes["a"]), _on_node(cast.outsider, nodes["a"])

@@ -161,18 +161,18 @@ def test_only_admins_of_the_organisation_remove_nodes_over_rest(
         assert client_of(person).delete(f"/v1/nodes/{silent.id}")[0] == 403
         assert signed_in(person).post(f"/nodes/{silent.id}/remove/").status_code == 403
     admin = client_of(cast.organisation_admin)
-    status, told = admin.delete(f"/v1/nodes/{silent.id}")
+    status, report = admin.delete(f"/v1/nodes/{silent.id}")
     assert status == 200
-    assert (told["name"], len(told["held"])) == ("gone", 1)
-    assert replica.id in told["held"][0]
+    assert (report["name"], len(report["held"])) == ("gone", 1)
+    assert replica.id in report["held"][0]
     assert admin.delete(f"/v1/nodes/{silent.id}")[0] == 404
 
 
 def test_the_page_names_what_ends_before_and_after(cast: factories.Cast, silent: Node) -> None:
     replica = hold(silent)
     browser = signed_in(cast.organisation_admin)
-    asked = browser.get(f"/nodes/{silent.id}/").content.decode()
-    assert f"<li>replica {replica.id} of " in asked
+    text = browser.get(f"/nodes/{silent.id}/").content.decode()
+    assert f"<li>replica {replica.id} of " in text
     refused = browser.post(f"/nodes/{silent.id}/remove/", {"name": "other"}, follow=True)
     assert "The typed name is not the node&#x27;s" in refused.content.decode()
     done = browser.post(f"/nodes/{silent.id}/remove/", {"name": "gone"}, follow=True)
@@ -185,9 +185,9 @@ def test_the_page_names_what_ends_before_and_after(cast: factories.Cast, silent:
 
 def test_the_command_says_first_and_removes_when_it_is_told_to(silent: Node) -> None:
     replica = hold(silent)
-    said, done = StringIO(), StringIO()
-    call_command("node_remove", "gone", stdout=said)
-    assert f"gone holds:\n  replica {replica.id} of " in said.getvalue()
+    statement, done = StringIO(), StringIO()
+    call_command("node_remove", "gone", stdout=statement)
+    assert f"gone holds:\n  replica {replica.id} of " in statement.getvalue()
     assert node_list().exists()
     call_command("node_remove", "gone", yes=True, stdout=done)
     assert f"gone held:\n  replica {replica.id} of " in done.getvalue()

@@ -55,14 +55,14 @@ def test_it_is_deleted_with_its_deployments_once_none_of_them_runs() -> None:
     words = "Its environments (production) and deployments (1) go with it"
     assert words in browser.get(at).content.decode()
     assert signed_in(cast.outsider).post(path, typed).status_code == 404
-    said = browser.post(path, typed, headers={"referer": at}, follow=True).content.decode()
-    assert "still runs: <code>first</code>. Deactivate these deployments first." in said
+    text = browser.post(path, typed, headers={"referer": at}, follow=True).content.decode()
+    assert "still runs: <code>first</code>. Deactivate these deployments first." in text
     replica.delete()
     environment_restrict(team=cast.team, name="production")
     assert signed_in(cast.member).post(path, typed).status_code == 403
     assert Deployment.objects.exists()
-    said = browser.post(path, typed, follow=True).content.decode()
-    assert "is deleted; builds, artifacts and usage stay." in said
+    text = browser.post(path, typed, follow=True).content.decode()
+    assert "is deleted; builds, artifacts and usage stay." in text
     assert not ServedModel.objects.exists()
 
 

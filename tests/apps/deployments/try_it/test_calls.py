@@ -33,13 +33,13 @@ async def told(url: str, clock: Clock = SYSTEM) -> bytes:
 
 
 def events(stream: bytes) -> list[tuple[str, Any]]:
-    found = []
+    entries = []
     for block in stream.split(b"\n\n")[:-1]:
         lines = dict(line.split(b": ", 1) for line in block.split(b"\n"))
         data = lines[b"data"]
         kind = lines.get(b"event", b"message").decode()
-        found.append((kind, data if data == b"[DONE]" else json.loads(data)))
-    return found
+        entries.append((kind, data if data == b"[DONE]" else json.loads(data)))
+    return entries
 
 
 def test_the_body_goes_as_it_is_and_the_stream_comes_back_behind_its_status(

@@ -67,10 +67,10 @@ def test_a_model_without_text_gets_the_form_of_its_kind(
 
 
 def encoder(architecture: str, labels: dict[str, str] | None = None) -> dict[str, Any]:
-    found = facts(architectures=[architecture], id2label=labels or {})
+    outcome = facts(architectures=[architecture], id2label=labels or {})
     return {
         "spec": {"trt_llm": {"build": {"base_model": "encoder_bert"}}},
-        "checkpoint": found.model_dump(mode="json"),
+        "checkpoint": outcome.model_dump(mode="json"),
     }
 
 

@@ -133,11 +133,11 @@ def test_of_a_key_near_its_limit_gateways_learn_what_is_left_beside_the_open_hou
     )  # fmt: skip
     UsageMinute.objects.update(minute=HOUR + timedelta(minutes=59))
     spend_limits_apply(now=now)
-    told = {row["id"]: row["limits"].get("spend") for row in routes_snapshot()["keys"].values()}
-    assert told[unlimited.id] is None
-    assert told[far.id] == {}
-    first, second = told[near.id]["hours"]
-    assert (told[near.id]["left"], told[near.id]["measured_at"]) == (2.0, now.timestamp())
+    by_id = {row["id"]: row["limits"].get("spend") for row in routes_snapshot()["keys"].values()}
+    assert by_id[unlimited.id] is None
+    assert by_id[far.id] == {}
+    first, second = by_id[near.id]["hours"]
+    assert (by_id[near.id]["left"], by_id[near.id]["measured_at"]) == (2.0, now.timestamp())
     assert (first["hour"], first["deployment_id"]) == (int(HOUR.timestamp()), deployment.id)
     assert (first["money"], first["tokens"], first["key_tokens"]) == (1.5, 3, 1)
     assert first["key_money"] == pytest.approx(0.5)

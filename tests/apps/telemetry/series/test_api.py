@@ -40,8 +40,8 @@ def ask(client: Client, team: Any, path: str, **query: Any) -> Any:
 
 def test_a_query_answers_json_and_csv_with_gaps(client: Client, team: Any) -> None:
     keep(team)
-    asked = {"series": "end_to_end_seconds", "group_by": "status_class", "status_class": "2xx"}
-    body = ask(client, team, "metrics/query", **asked).json()
+    request = {"series": "end_to_end_seconds", "group_by": "status_class", "status_class": "2xx"}
+    body = ask(client, team, "metrics/query", **request).json()
     (line,) = body["lines"]
     assert line["labels"] == {"status_class": "2xx"}
     assert (len(body["times"]), body["step_seconds"], body["series"]["unit"]) in {
@@ -49,7 +49,7 @@ def test_a_query_answers_json_and_csv_with_gaps(client: Client, team: Any) -> No
     }  # fmt: skip
     counts = [each for each in line["values"]["count"] if each is not None]
     assert counts == [2]
-    text = ask(client, team, "metrics/query.csv", **asked).content.decode()
+    text = ask(client, team, "metrics/query.csv", **request).content.decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["count"] for row in rows if row["count"]] == ["2.0"]
     assert {row["status_class"] for row in rows} == {"2xx"}
@@ -83,6 +83,6 @@ def test_what_is_wrong_is_named(
 def test_every_series_is_in_the_catalogue_with_unit_source_and_labels(
     client: Client, team: Any
 ) -> None:
-    told = {each["name"]: each for each in ask(client, team, "metrics/series").json()["series"]}
-    assert told["kv_cache_used_ratio"]["statistics"] == ["mean", "max"]
-    assert told["cost"]["measured_by"] == "control_plane"
+    by_name = {each["name"]: each for each in ask(client, team, "metrics/series").json()["series"]}
+    assert by_name["kv_cache_used_ratio"]["statistics"] == ["mean", "max"]
+    assert by_name["cost"]["measured_by"] == "control_plane"

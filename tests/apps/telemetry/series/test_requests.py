@@ -65,11 +65,11 @@ def test_every_minute_of_usage_is_the_same_in_series(gateway: Gateway) -> None:
 
 
 def by_usage_ever() -> dict[tuple[str, ...], list[int]]:
-    found: dict[tuple[str, ...], list[int]] = {}
+    values: dict[tuple[str, ...], list[int]] = {}
     for (_, deployment, environment, _, status), counted in by_usage().items():
-        before = found.get((deployment, environment, status), [0] * len(COUNTED))
-        found[deployment, environment, status] = [*map(sum, zip(before, counted, strict=True))]
-    return found
+        before = values.get((deployment, environment, status), [0] * len(COUNTED))
+        values[deployment, environment, status] = [*map(sum, zip(before, counted, strict=True))]
+    return values
 
 
 def by_running_sums() -> dict[tuple[str, ...], list[float]]:
@@ -108,12 +108,12 @@ def test_times_and_tokens_of_a_request_go_into_its_series(gateway: Gateway) -> N
     assert (labels.team_id, labels.model_id, labels.replica_id) == (model.team_id, model.id, "r")
     row = SeriesBucket.objects.get(resolution_seconds=60, labels_id=labels.id)
     assert row.sums[SLOTS["cached_prompt_tokens"].sums] == 2
-    told = {"queue_seconds": 0.25, "time_to_first_token_seconds": 0.5,
+    values = {"queue_seconds": 0.25, "time_to_first_token_seconds": 0.5,
             "inter_token_seconds": 0.2, "end_to_end_seconds": 2.5}  # fmt: skip
-    for name, seconds in told.items():
+    for name, seconds in values.items():
         stored = [bytes(row.sketches[SLOTS[name].sketch])]
-        (said,) = merged_percentiles(stored, [0], many=1, shares=[0.5])
-        assert said.percentiles[0] == pytest.approx(seconds, rel=0.01)
+        (statement,) = merged_percentiles(stored, [0], many=1, shares=[0.5])
+        assert statement.percentiles[0] == pytest.approx(seconds, rel=0.01)
 
 
 def test_what_an_older_gateway_does_not_say_is_not_measured(gateway: Gateway) -> None:

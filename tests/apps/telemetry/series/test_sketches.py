@@ -14,9 +14,9 @@ from apps.telemetry.series.sketches import RELATIVE_ERROR, Sketch, UnknownFormat
 
 def percentiles(*sketches: Sketch, shares: tuple[float, ...]) -> Sequence[float | None]:
     stored = [each.to_bytes() for each in sketches]
-    (told,) = merged_percentiles(stored, [0] * len(stored), many=1, shares=shares)
-    assert told.count == sum(each.count for each in sketches)
-    return told.percentiles
+    (report,) = merged_percentiles(stored, [0] * len(stored), many=1, shares=shares)
+    assert report.count == sum(each.count for each in sketches)
+    return report.percentiles
 
 
 def exact(values: list[float], share: float) -> float:
@@ -44,8 +44,8 @@ def test_percentiles_of_merged_and_stored_sketches_are_within_the_stated_error(
     shares = (0.0, 0.5, 0.9, 0.95, 0.99, 1.0)
     of_parts = percentiles(*parts, shares=shares)
     assert of_parts == percentiles(merged, shares=shares)
-    for share, told in zip(shares, of_parts, strict=True):
-        assert told == pytest.approx(exact(values, share), rel=RELATIVE_ERROR)
+    for share, report in zip(shares, of_parts, strict=True):
+        assert report == pytest.approx(exact(values, share), rel=RELATIVE_ERROR)
     assert merged.count == len(values)
 
 
@@ -56,8 +56,8 @@ def test_percentiles_are_those_of_the_library(values: list[float]) -> None:
         ours.add(value)
         theirs.add(value if value >= 1e-9 else 0.0)
     shares = (0.0, 0.25, 0.5, 0.9, 0.99, 1.0)
-    told = [theirs.get_quantile_value(share) for share in shares]
-    assert percentiles(ours, shares=shares) == pytest.approx(told)
+    report = [theirs.get_quantile_value(share) for share in shares]
+    assert percentiles(ours, shares=shares) == pytest.approx(report)
 
 
 def test_the_order_of_merging_changes_nothing() -> None:

@@ -106,8 +106,8 @@ def test_a_setting_of_the_second_stack_is_named_by_its_own_path() -> None:
 
 
 def test_a_tensor_that_the_words_name_is_told() -> None:
-    said = "KeyError: no place for model.layers.3.mlp.up_proj.weight_scale"
-    failure = guess(log("vllm/models/new.py", said))
+    text = "KeyError: no place for model.layers.3.mlp.up_proj.weight_scale"
+    failure = guess(log("vllm/models/new.py", text))
     assert failure is not None
     assert "`model.layers.3.mlp.up_proj.weight_scale`" in failure.sentence
 

@@ -62,11 +62,11 @@ def test_a_refusal_is_told_by_what_it_is_about(kind: str, message: str, code: st
 
 
 def test_a_slip_of_the_code_is_no_refusal() -> None:
-    said = "max_num_seqs must be greater than zero"
-    assert refused("ValueError", said) == "ENR-LENGTH"
-    assert refused("KeyError", said) is None
+    text = "max_num_seqs must be greater than zero"
+    assert refused("ValueError", text) == "ENR-LENGTH"
+    assert refused("KeyError", text) is None
     assert refused("AttributeError", "'FooConfig' object has no attribute 'bar'") is None
-    assert refused("ValueError", said, path="/home/somebody/own.py") is None
+    assert refused("ValueError", text, path="/home/somebody/own.py") is None
     assert refused("ValueError", "42 is no colour") is None
 
 

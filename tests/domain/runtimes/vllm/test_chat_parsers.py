@@ -56,11 +56,11 @@ def test_each_family_gets_the_parsers_that_vllm_names_for_it(model: dict[str, An
 
 @pytest.mark.parametrize("model", TEMPLATES, ids=lambda model: model["model"])
 def test_where_none_fits_the_refusal_of_tools_is_told(model: dict[str, Any]) -> None:
-    found = facts_of(model)
-    refusal = RUNTIMES["vllm"].tool_refusal(spec("v1"), found)
-    assert (refusal is None) is (model["tool_parser"] is not None or not found.renders_tools)
-    own = RUNTIMES["native"].tool_refusal(spec("v1"), found)
-    assert (own is None) is (model["call_form"] in READ_FORMS or not found.renders_tools)
+    facts = facts_of(model)
+    refusal = RUNTIMES["vllm"].tool_refusal(spec("v1"), facts)
+    assert (refusal is None) is (model["tool_parser"] is not None or not facts.renders_tools)
+    own = RUNTIMES["native"].tool_refusal(spec("v1"), facts)
+    assert (own is None) is (model["call_form"] in READ_FORMS or not facts.renders_tools)
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -92,17 +92,17 @@ def test_an_encoder_has_no_parsers() -> None:
 
 def effective(checkpoint: CheckpointFacts, stack: str) -> dict[str, EffectiveValue]:
     content = Example(config={**(V2 if stack == "v2" else {}), **_ON_VLLM}).content
-    found = examine(content, Example(checkpoint=checkpoint).known).effective
-    return {value.field: value for value in found if "vllm_args" in value.field}
+    outcome = examine(content, Example(checkpoint=checkpoint).known).effective
+    return {value.field: value for value in outcome if "vllm_args" in value.field}
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_the_choice_stands_among_the_effective_values_with_its_reason(stack: str) -> None:
-    found = effective(QWEN3, stack)
-    tools = found["enginehouse.vllm_args.tool-call-parser"]
+    effective_values = effective(QWEN3, stack)
+    tools = effective_values["enginehouse.vllm_args.tool-call-parser"]
     assert (tools.asked, tools.effective) == (None, "hermes")
     assert "<tool_call>" in tools.reason
-    assert found["enginehouse.vllm_args.reasoning-parser"].effective == "qwen3"
+    assert effective_values["enginehouse.vllm_args.reasoning-parser"].effective == "qwen3"
 
 
 def test_where_the_template_was_not_read_no_parser_is_shown() -> None:

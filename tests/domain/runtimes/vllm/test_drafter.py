@@ -20,16 +20,16 @@ NO_HOOK = MappingProxyType({"0.33": False})
 
 
 def _drafts(version: str, **speculator: Any) -> dict[str, Any]:
-    ((path, asked),) = DRAFTS.items()
-    spec = parse_mapping(example({path: {**asked, **speculator}}).content).spec
+    ((path, request),) = DRAFTS.items()
+    spec = parse_mapping(example({path: {**request, **speculator}}).content).spec
     assert spec is not None
     start = Start(
         model_dir="/m", host="127.0.0.1", port=1, python="p", threads=1, memory_bytes=1,
         version=version,
     )  # fmt: skip
     argv = RUNTIMES["vllm"].render(spec, LLAMA_8B, start).argv
-    found: dict[str, Any] = json.loads(argv[argv.index("--speculative-config") + 1])
-    return found
+    content: dict[str, Any] = json.loads(argv[argv.index("--speculative-config") + 1])
+    return content
 
 
 @pytest.mark.parametrize("version", VERSIONS)

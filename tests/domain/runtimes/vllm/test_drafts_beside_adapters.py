@@ -51,9 +51,9 @@ def test_a_step_holds_a_token_and_all_drafts_of_every_request_where_there_are_ad
     of = example(*asked, batch=batch)
     made = launch(of)
     assert step_of(made) == step
-    said = {each.field for each in made.changed}
+    fields = {each.field for each in made.changed}
     used = {each.field: each.effective for each in examine(of.content, of.known).effective}
-    assert (_STEP in said) == (step != 8192)
+    assert (_STEP in fields) == (step != 8192)
     assert used.get(_STEP, 8192) == step
 
 

@@ -49,15 +49,15 @@ def _started(launch: Launch) -> dict[str, Option]:
 
 
 def _options(words: Iterable[str]) -> dict[str, Option]:
-    found = read_options([Word(text=word) for word in words], GRAMMAR)
-    return {option.name: option for option in found.options}
+    options = read_options([Word(text=word) for word in words], GRAMMAR)
+    return {option.name: option for option in options.options}
 
 
 def _value(option: Option) -> Any:
     if option.name in GRAMMAR.switches:
         return option.is_on
     text = " ".join(word.text for word in option.values)
-    return found if (found := json_value(text)) is not None else text
+    return outcome if (outcome := json_value(text)) is not None else text
 
 
 def _unlike(command: str) -> list[str]:
@@ -66,14 +66,14 @@ def _unlike(command: str) -> list[str]:
     if not imported.complete:
         return []
     launch = _launch(imported)
-    told = [*imported.changed, *imported.not_carried, *imported.questions, *launch.changed]
-    notes = " ".join(each.flag or "" for each in told)
+    reports = [*imported.changed, *imported.not_carried, *imported.questions, *launch.changed]
+    notes = " ".join(each.flag or "" for each in reports)
     notes += " ".join(each.found_in for each in imported.secrets)
     engine = _started(launch)
-    asked = _options(shlex.split(command)[2:])
+    options = _options(shlex.split(command)[2:])
     return [
         option.text
-        for name, option in asked.items()
+        for name, option in options.items()
         if name not in _OF_THE_BUILD and option.flag not in notes and not _is_said(option, engine)
     ]
 
@@ -85,8 +85,8 @@ def _is_said(option: Option, engine: dict[str, Option]) -> bool:
     given, got = _value(option), _value(engine[name])
     if name == "hf-overrides":
         key = option.name.replace("-", "_")
-        wanted = given if option.name == name else {key: given}
-        return bool(wanted.items() <= got.items())
+        target = given if option.name == name else {key: given}
+        return bool(target.items() <= got.items())
     if name != option.name and option.name.startswith("disable-"):
         return bool(given != got)
     if option.name == "guided-decoding-backend":
@@ -162,8 +162,8 @@ def test_data_parallel_ranks_that_share_experts_are_one_model() -> None:
     assert str(spec.accelerator) == "H100:8"
     assert spec.tensor_parallel == 8
     assert spec.engine_build.moe_expert_parallel_option == 8
-    (told,) = [each for each in imported.changed if each.flag == "-tp 2 --data-parallel-size 4"]
-    assert "one model" in told.reason
+    (report,) = [each for each in imported.changed if each.flag == "-tp 2 --data-parallel-size 4"]
+    assert "one model" in report.reason
     assert [each.flag for each in imported.not_carried] == []
 
 

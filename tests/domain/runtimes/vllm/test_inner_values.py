@@ -24,8 +24,8 @@ from controlplane.domain.runtimes.vllm.inner_values import odd_inside
     ],
 )
 def test_what_stands_inside_is_judged(given: Any, words: str | None) -> None:
-    said = odd_inside("compilation-config", given)
-    assert said is None if words is None else words in str(said)
+    statement = odd_inside("compilation-config", given)
+    assert statement is None if words is None else words in str(statement)
 
 
 def test_sizes_by_themselves_are_judged_as_those_inside() -> None:

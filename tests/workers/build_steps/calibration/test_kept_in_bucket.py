@@ -28,7 +28,7 @@ def test_a_step_without_a_login_finds_what_its_supervisor_took(
     folder = tmp_path / "set"
     folder.mkdir()
     (folder / "rows.jsonl").write_text("rows")
-    told = {
+    values = {
         **{"name": "team/news", "version": 1, "column": "text", "rows": 1},
         "content_digest": bucket.open().publish(folder, {}).content_digest,
         "file_name": "rows.jsonl",
@@ -36,7 +36,7 @@ def test_a_step_without_a_login_finds_what_its_supervisor_took(
     options = JobOptions(
         artifact_url=bucket.url,
         cache_dir=tmp_path / "cache",
-        calibration_sets={"team/news": told},
+        calibration_sets={"team/news": values},
     )
     with monkeypatch.context() as supervisor:
         for name, value in bucket.variables.items():

@@ -141,8 +141,8 @@ def test_only_the_rows_that_are_taken_are_fetched(places: Places, hub: HubServer
     taken = OpenDataset("org/heavy", places).rows()
     assert next(taken)["text"].startswith("0 ")
     taken.close()  # type: ignore[attr-defined]
-    [asked] = hub.asked_for("train.jsonl")
-    assert asked.range == f"bytes=0-{1024 * 1024 - 1}"
+    [request] = hub.asked_for("train.jsonl")
+    assert request.range == f"bytes=0-{1024 * 1024 - 1}"
 
 
 DEVICE = """---

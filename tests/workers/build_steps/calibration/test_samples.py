@@ -29,33 +29,33 @@ def test_rows_that_are_empty_short_or_repeated_are_counted(
 ) -> None:
     odd = [{"text": ""}, {"text": "  \n"}, {"text": None}, {"text": "Short."}, *texts(1)]
     name = write(tmp_path, *texts(9), *odd)
-    found = draw(OpenDataset(name, places), tokenizer, size=64, max_length=64)
-    assert (found.counts.skipped_empty, found.counts.skipped_short) == (3, 1)
-    assert found.counts.skipped_duplicate == 1
-    assert found.counts.rows_read == 14
-    assert len(found.calibration) + len(found.held_out) == 9
+    samples = draw(OpenDataset(name, places), tokenizer, size=64, max_length=64)
+    assert (samples.counts.skipped_empty, samples.counts.skipped_short) == (3, 1)
+    assert samples.counts.skipped_duplicate == 1
+    assert samples.counts.rows_read == 14
+    assert len(samples.calibration) + len(samples.held_out) == 9
 
 
 def test_samples_are_cut_to_the_length_and_say_so(
     tmp_path: Path, places: Places, tokenizer: Any
 ) -> None:
     name = write(tmp_path, *texts(20))
-    found = draw(OpenDataset(name, places), tokenizer, size=8, max_length=20)
-    assert {len(each.tokens) for each in found.calibration} == {20}
-    assert all(each.truncated for each in found.calibration)
-    assert found.counts.truncated == 16
+    samples = draw(OpenDataset(name, places), tokenizer, size=8, max_length=20)
+    assert {len(each.tokens) for each in samples.calibration} == {20}
+    assert all(each.truncated for each in samples.calibration)
+    assert samples.counts.truncated == 16
 
 
 def test_no_sample_is_both_calibrated_on_and_held_out(
     tmp_path: Path, places: Places, tokenizer: Any
 ) -> None:
     dataset = OpenDataset(write(tmp_path, *texts(100)), places)
-    found = draw(dataset, tokenizer, size=64, max_length=64)
-    assert (len(found.calibration), len(found.held_out)) == (64, 8)
-    keys = set(sample_keys(found.calibration))
+    samples = draw(dataset, tokenizer, size=64, max_length=64)
+    assert (len(samples.calibration), len(samples.held_out)) == (64, 8)
+    keys = set(sample_keys(samples.calibration))
     assert len(keys) == 64
-    assert not keys & set(sample_keys(found.held_out))
-    assert found.counts.rows_read == 72, "nothing is read that is not needed"
+    assert not keys & set(sample_keys(samples.held_out))
+    assert samples.counts.rows_read == 72, "nothing is read that is not needed"
     unseen, _ = draw_unseen(dataset, tokenizer, size=50, max_length=64, used=keys)
     assert len(unseen) == 36
     assert not keys & set(sample_keys(unseen))
@@ -67,8 +67,8 @@ def test_a_seed_gives_the_same_samples_again_and_another_gives_others(
     dataset = OpenDataset(write(tmp_path, *texts(100)), places)
 
     def drawn(seed: int) -> list[int]:
-        found = draw(dataset, tokenizer, size=64, max_length=64, seed=seed)
-        return [each.row for each in found.calibration]
+        samples = draw(dataset, tokenizer, size=64, max_length=64, seed=seed)
+        return [each.row for each in samples.calibration]
 
     assert drawn(1) == drawn(1)
     assert drawn(1) != drawn(2)
@@ -95,9 +95,9 @@ def test_conversations_go_through_the_chat_template(
     tmp_path: Path, places: Places, tokenizer: Any
 ) -> None:
     name = write(tmp_path, {"messages": CONVERSATION})
-    found = preview(name, tokenizer, places=places, max_length=128)
-    assert found.column == "messages"
-    text = found.samples[0]["text"]
+    outcome = preview(name, tokenizer, places=places, max_length=128)
+    assert outcome.column == "messages"
+    text = outcome.samples[0]["text"]
     assert text.startswith("<|im_start|>user\nWhat is the capital")
     assert "<|im_start|>assistant\nParis" in text
 
@@ -137,9 +137,9 @@ PAIRS = [
 def test_a_question_and_its_answer_go_through_the_chat_template(
     pair: dict[str, str], tmp_path: Path, places: Places, tokenizer: Any
 ) -> None:
-    found = preview(write(tmp_path, pair), tokenizer, places=places, max_length=128)
-    assert found.column == next(iter(pair))
-    text = found.samples[0]["text"]
+    outcome = preview(write(tmp_path, pair), tokenizer, places=places, max_length=128)
+    assert outcome.column == next(iter(pair))
+    text = outcome.samples[0]["text"]
     assert text.startswith("<|im_start|>user\n")
     assert "France" in text
     assert "<|im_start|>assistant\nParis" in text
@@ -150,8 +150,8 @@ def test_without_a_template_a_question_and_its_answer_are_one_text(
     pair: dict[str, str], tmp_path: Path, places: Places, tokenizer: Any
 ) -> None:
     tokenizer.chat_template = None
-    found = preview(write(tmp_path, pair), tokenizer, places=places, max_length=128)
-    text = found.samples[0]["text"]
+    outcome = preview(write(tmp_path, pair), tokenizer, places=places, max_length=128)
+    text = outcome.samples[0]["text"]
     assert "im_start" not in text
     assert text.index("France") < text.index("Paris")
 
@@ -172,8 +172,8 @@ def test_parquet_rows_keep_both_columns_of_a_pair(
 ) -> None:
     path = tmp_path / "own.parquet"
     parquet.write_table(pyarrow.Table.from_pylist([{**PAIRS[0], "image": b"ballast"}]), path)
-    found = preview(str(path), tokenizer, places=places, max_length=128)
-    assert "Paris" in found.samples[0]["text"]
+    outcome = preview(str(path), tokenizer, places=places, max_length=128)
+    assert "Paris" in outcome.samples[0]["text"]
 
 
 def test_rows_without_text_name_their_columns(
@@ -187,10 +187,10 @@ def test_rows_without_text_name_their_columns(
 
 
 def test_the_shipped_set_is_large_and_varied_enough(places: Places, tokenizer: Any) -> None:
-    found = draw(OpenDataset(GENERAL, places), tokenizer, size=64, max_length=256)
-    assert len(found.calibration) >= 60
-    assert len(found.held_out) >= 8
-    assert found.counts.skipped_short == found.counts.skipped_duplicate == 0
+    samples = draw(OpenDataset(GENERAL, places), tokenizer, size=64, max_length=256)
+    assert len(samples.calibration) >= 60
+    assert len(samples.held_out) >= 8
+    assert samples.counts.skipped_short == samples.counts.skipped_duplicate == 0
 
 
 def test_the_preview_is_printed_as_json_by_its_command(
@@ -199,10 +199,10 @@ def test_the_preview_is_printed_as_json_by_its_command(
     name = write(tmp_path, {"text": ""}, *texts(9))
     arguments = ["--dataset", name, "--model", str(tokenizer_folder)]
     assert main([*arguments, "--root", str(tmp_path), "--max-length", "20"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert len(told["samples"]) == 5
-    assert told["samples"][0]["row"] == 2
-    assert told["samples"][0]["truncated"]
-    assert told["skipped_empty"] == 1
+    content = json.loads(capsys.readouterr().out)
+    assert len(content["samples"]) == 5
+    assert content["samples"][0]["row"] == 2
+    assert content["samples"][0]["truncated"]
+    assert content["skipped_empty"] == 1
     assert main(arguments) == 1
     assert json.loads(capsys.readouterr().out)["failure"]["code"] == "EHC-OUTSIDE-ROOTS"

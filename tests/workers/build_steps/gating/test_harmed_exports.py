@@ -116,31 +116,31 @@ def test_what_calibration_found_for_another_layer_is_foreign(name: str, kv: Quan
 def test_a_scale_that_is_no_scale_is_named_beside_the_one_that_was_found(
     name: str, value: float, kv: Quantized
 ) -> None:
-    found = float(tensors_of(kv.model)[name])
+    outcome = float(tensors_of(kv.model)[name])
     change_export(kv.model, {name: torch.tensor(value)})
     failure = refused(kv)
     assert failure.code == "EHG-SCALE-BROKEN"
     assert f"`{name}` is {value}" in failure.sentence
-    assert f"asks for {found:.6g}" in failure.sentence
+    assert f"asks for {outcome:.6g}" in failure.sentence
 
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_scale_that_calibration_found_and_the_export_lost_is_named(
     name: str, kv: Quantized
 ) -> None:
-    found = float(tensors_of(kv.model)[name])
+    outcome = float(tensors_of(kv.model)[name])
     change_export(kv.model, {name: None})
     failure = refused(kv)
     assert failure.code in ("EHG-SCALE-MISSING", "EHG-KV-SCALE-DROPPED")
     assert f"`{name}`" in failure.sentence
-    assert f"asks for {found:.6g}" in failure.sentence
+    assert f"asks for {outcome:.6g}" in failure.sentence
 
 
 def test_scales_of_a_calibration_that_kept_no_largest_values_are_listed(kv: Quantized) -> None:
     (kv.calibrate / AMAX_FILE).unlink()
-    told = kv.gate()["calibrated"]
-    assert (told["scales"], told["compared"]) == (18, 0)
-    assert set(MEASURED) < set(told["not_compared"])
+    report = kv.gate()["calibrated"]
+    assert (report["scales"], report["compared"]) == (18, 0)
+    assert set(MEASURED) < set(report["not_compared"])
 
 
 def test_scales_of_another_shape_are_refused(kv: Quantized) -> None:

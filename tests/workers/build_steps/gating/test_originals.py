@@ -77,8 +77,8 @@ def test_experts_that_the_export_splits_are_compared_each(split: Quantized) -> N
 
 
 def test_experts_that_stay_one_tensor_are_compared(whole: Quantized) -> None:
-    told = whole.gate()["weights"]
-    assert (told["compared"], told["not_compared"]) == (told["quantized"], {})
+    weights = whole.gate()["weights"]
+    assert (weights["compared"], weights["not_compared"]) == (weights["quantized"], {})
 
 
 @pytest.mark.parametrize("projection", ["gate_proj", "up_proj", "down_proj"])
@@ -191,11 +191,11 @@ def test_experts_that_the_original_calls_otherwise_are_named_as_not_compared(
     }
     save_file(renamed, path)
     with caplog.at_level("WARNING"):
-        told = compare_with_original(path.parent, split.model)
+        report = compare_with_original(path.parent, split.model)
     assert f"`{EXPERT}.up_proj.weight` could not be compared" in caplog.text
-    assert f"{EXPERT}.up_proj.weight" in told.not_compared
+    assert f"{EXPERT}.up_proj.weight" in report.not_compared
     kinds = ["down_proj", "gate_proj", "up_proj"]
-    assert told.to_json() == {
+    assert report.to_json() == {
         "quantized": TENSORS,
         "compared": 8,
         "not_compared": {f"mlp.experts.*.{each}.weight": 8 for each in kinds},

@@ -113,9 +113,9 @@ class Pusher:
         self, destination: str, *, secret: str | None = TOKEN, private: bool = True
     ) -> Failure:
         """Why a push fails."""
-        with pytest.raises(FAILURES) as found:
+        with pytest.raises(FAILURES) as caught_error:
             self.push_here(destination, secret=secret, private=private)
-        failure: Failure = found.value.failure
+        failure: Failure = caught_error.value.failure
         assert "{" not in failure.sentence
         return failure
 

@@ -54,9 +54,9 @@ def kept(s3: Any, folder: str) -> dict[str, bytes]:
 
 
 def test_a_bucket_gets_every_file_and_the_manifest(to_bucket: Pusher, s3: Any) -> None:
-    told = values_of(to_bucket.push(f"s3://{BUCKET}/fp8", secret=json.dumps(KEYS)), to_bucket)
+    values = values_of(to_bucket.push(f"s3://{BUCKET}/fp8", secret=json.dumps(KEYS)), to_bucket)
     assert kept(s3, "fp8") == {**FILES, MANIFEST_NAME: to_bucket.manifest.to_bytes()}
-    assert (told["sent_files"], told["skipped_files"]) == (4, 0)
+    assert (values["sent_files"], values["skipped_files"]) == (4, 0)
     assert to_bucket.progress[-1].done == to_bucket.progress[-1].total
 
 
@@ -68,8 +68,8 @@ def test_a_bucket_keeps_what_is_equal_and_loses_a_manifest_of_other_files(
     before = s3.head_object(Bucket=BUCKET, Key="again/model.safetensors")["LastModified"]
     # Of the same size, so that only the digest tells.
     s3.put_object(Bucket=BUCKET, Key="again/config.json", Body=bytes(len(FILES["config.json"])))
-    told = values_of(to_bucket.push(destination, secret=secret), to_bucket)
-    assert (told["sent_files"], told["skipped_files"]) == (1, 3)
+    values = values_of(to_bucket.push(destination, secret=secret), to_bucket)
+    assert (values["sent_files"], values["skipped_files"]) == (1, 3)
     assert kept(s3, "again")["config.json"] == FILES["config.json"]
     assert s3.head_object(Bucket=BUCKET, Key="again/model.safetensors")["LastModified"] == before
     s3.put_object(Bucket=BUCKET, Key=f"again/{MANIFEST_NAME}", Body=b"of other files")
@@ -119,9 +119,9 @@ def test_a_large_file_goes_to_a_bucket_in_parts_and_never_damaged(
     destination, secret = f"s3://{BUCKET}/large", json.dumps(KEYS)
     values_of(large.push(destination, secret=secret), large)
     (entry,) = large.manifest.files
-    found = s3.head_object(Bucket=BUCKET, Key="large/model.safetensors")
-    assert found["ETag"].endswith('-2"')
-    assert (found["ContentLength"], found["Metadata"]) == (
+    outcome = s3.head_object(Bucket=BUCKET, Key="large/model.safetensors")
+    assert outcome["ETag"].endswith('-2"')
+    assert (outcome["ContentLength"], outcome["Metadata"]) == (
         entry.size_bytes,
         {"sha256": entry.sha256},
     )
@@ -152,8 +152,8 @@ def test_a_push_to_a_bucket_that_is_cut_off_lacks_its_manifest_and_goes_on(tmp_p
         assert outcome.kind is OutcomeKind.CANCELLED
         assert f"cut/{MANIFEST_NAME}" not in server.buckets[BUCKET]
         goes_on.set()
-        told = values_of(pusher.push(destination, secret=secret), pusher)
-        assert told["skipped_files"] >= 3
+        values = values_of(pusher.push(destination, secret=secret), pusher)
+        assert values["skipped_files"] >= 3
         assert set(server.buckets[BUCKET]) == {f"cut/{each}" for each in (*FILES, MANIFEST_NAME)}
 
 

@@ -61,7 +61,7 @@ def content_of(hub: HubServer, repo: str, branch: str = "main") -> dict[str, byt
 def test_a_repository_gets_every_file_and_a_readme_that_names_the_artifact(
     to_hub: Pusher, hub: HubServer
 ) -> None:
-    told = values_of(to_hub.push("hf://org/new"), to_hub)
+    values = values_of(to_hub.push("hf://org/new"), to_hub)
     there = content_of(hub, "org/new")
     assert {path: there[path] for path in FILES} == FILES
     assert hub.repositories["org/new"].private
@@ -69,8 +69,8 @@ def test_a_repository_gets_every_file_and_a_readme_that_names_the_artifact(
     assert to_hub.digest in readme
     assert "base_model: org/base" in readme
     assert there[MANIFEST_NAME] == to_hub.manifest.to_bytes()
-    assert (told["sent_files"], told["skipped_files"]) == (4, 0)
-    assert told["commit"] in hub.repositories["org/new"].commits
+    assert (values["sent_files"], values["skipped_files"]) == (4, 0)
+    assert values["commit"] in hub.repositories["org/new"].commits
     total = sum(map(len, FILES.values()))
     assert to_hub.progress[-1] == Progress(done=total, total=total, unit="bytes")
 
@@ -79,11 +79,11 @@ def test_a_second_push_sends_no_large_file_and_makes_no_commit(
     to_hub: Pusher, hub: HubServer
 ) -> None:
     values_of(to_hub.push(f"hf://{PRIVATE}"), to_hub)
-    commits, asked = dict(hub.repositories[PRIVATE].commits), len(hub.requests)
-    told = values_of(to_hub.push(f"hf://{PRIVATE}"), to_hub)
-    assert told["skipped_files"] == 2
+    commits, request = dict(hub.repositories[PRIVATE].commits), len(hub.requests)
+    values = values_of(to_hub.push(f"hf://{PRIVATE}"), to_hub)
+    assert values["skipped_files"] == 2
     assert hub.repositories[PRIVATE].commits == commits
-    assert not [each for each in hub.requests[asked:] if each.method == "PUT"]
+    assert not [each for each in hub.requests[request:] if each.method == "PUT"]
     assert content_of(hub, PRIVATE)["README.md"] == b"mine"
 
 
@@ -112,15 +112,15 @@ def test_a_readme_of_an_earlier_artifact_gives_way_to_one_that_names_this(
 def test_room_on_the_disk_is_given_back_file_by_file(
     to_hub: Pusher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held, commit = [], HfApi.create_commit
+    holding, commit = [], HfApi.create_commit
 
     def noted(*arguments: Any, **named: Any) -> Any:
-        held.extend(_bytes_of_deleted_files_open_below(to_hub.folder))
+        holding.extend(_bytes_of_deleted_files_open_below(to_hub.folder))
         return commit(*arguments, **named)
 
     monkeypatch.setattr(HfApi, "create_commit", noted)
     to_hub.push_here(f"hf://{PRIVATE}")
-    assert sorted(held) == [0, len(FILES["config.json"])]
+    assert sorted(holding) == [0, len(FILES["config.json"])]
 
 
 def _bytes_of_deleted_files_open_below(folder: Path) -> Iterator[int]:
@@ -228,6 +228,6 @@ def test_no_secret_is_in_the_log_or_in_the_job(to_hub: Pusher, hub: HubServer) -
     hub.trouble("commit", Trouble(status=403, body=json.dumps({"error": TOKEN}).encode()))
     outcome = to_hub.push(f"hf://{PRIVATE}")
     assert code_of(outcome) == "EHU-DENIED"
-    told = [to_hub.log.decode(), str(outcome), (to_hub.folder / "job.json").read_text()]
-    assert TOKEN not in "".join(told)
+    reports = [to_hub.log.decode(), str(outcome), (to_hub.folder / "job.json").read_text()]
+    assert TOKEN not in "".join(reports)
     assert TOKEN in {each.token for each in hub.requests}

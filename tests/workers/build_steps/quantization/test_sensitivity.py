@@ -24,8 +24,8 @@ class Layers(nn.Module):
 
     def compute(self, name: str, x: Tensor) -> Tensor:
         noise = torch.sin(7 * x.roll(1, -1)) * ERRORS[name] if self.quantized[name] else 0
-        found: Tensor = self.layers[name](x) + noise
-        return found
+        outcome: Tensor = self.layers[name](x) + noise
+        return outcome
 
     def answer(self, row: Sequence[int]) -> Tensor:
         with torch.inference_mode():
@@ -84,17 +84,17 @@ def test_one_stays_quantized_where_nothing_is_near_enough_and_that_is_told() -> 
 def test_labels_are_judged_by_how_many_would_change() -> None:
     kept, _ = keep(0.0, has_labels=True, most_changed=0.02)
     assert "last" in kept.layers
-    told = kept.to_json()
-    assert told["as_built"]["changed"] <= 0.02 < told["all_quantized"]["changed"]
-    assert "least_cosine" not in told["as_built"]
+    content = kept.to_json()
+    assert content["as_built"]["changed"] <= 0.02 < content["all_quantized"]["changed"]
+    assert "least_cosine" not in content["as_built"]
 
 
 def test_of_one_score_the_order_of_pairs_is_judged() -> None:
-    wanted = [torch.tensor([[score]]) for score in (0.0, 1.0, 2.0, 9.0)]
-    assert agreement_of(wanted, wanted, has_labels=True).changed == 0
-    near = [each + shift for each, shift in zip(wanted, (0.4, -0.4, 0.4, 0.0), strict=True)]
-    far = [each + shift for each, shift in zip(wanted, (4.0, -4.0, 4.0, 0.0), strict=True)]
-    few, many = (agreement_of(wanted, each, has_labels=True).changed for each in (near, far))
+    tensors = [torch.tensor([[score]]) for score in (0.0, 1.0, 2.0, 9.0)]
+    assert agreement_of(tensors, tensors, has_labels=True).changed == 0
+    near = [each + shift for each, shift in zip(tensors, (0.4, -0.4, 0.4, 0.0), strict=True)]
+    far = [each + shift for each, shift in zip(tensors, (4.0, -4.0, 4.0, 0.0), strict=True)]
+    few, many = (agreement_of(tensors, each, has_labels=True).changed for each in (near, far))
     assert few is not None
     assert many is not None
     assert 0.01 < few < 0.15 < many < 0.5

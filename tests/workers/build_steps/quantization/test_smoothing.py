@@ -39,8 +39,8 @@ def calibrated(family: str, folder: Path, change: Callable[[Any], None] = lambda
 
 @torch.inference_mode()
 def answers(model: Any) -> torch.Tensor:
-    found: torch.Tensor = model(input_ids=torch.tensor([ROW]))[0]
-    return found.clone()
+    outcome: torch.Tensor = model(input_ids=torch.tensor([ROW]))[0]
+    return outcome.clone()
 
 
 def unrounded(model: nn.Module) -> nn.Module:
@@ -69,8 +69,8 @@ def test_a_model_answers_as_before_and_no_layer_scales_its_input(
     model = calibrated(family, tmp_path)
     before = answers(unrounded(model))
     assert left(model)
-    told = move_smoothing(model, ROW, torch.float32)
-    assert (told.kept, told.left_out) == (kept, left_out)
+    report = move_smoothing(model, ROW, torch.float32)
+    assert (report.kept, report.left_out) == (kept, left_out)
     assert left(model) == []
     assert torch.allclose(answers(unrounded(model)), before, atol=1e-4)
 
@@ -85,9 +85,9 @@ def test_a_norm_that_somebody_else_reads_is_left_alone(tmp_path: Path) -> None:
 
     model = calibrated("llama", tmp_path, also_read)
     before = answers(unrounded(model))
-    told = move_smoothing(model, ROW, torch.float32)
+    report = move_smoothing(model, ROW, torch.float32)
     # Its gate and its up projection, and the down projection of a layer that adds what it read.
-    assert told.left_out > 2
+    assert report.left_out > 2
     assert torch.allclose(answers(unrounded(model)), before, atol=1e-4)
 
 

@@ -31,9 +31,9 @@ def told(
     without: tuple[str, ...] = (),
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> dict[str, Any]:
-    found = {name: each.shape for name, each in stored_tensors(folder).items()}
-    kept = {name: shape for name, shape in found.items() if name not in without}
-    assert len(kept) == len(found) - len(without)
+    by_name = {name: each.shape for name, each in stored_tensors(folder).items()}
+    kept = {name: shape for name, shape in by_name.items() if name not in without}
+    assert len(kept) == len(by_name) - len(without)
     return _Loading(str(folder), kept | dict(shapes or {})).report()
 
 
@@ -191,9 +191,9 @@ def test_a_head_is_told_from_the_body_and_what_no_class_loads_from_both(
     folders: Mapping[str, Path],
 ) -> None:
     body, head = "bert.encoder.layer.0.output.dense.bias", "classifier.weight"
-    found = told(folders["bert_classifier"], without=(body, head), shapes={"other.head": (1,)})
-    assert (found["missing"], found["body"]) == ([body, head], [body])
-    assert found["unread"] == ["other.head"]
+    outcome = told(folders["bert_classifier"], without=(body, head), shapes={"other.head": (1,)})
+    assert (outcome["missing"], outcome["body"]) == ([body, head], [body])
+    assert outcome["unread"] == ["other.head"]
 
 
 def test_what_a_base_model_is_saved_as_fits_the_class_with_a_head_but_for_the_head(

@@ -23,12 +23,12 @@ def file_of(tensors: Mapping[str, tuple[str, bytes]]) -> bytes:
 
 
 def seen(content: bytes, chunk: int = 4 * 1024 * 1024) -> dict[str, dict[str, int]]:
-    found = NotFinite()
-    look = found.look(NAME)
+    outcome = NotFinite()
+    look = outcome.look(NAME)
     assert look is not None
     for start in range(0, len(content), chunk):
         look.update(content[start : start + chunk])
-    return found.faulty_files()
+    return outcome.faulty_files()
 
 
 def as_bytes(*numbers: float) -> bytes:
@@ -105,12 +105,12 @@ def test_one_number_in_a_tensor_larger_than_a_block_is_found() -> None:
 
 
 def test_a_file_that_is_read_once_more_is_looked_at_anew() -> None:
-    found = NotFinite()
+    outcome = NotFinite()
     for numbers in ((NAN, NAN), (1.0, NAN)):
-        look = found.look(NAME)
+        look = outcome.look(NAME)
         assert look is not None
         look.update(file_of({"norm": ("F32", as_bytes(*numbers))}))
-    assert found.faulty_files() == {NAME: {"norm": 1}}
+    assert outcome.faulty_files() == {NAME: {"norm": 1}}
 
 
 @pytest.mark.parametrize(

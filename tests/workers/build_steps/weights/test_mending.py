@@ -35,5 +35,5 @@ def test_what_names_the_class_is_never_left_out_and_nothing_is_said_where_nothin
 
 
 def test_a_long_value_is_cut() -> None:
-    said = mending({"a": "x" * 500}, without("a"))
-    assert len(said) < 100
+    statement = mending({"a": "x" * 500}, without("a"))
+    assert len(statement) < 100

@@ -101,10 +101,10 @@ def test_scores_are_those_of_transformers(
 ) -> None:
     folder = make_encoder(family, tmp_path, head=head, num_labels=3, **changes)
     with serving(folder) as client:
-        found = _scores(client, head)
+        scores = _scores(client, head)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = getattr(transformers, f"{family}{head}").from_pretrained(folder).eval()
-    for ours, text in zip(found, READ, strict=True):
+    for ours, text in zip(scores, READ, strict=True):
         tokens = tokenizer(text, return_tensors="pt", truncation=True, max_length=POSITIONS)
         with torch.inference_mode():
             theirs = model(**tokens).logits[0]
@@ -117,8 +117,8 @@ def _scores(client: TestClient, head: str) -> Sequence[Any]:
     """Raw scores of each text, or of each of its tokens, in the order of the labels."""
     body = {"inputs": [[text] for text in READ], "raw_scores": True}
     if head == "ForTokenClassification":
-        told = client.post("/predict_tokens", json=body).json()
-        return [[list(token["results"].values()) for token in text] for text in told]
-    told = client.post("/predict", json=body).json()
-    by_label = [{each["label"]: each["score"] for each in text} for text in told]
+        content = client.post("/predict_tokens", json=body).json()
+        return [[list(token["results"].values()) for token in text] for text in content]
+    content = client.post("/predict", json=body).json()
+    by_label = [{each["label"]: each["score"] for each in text} for text in content]
     return [[scores[f"LABEL_{number}"] for number in range(3)] for scores in by_label]

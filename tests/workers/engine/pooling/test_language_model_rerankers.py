@@ -79,9 +79,9 @@ def as_qwen3s_card(folder: Path, query: str, text: str, instruction: str) -> flo
         return tokenizer(each, add_special_tokens=False, **how)["input_ids"]
 
     before, after = plain(BEFORE), plain(AFTER)
-    asked = f"<Instruct>: {instruction}\n<Query>: {query}\n<Document>: {text}"
+    question = f"<Instruct>: {instruction}\n<Query>: {query}\n<Document>: {text}"
     room = POSITIONS - len(before) - len(after)
-    middle = plain(asked, truncation="longest_first", max_length=room)
+    middle = plain(question, truncation="longest_first", max_length=room)
     logits = last_logits(folder, before + middle + after)
     no, yes = (tokenizer.convert_tokens_to_ids(word) for word in ("no", "yes"))
     return float(logits[[no, yes]].softmax(-1)[1])
@@ -94,10 +94,10 @@ def as_bges_card(folder: Path, query: str, text: str, instruction: str) -> float
     def plain(each: str) -> list[int]:
         return tokenizer(each, add_special_tokens=False)["input_ids"]
 
-    line, asked = plain("\n"), plain(instruction)
+    line, request = plain("\n"), plain(instruction)
     beside = [tokenizer.bos_token_id, *plain(f"A: {query}"), *line]
-    room = POSITIONS - len(beside) - len(line) - len(asked)
-    logits = last_logits(folder, beside + plain(f"B: {text}")[:room] + line + asked)
+    room = POSITIONS - len(beside) - len(line) - len(request)
+    logits = last_logits(folder, beside + plain(f"B: {text}")[:room] + line + request)
     return float(logits[plain("Yes")[0]].sigmoid())
 
 
@@ -116,14 +116,17 @@ def test_pairs_are_scored_as_the_model_card_does_it(
 ) -> None:
     folder = request.getfixturevalue({"qwen3": "qwen3", "bge": "gemma"}[template])
     with serving(folder, rerank_template=RerankTemplate(template)) as client:
-        usually, asked = ranked(client), ranked(client, instruction="Say whether both are old.")
+        usually, request_sent = (
+            ranked(client),
+            ranked(client, instruction="Say whether both are old."),
+        )
         by_documents = client.post(
             "/v1/rerank", json={"query": QUERY, "documents": TEXTS, "instruction": usual}
         ).json()["results"]
         reported = client.get("/info").json()
     assert usually == pytest.approx([card(folder, QUERY, t, usual) for t in TEXTS], abs=1e-5)
     expected = [card(folder, QUERY, text, "Say whether both are old.") for text in TEXTS]
-    assert asked == pytest.approx(expected, abs=1e-5)
+    assert request_sent == pytest.approx(expected, abs=1e-5)
     of_documents = sorted(by_documents, key=lambda each: each["index"])
     assert [each["relevance_score"] for each in of_documents] == pytest.approx(usually, abs=1e-5)
     assert (reported["task"], reported["labels"]) == ("rerank", ["yes"])
@@ -150,16 +153,16 @@ def test_a_text_is_cut_at_the_end_that_is_asked_for_and_the_frame_never(qwen3: P
 
 
 def test_a_prompt_that_a_client_has_put_together_is_scored_as_it_is(qwen3: Path) -> None:
-    asked = f"<Instruct>: {RETRIEVES}\n<Query>: {QUERY}\n<Document>: {TEXTS[0]}"
+    question = f"<Instruct>: {RETRIEVES}\n<Query>: {QUERY}\n<Document>: {TEXTS[0]}"
     with serving(qwen3, rerank_template=RerankTemplate.QWEN3) as client:
         pair = client.post("/predict", json={"inputs": [[QUERY, TEXTS[0]]]}).json()
-        text = client.post("/predict", json={"inputs": [[BEFORE + asked + AFTER]]}).json()
-        both = {"inputs": [[QUERY, TEXTS[0]], [BEFORE + asked + AFTER], [QUERY, TEXTS[0]]]}
+        text = client.post("/predict", json={"inputs": [[BEFORE + question + AFTER]]}).json()
+        both = {"inputs": [[QUERY, TEXTS[0]], [BEFORE + question + AFTER], [QUERY, TEXTS[0]]]}
         beside = client.post("/predict", json=both).json()
     assert [each["label"] for each in pair[0]] == ["yes"]
     expected = as_qwen3s_card(qwen3, QUERY, TEXTS[0], RETRIEVES)
-    found = [each[0]["score"] for each in (*pair, *text, *beside)]
-    assert found == pytest.approx([expected] * 5, abs=1e-5)
+    scores = [each[0]["score"] for each in (*pair, *text, *beside)]
+    assert scores == pytest.approx([expected] * 5, abs=1e-5)
 
 
 def test_the_form_with_a_classification_head_scores_the_same(qwen3: Path, tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ class Stage:
     def hold(self) -> Request:
         """Give back a request in whose forward the loop stands still until it may go on."""
         self.runner.may_go_on.clear()
-        held = self.loop.submit(rows(1))
+        future = self.loop.submit(rows(1))
         assert self.runner.has_begun.wait(DEADLINE_SECONDS)
-        return held
+        return future
 
     def __enter__(self) -> "Stage":
         return self
@@ -99,13 +99,13 @@ def test_an_error_that_belongs_to_no_text_ends_its_batch_only(
 
 def test_who_leaves_makes_room_and_is_not_computed() -> None:
     with Stage(max_requests=2) as stage:
-        held, left = stage.hold(), stage.loop.submit(rows(2, 3))
+        holding, left = stage.hold(), stage.loop.submit(rows(2, 3))
         with pytest.raises(QueueFull, match="2 requests"):
             stage.loop.submit(rows(4))
         assert left.answer.cancel()
         next_one = stage.loop.submit(rows(5))
         stage.runner.may_go_on.set()
-        assert held.answer.result(DEADLINE_SECONDS)
+        assert holding.answer.result(DEADLINE_SECONDS)
         assert next_one.answer.result(DEADLINE_SECONDS) == [torch.tensor(5.0)]
         assert sum(stage.runner.batches) == 2
         assert stage.metric("engine_requests_running") == 0
@@ -116,16 +116,16 @@ def test_an_answer_counts_no_more_when_its_client_learns_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with Stage() as stage:
-        held, counted = stage.hold(), list[float]()
-        tell = held.answer.set_result
+        holding, counted = stage.hold(), list[float]()
+        tell = holding.answer.set_result
 
         def count(outputs: list[Tensor]) -> None:
             counted.append(stage.metric("engine_requests_running"))
             tell(outputs)
 
-        monkeypatch.setattr(held.answer, "set_result", count)
+        monkeypatch.setattr(holding.answer, "set_result", count)
         stage.runner.may_go_on.set()
-        held.answer.result(DEADLINE_SECONDS)
+        holding.answer.result(DEADLINE_SECONDS)
         assert counted == [0]
 
 
@@ -172,12 +172,12 @@ def test_a_forward_is_started_before_the_results_of_the_last_are_taken() -> None
 def test_a_text_that_fails_when_its_results_are_taken_fails_alone() -> None:
     with Stage(runner=Overlapping()) as stage:
         stage.runner.may_go_on.clear()
-        held = stage.loop.submit([Row(ids=[1] * 999)])
+        future = stage.loop.submit([Row(ids=[1] * 999)])
         assert stage.runner.has_begun.wait(DEADLINE_SECONDS)
         bad = stage.loop.submit([*rows(2), Row(ids=[POISON, 0])])
         good = stage.loop.submit(rows(3))
         stage.runner.may_go_on.set()
-        assert held.answer.result(DEADLINE_SECONDS) == [torch.tensor(1.0)]
+        assert future.answer.result(DEADLINE_SECONDS) == [torch.tensor(1.0)]
         assert good.answer.result(DEADLINE_SECONDS) == [torch.tensor(3.0)]
         with pytest.raises(RowFailed, match="RuntimeError"):
             bad.answer.result(DEADLINE_SECONDS)

@@ -53,8 +53,8 @@ def quantize_as_a_build_does(
     device = Device(kind="cpu", threads=1)
     model = load_model(checkpoint, device=device, dtype=torch.float32)
     recipe = RECIPES[QuantizationType.FP8]
-    wanted = modelopt_config(recipe, presets, has_kv_cache=False, is_encoder=True)
-    export(quantize(model, wanted.config, lambda each: each(calibrated_on)), checkpoint, folder)
+    target = modelopt_config(recipe, presets, has_kv_cache=False, is_encoder=True)
+    export(quantize(model, target.config, lambda each: each(calibrated_on)), checkpoint, folder)
     return load_as_served(checkpoint, folder, device=device, dtype=torch.float32)
 
 

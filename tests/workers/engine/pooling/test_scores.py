@@ -52,9 +52,9 @@ def classifier(classifier_folder: Path) -> Iterator[TestClient]:
 def logits(folder: Path, *texts: str, side: str = "right") -> torch.Tensor:
     tokenizer = AutoTokenizer.from_pretrained(folder, truncation_side=side)
     model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
-    found = tokenizer(*texts, return_tensors="pt", truncation=True, max_length=512)
+    outcome = tokenizer(*texts, return_tensors="pt", truncation=True, max_length=512)
     with torch.inference_mode():
-        return model.eval()(**found).logits[0]
+        return model.eval()(**outcome).logits[0]
 
 
 def ask(client: TestClient, route: str, **body: Any) -> Any:
@@ -93,12 +93,12 @@ def test_the_longer_text_of_a_pair_is_cut_at_the_side_that_is_asked_for(
 
 def test_cohere_names_the_end_that_is_cut(reranker: TestClient) -> None:
     text = "start " * 600 + "end"
-    asked = {"query": QUERY, "documents": [text]}
+    body = {"query": QUERY, "documents": [text]}
     for named, side in (("END", "Right"), ("START", "Left")):
-        of_cohere = ask(reranker, "/v1/rerank", **asked, truncate=named)["results"]
-        ours = ask(reranker, "/v1/rerank", **asked, truncation_direction=side)["results"]
+        of_cohere = ask(reranker, "/v1/rerank", **body, truncate=named)["results"]
+        ours = ask(reranker, "/v1/rerank", **body, truncation_direction=side)["results"]
         assert of_cohere == ours
-    refused = reranker.post("/v1/rerank", json={**asked, "truncate": "NONE"})
+    refused = reranker.post("/v1/rerank", json={**body, "truncate": "NONE"})
     assert (refused.status_code, refused.json()["error"]["param"]) == (413, "documents.0")
 
 
@@ -133,12 +133,12 @@ def test_half_a_character_is_refused_wherever_it_stands(
 def test_a_classifier_names_the_likeliest_label_first_and_equals_the_pipeline(
     classifier: TestClient, classifier_folder: Path
 ) -> None:
-    found = ask(classifier, "/predict", inputs=[[text] for text in PROMPTS])
+    answer = ask(classifier, "/predict", inputs=[[text] for text in PROMPTS])
     expected = pipeline("text-classification", str(classifier_folder), top_k=None)(list(PROMPTS))
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(answer, expected, strict=True):
         assert [each["label"] for each in ours] == [each["label"] for each in theirs]
         assert [e["score"] for e in ours] == pytest.approx([e["score"] for e in theirs], abs=1e-5)
-    assert [each[0]["label"] for each in found] == ["SAFE", "INJECTION"]
+    assert [each[0]["label"] for each in answer] == ["SAFE", "INJECTION"]
 
 
 def test_one_text_is_answered_without_a_list_around_it_and_two_are_a_pair(
@@ -172,9 +172,9 @@ def test_the_problem_decides_what_is_done_to_scores(
     (folder / "config.json").write_text(json.dumps({**config, "problem_type": problem}))
     texts = ["one", "two three", "four " * 20]
     with serving(folder) as client:
-        found = ask(client, "/predict", inputs=[[text] for text in texts])
+        answer = ask(client, "/predict", inputs=[[text] for text in texts])
     named = pipeline("text-classification", str(folder), top_k=None)
-    for ours, text in zip(found, texts, strict=True):
+    for ours, text in zip(answer, texts, strict=True):
         theirs = {each["label"]: each["score"] for each in named([text])[0]}
         assert {e["label"]: e["score"] for e in ours} == pytest.approx(theirs, abs=1e-4)
 
@@ -182,8 +182,8 @@ def test_the_problem_decides_what_is_done_to_scores(
 def test_a_function_may_be_asked_for(classifier: TestClient) -> None:
     raw = {e["label"]: e["score"] for e in ask(classifier, "/predict", inputs="a", raw_scores=True)}
     for name, function in (("sigmoid", torch.sigmoid), ("none", lambda each: each)):
-        found = ask(classifier, "/predict", inputs="a", function_to_apply=name)
-        for each in found:
+        answer = ask(classifier, "/predict", inputs="a", function_to_apply=name)
+        for each in answer:
             expected = float(function(torch.tensor(raw[each["label"]])))
             assert each["score"] == pytest.approx(expected, abs=1e-5)
 
@@ -197,8 +197,8 @@ def test_a_decoder_is_scored_at_its_last_token_even_where_that_is_the_padding_to
     model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     with serving(folder) as client:
-        found = ask(client, "/predict", inputs=[["one two"], ["three"]], raw_scores=True)
-    for scores, text in zip(found, ("one two", "three"), strict=True):
+        answer = ask(client, "/predict", inputs=[["one two"], ["three"]], raw_scores=True)
+    for scores, text in zip(answer, ("one two", "three"), strict=True):
         with torch.inference_mode():
             hidden = model.model(**tokenizer(text, return_tensors="pt")).last_hidden_state
             expected = sorted(model.score(hidden[0, -1]).tolist(), reverse=True)

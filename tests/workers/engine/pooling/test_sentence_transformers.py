@@ -34,8 +34,8 @@ def sentence_transformers_vectors(
         import sentence_transformers
 
         model = getattr(sentence_transformers, kind)(str(folder), device="cpu")
-        found = model.encode(list(texts), convert_to_tensor=True, **how)
-    return (found.to_dense() if found.is_sparse else found).float().cpu()
+        tokens = model.encode(list(texts), convert_to_tensor=True, **how)
+    return (tokens.to_dense() if tokens.is_sparse else tokens).float().cpu()
 
 
 def agree(ours: Tensor, theirs: Tensor) -> None:

@@ -41,11 +41,11 @@ def ask(client: TestClient, **body: Any) -> Any:
 
 def test_each_token_has_its_place_and_a_score_for_every_label(folder: Path) -> None:
     with serving(folder) as client:
-        found = ask(client, inputs=[[text] for text in TEXTS])
+        answer = ask(client, inputs=[[text] for text in TEXTS])
         raw = ask(client, inputs=TEXTS[1], raw_scores=True)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     expected = pipeline("token-classification", str(folder), ignore_labels=[])(list(TEXTS))
-    for tokens, theirs in zip(found, expected, strict=True):
+    for tokens, theirs in zip(answer, expected, strict=True):
         for ours, their in zip(tokens, theirs, strict=True):
             assert (ours["token"], ours["start"], ours["end"]) == (
                 their["word"], int(their["start"]), int(their["end"]),
@@ -55,19 +55,19 @@ def test_each_token_has_its_place_and_a_score_for_every_label(folder: Path) -> N
             assert sum(ours["results"].values()) == pytest.approx(1)
             assert max(ours["results"].values()) == pytest.approx(float(their["score"]), abs=1e-5)
             assert max(ours["results"], key=ours["results"].__getitem__) == their["entity"]
-    assert len(raw) == len(found[1])
+    assert len(raw) == len(answer[1])
     assert sum(raw[0]["results"].values()) != pytest.approx(1)
 
 
 @pytest.mark.parametrize("strategy", ["simple", "first", "average", "max"])
 def test_names_are_joined_as_the_pipeline_joins_them(folder: Path, strategy: str) -> None:
     with serving(folder) as client:
-        found = ask(client, inputs=[[t] for t in TEXTS], aggregation_strategy=strategy)
+        answer = ask(client, inputs=[[t] for t in TEXTS], aggregation_strategy=strategy)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a tokenizer without marks for words
         named = pipeline("token-classification", str(folder), aggregation_strategy=strategy)
         expected = named(list(TEXTS))
-    for text, ours, theirs in zip(TEXTS, found, expected, strict=True):
+    for text, ours, theirs in zip(TEXTS, answer, expected, strict=True):
         assert [(e["start"], e["end"], list(e["results"])) for e in ours] == [
             (e["start"], e["end"], [e["entity_group"]]) for e in theirs
         ]
@@ -88,13 +88,15 @@ def test_the_hubs_client_reads_what_the_pipeline_answers(
         expected, without = named(TEXTS[0]), named(TEXTS[0], ignore_labels=["LOC"])
     with serving(folder) as client, listening(client) as url:
         hub = InferenceClient(url)
-        found = hub.token_classification(TEXTS[0], aggregation_strategy=strategy)
+        token_classification = hub.token_classification(TEXTS[0], aggregation_strategy=strategy)
         kept = hub.token_classification(TEXTS[0], ignore_labels=["LOC"])
     group = "entity" if strategy == "none" else "entity_group"
-    assert [(e[group], e.word, e.start, e.end) for e in found] == [
+    assert [(e[group], e.word, e.start, e.end) for e in token_classification] == [
         (e[group], e["word"], e["start"], e["end"]) for e in expected
     ]
-    assert [e.score for e in found] == pytest.approx([e["score"] for e in expected], abs=1e-5)
+    assert [e.score for e in token_classification] == pytest.approx(
+        [e["score"] for e in expected], abs=1e-5
+    )
     if strategy is None:
         assert [each.word for each in kept] == [each["word"] for each in without]
         assert len(without) < len(expected)
@@ -121,11 +123,11 @@ def test_the_performance_client_posts_batches_of_texts_to_label(folder: Path) ->
         for text in TEXTS
     ]  # fmt: skip
     with serving(folder) as client, listening(client) as url:
-        found = PerformanceClient(base_url=url, api_key="none").batch_post(
+        outcome = PerformanceClient(base_url=url, api_key="none").batch_post(
             "/predict_tokens", payloads
         )
         expected = [ask(client, **payload) for payload in payloads]
-    for ours, theirs in zip(found.data, expected, strict=True):
+    for ours, theirs in zip(outcome.data, expected, strict=True):
         for label, same in zip(ours[0], theirs[0], strict=True):
             # Which texts share a forward moves the last digits of a score.
             scores = {name: pytest.approx(score) for name, score in same["results"].items()}

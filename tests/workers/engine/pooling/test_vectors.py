@@ -27,9 +27,9 @@ def hidden_states(folder: Path, text: str) -> Tensor:
     """Run one text alone, unpadded, through the model that Transformers itself chooses."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
-    found = tokenizer(text, return_tensors="pt", truncation=True, max_length=POSITIONS)
+    outcome = tokenizer(text, return_tensors="pt", truncation=True, max_length=POSITIONS)
     with torch.inference_mode():
-        return model.eval()(**found).last_hidden_state[0]
+        return model.eval()(**outcome).last_hidden_state[0]
 
 
 def test_an_embedder_stored_with_its_language_head_answers_without_it(tmp_path: Path) -> None:
@@ -37,8 +37,8 @@ def test_an_embedder_stored_with_its_language_head_answers_without_it(tmp_path: 
         make_encoder("Qwen3", tmp_path, head="ForCausalLM", tie_word_embeddings=True), LAST
     )
     with serving(folder) as client:
-        found = vectors(client, TEXTS[:1])[0]
-    torch.testing.assert_close(found, hidden_states(folder, TEXTS[0])[-1], atol=1e-4, rtol=1e-4)
+        outcome = vectors(client, TEXTS[:1])[0]
+    torch.testing.assert_close(outcome, hidden_states(folder, TEXTS[0])[-1], atol=1e-4, rtol=1e-4)
 
 
 @pytest.fixture(scope="module")

@@ -35,8 +35,8 @@ class Stand:
         return chosen
 
     def chosen_ids(self, times: int) -> set[str]:
-        found = [self.choose() for _ in range(times)]
-        return {each.upstream.replica.id for each in found if each is not None}
+        outcome = [self.choose() for _ in range(times)]
+        return {each.upstream.replica.id for each in outcome if each is not None}
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ def stand() -> Stand:
 
 def said(*words: str) -> Prompt:
     messages = [{"role": "user", "content": each * 200} for each in words]
-    found = prompt_of({"messages": messages}, "key")
-    assert found is not None
-    return found
+    prompt = prompt_of({"messages": messages}, "key")
+    assert prompt is not None
+    return prompt
 
 
 def short(*words: str) -> Prompt:

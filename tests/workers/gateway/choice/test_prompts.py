@@ -13,15 +13,15 @@ CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type":
 
 
 def blocks(*messages: Any, tenant: str = "key", **body: Any) -> list[int]:
-    found = prompt_of({"messages": list(messages), **body}, tenant)
-    assert found is not None
-    return found.blocks
+    prompt = prompt_of({"messages": list(messages), **body}, tenant)
+    assert prompt is not None
+    return prompt.blocks
 
 
 def home(*messages: Any) -> int:
-    found = prompt_of({"messages": list(messages)}, "key")
-    assert found is not None
-    return found.home
+    prompt = prompt_of({"messages": list(messages)}, "key")
+    assert prompt is not None
+    return prompt.home
 
 
 def shared(one: list[int], other: list[int]) -> int:
@@ -63,9 +63,9 @@ def test_a_long_text_is_known_up_to_the_block_in_which_it_differs() -> None:
 
 
 def test_of_a_prompt_without_end_only_the_first_part_is_looked_at() -> None:
-    found = prompt_of({"prompt": "x" * (1000 * BLOCK_LETTERS)}, "key")
-    assert found is not None
-    assert len(found.blocks) == len(found.ends) == MOST_BLOCKS
+    prompt = prompt_of({"prompt": "x" * (1000 * BLOCK_LETTERS)}, "key")
+    assert prompt is not None
+    assert len(prompt.blocks) == len(prompt.ends) == MOST_BLOCKS
 
 
 @pytest.mark.parametrize("body", [{}, {"messages": []}, {"prompt": ""}])

@@ -86,9 +86,9 @@ def test_a_stream_tells_the_same_in_the_official_events(client):
         "response.content_part.added", "response.output_text.done", "response.content_part.done",
         "response.output_item.done", "response.incomplete",
     ]  # fmt: skip
-    said = "".join(event.delta for event in events if event.type.endswith("text.delta"))
+    text = "".join(event.delta for event in events if event.type.endswith("text.delta"))
     last = events[-1].response
-    assert said == last.output_text == whole.output_text
+    assert text == last.output_text == whole.output_text
     assert _used(last) == _used(whole)
     assert {event.response.id for event in events if hasattr(event, "response")} == {last.id}
 
@@ -100,8 +100,8 @@ def _used(response: Any) -> tuple[int, int, int]:
 
 
 def test_a_tool_is_called_and_answered_in_the_next_input(client):
-    asked = {**ASK, "tools": [WEATHER], "tool_choice": FORCED}
-    with client.responses.stream(**asked) as stream:
+    body = {**ASK, "tools": [WEATHER], "tool_choice": FORCED}
+    with client.responses.stream(**body) as stream:
         (call,) = stream.get_final_response().output
 
     assert (call.type, call.name, call.status) == ("function_call", "get_weather", "completed")

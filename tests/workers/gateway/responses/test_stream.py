@@ -7,8 +7,8 @@ from workers.gateway.responses.stream import ResponseEvents
 
 def told_of(*chunks: object, done: bool = True) -> list[dict]:
     """Return the events that are made of a chat's chunks."""
-    said = b"".join(b"data: %b\n\n" % json.dumps(chunk).encode() for chunk in chunks)
-    events = ResponseEvents({"input": "hi"}).feed(said + b"data: [DONE]\n\n" * done)
+    text = b"".join(b"data: %b\n\n" % json.dumps(chunk).encode() for chunk in chunks)
+    events = ResponseEvents({"input": "hi"}).feed(text + b"data: [DONE]\n\n" * done)
     return [json.loads(each.split(b"data: ")[1]) for each in events.split(b"\n\n") if each]
 
 

@@ -79,16 +79,16 @@ class ControlPlane:
             _answer(http, 401, {"message": "unknown credential"})
             return
         assert url.path == "/internal/v1/routes"
-        asked = parse_qs(url.query)
-        after = int(asked["after"][0])
-        told = {} if self.time is None else {TIME_HEADER: str(self.time)}
-        if self.hears_applied and "applied" in asked:
-            told[APPLIED_HEADER] = asked["applied"][0]
-            self._note_applied(int(asked["applied"][0]))
+        request = parse_qs(url.query)
+        after = int(request["after"][0])
+        values = {} if self.time is None else {TIME_HEADER: str(self.time)}
+        if self.hears_applied and "applied" in request:
+            values[APPLIED_HEADER] = request["applied"][0]
+            self._note_applied(int(request["applied"][0]))
         if self.snapshot is None or self.snapshot["version"] == after:
-            _answer(http, 204, None, told)
+            _answer(http, 204, None, values)
         else:
-            _answer(http, 200, self.snapshot, told)
+            _answer(http, 200, self.snapshot, values)
 
     def _post(self, http: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         path = http.path.removeprefix("/internal/v1/")

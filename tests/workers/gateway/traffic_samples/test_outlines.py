@@ -79,5 +79,5 @@ def test_what_is_packed_is_read_again_and_what_is_torn_is_not() -> None:
 def test_what_was_answered_is_read_or_left(
     body: bytes, answer: bytes, is_stream: bool, said: str | None
 ) -> None:
-    found = prompt_and_answer_in(body, answer, is_stream=is_stream)
-    assert (found.answer if found else None) == said
+    prompt_and_answer = prompt_and_answer_in(body, answer, is_stream=is_stream)
+    assert (prompt_and_answer.answer if prompt_and_answer else None) == said

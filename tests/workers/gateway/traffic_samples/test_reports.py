@@ -64,8 +64,8 @@ def plane() -> Plane:
 def reporting(plane: Plane, files: SampleFiles, *consents: Consent) -> SampleReports:
     models = {each.id: SimpleNamespace(consent=each) for each in consents}
     snapshot: Any = SimpleNamespace(models=models)
-    told: Any = plane
-    return SampleReports(told, told, files, lambda: snapshot)
+    report: Any = plane
+    return SampleReports(report, report, files, lambda: snapshot)
 
 
 async def until_done(sampled: SampleReports) -> None:
@@ -156,8 +156,8 @@ def test_why_a_replay_failed_is_told_again_until_it_is_heard(
         await sampled.close()
 
     asyncio.run(play())
-    told = [each["figures"] for each in plane.told]
-    assert told == [{}, {"tuning01": {"failure": "no_numba"}}, {}]
+    figures = [each["figures"] for each in plane.told]
+    assert figures == [{}, {"tuning01": {"failure": "no_numba"}}, {}]
 
 
 @pytest.mark.parametrize("orders", [[{**ORDER, "consent_id": "../up"}], [{}], "no list", [7]])

@@ -104,8 +104,8 @@ def test_samples_end_by_age_by_number_and_by_size(
     for _ in range(4):
         files.keep(CONSENT, "modelaaa", CONTENT)
         clock.advance(20)
-    (held,) = files.sweep({CONSENT.id: CONSENT})
-    assert (held.samples, held.size_bytes) == (3, 3 * len(CONTENT))
+    (holding,) = files.sweep({CONSENT.id: CONSENT})
+    assert (holding.samples, holding.size_bytes) == (3, 3 * len(CONTENT))
     monkeypatch.setattr(sample_files, "MOST_SAMPLES", 2)
     assert files.sweep({CONSENT.id: CONSENT})[0].samples == 2
     monkeypatch.setattr(sample_files, "MOST_BYTES", len(CONTENT))

@@ -9,10 +9,10 @@ USUAL = Urgency(3)
 
 
 def queue(*waiting: tuple[str, str, int]) -> FairQueue[str]:
-    found: FairQueue[str] = FairQueue()
+    fair_queue: FairQueue[str] = FairQueue()
     for item, key, tokens in waiting:
-        found.add(item, key=key, tokens=tokens, urgency=USUAL)
-    return found
+        fair_queue.add(item, key=key, tokens=tokens, urgency=USUAL)
+    return fair_queue
 
 
 def order(found: FairQueue[str]) -> list[str]:
@@ -20,10 +20,10 @@ def order(found: FairQueue[str]) -> list[str]:
 
 
 def test_one_request_is_not_behind_another_keys_flood() -> None:
-    found = queue(*[(f"flood{n}", "loud", 1000) for n in range(100)])
-    found.pop()
-    found.add("single", key="quiet", tokens=100, urgency=USUAL)
-    assert "single" in [found.pop() for _ in range(2)]
+    place = queue(*[(f"flood{n}", "loud", 1000) for n in range(100)])
+    place.pop()
+    place.add("single", key="quiet", tokens=100, urgency=USUAL)
+    assert "single" in [place.pop() for _ in range(2)]
 
 
 def test_keys_share_tokens_and_not_requests() -> None:
@@ -34,41 +34,41 @@ def test_keys_share_tokens_and_not_requests() -> None:
 
 
 def test_one_that_is_larger_than_many_turns_goes_at_last() -> None:
-    found = queue(("huge", "one", 10**9), ("small", "other", 1))
-    assert order(found) == ["small", "huge"]
+    place = queue(("huge", "one", 10**9), ("small", "other", 1))
+    assert order(place) == ["small", "huge"]
 
 
 def test_what_a_key_used_beyond_what_was_reckoned_it_waits_for() -> None:
-    found = queue(
+    place = queue(
         *[(f"a{n}", "a", 512) for n in range(4)], *[(f"b{n}", "b", 512) for n in range(4)]
     )
-    found.charge("a", 2048)
-    assert order(found)[:4] == ["b0", "b1", "b2", "b3"]
+    place.charge("a", 2048)
+    assert order(place)[:4] == ["b0", "b1", "b2", "b3"]
 
 
 def test_urgency_orders_a_keys_own_and_takes_nothing_from_others() -> None:
-    found = queue(("a0", "a", 900), ("b0", "b", 900), ("b1", "b", 900))
+    place = queue(("a0", "a", 900), ("b0", "b", 900), ("b1", "b", 900))
     for number in range(3):
-        found.add(f"urgent{number}", key="a", tokens=900, urgency=Urgency(0))
-    told = order(found)
-    assert told.index("urgent2") < told.index("a0")
-    assert told.index("b1") < told.index("urgent2")
+        place.add(f"urgent{number}", key="a", tokens=900, urgency=Urgency(0))
+    report = order(place)
+    assert report.index("urgent2") < report.index("a0")
+    assert report.index("b1") < report.index("urgent2")
 
 
 def test_background_waits_for_all_that_is_none() -> None:
-    found = queue()
+    place = queue()
     for item, urgency in (("idle", 7), ("later", 5), ("now", 3)):
-        found.add(item, key=item, tokens=1, urgency=Urgency(urgency))
-    assert order(found) == ["now", "later", "idle"]
+        place.add(item, key=item, tokens=1, urgency=Urgency(urgency))
+    assert order(place) == ["now", "later", "idle"]
 
 
 def test_who_leaves_is_skipped_and_leaves_nothing_behind() -> None:
-    found = queue(("a0", "a", 1), ("a1", "a", 1), ("b0", "b", 1))
+    place = queue(("a0", "a", 1), ("a1", "a", 1), ("b0", "b", 1))
     for item in ("a0", "b0", "b0"):
-        found.discard(item)
-    assert (len(found), "a0" in found, order(found)) == (1, False, ["a1"])
+        place.discard(item)
+    assert (len(place), "a0" in place, order(place)) == (1, False, ["a1"])
     with pytest.raises(IndexError):
-        found.pop()
+        place.pop()
 
 
 @pytest.mark.parametrize(

@@ -38,14 +38,14 @@ class Stand:
     def ask(self, name: str, **headers: str) -> "Future[httpx.Response]":
         """Ask beside the test, and return once it is where it is to wait."""
         before = len(self.gateway.inner.exchanges)
-        asked = self._background.submit(
+        future = self._background.submit(
             self._http.post, self.gateway.url + CHAT, json={"user": name},
             headers={each.replace("_", "-"): value for each, value in headers.items()},
         )  # fmt: skip
         wait_for(
-            lambda: len(self.gateway.inner.exchanges) > before or asked.done(), what="a request"
+            lambda: len(self.gateway.inner.exchanges) > before or future.done(), what="a request"
         )
-        return asked
+        return future
 
     def answer(self, count: int = 1) -> None:
         for _ in range(count):
@@ -65,9 +65,9 @@ class Stand:
 
 @pytest.fixture
 def stand(house: House, http: httpx.Client, background: ThreadPoolExecutor) -> Iterator[Stand]:
-    found = Stand(house, http, background)
-    yield found
-    found.answer(100)
+    outcome = Stand(house, http, background)
+    yield outcome
+    outcome.answer(100)
 
 
 def test_requests_wait_for_their_turn_and_a_single_one_is_not_behind_a_flood(
@@ -92,7 +92,7 @@ def test_requests_wait_for_their_turn_and_a_single_one_is_not_behind_a_flood(
 
 def test_background_and_urgent_requests_of_a_key_are_in_their_order(stand: Stand) -> None:
     stand.serve(QUEUE)
-    asked = [
+    requests = [
         stand.ask("first"),
         stand.ask("idle", priority="u=7"),
         stand.ask("usual"),
@@ -102,7 +102,7 @@ def test_background_and_urgent_requests_of_a_key_are_in_their_order(stand: Stand
         stand.answer()
         stand.seen(count)
     stand.answer()
-    assert all(each.result(DEADLINE_SECONDS).status_code == 200 for each in asked)
+    assert all(each.result(DEADLINE_SECONDS).status_code == 200 for each in requests)
     assert stand.seen(4) == ["first", "urgent", "usual", "idle"]
 
 
@@ -122,12 +122,12 @@ def test_what_rejects_says_when_to_come_again(stand: Stand) -> None:
 @pytest.mark.parametrize("bounds", [{"waiting_requests": 1}, {"waiting_bytes": 20}])
 def test_only_so_many_and_so_large_requests_wait(stand: Stand, bounds: dict[str, int]) -> None:
     stand.serve(QUEUE, **bounds)
-    asked = [stand.ask("first"), stand.ask("second")]
+    requests = [stand.ask("first"), stand.ask("second")]
     refused = stand.ask("third").result(DEADLINE_SECONDS)
     assert refused.status_code == 429
     assert "1 requests" in refused.json()["error"]["message"]
     stand.answer(2)
-    assert [each.result(DEADLINE_SECONDS).status_code for each in asked] == [200, 200]
+    assert [each.result(DEADLINE_SECONDS).status_code for each in requests] == [200, 200]
 
 
 def test_a_request_whose_deadline_passes_while_it_waits_reaches_no_engine(stand: Stand) -> None:
@@ -160,13 +160,13 @@ def test_a_deadline_ends_what_an_engine_is_at_and_one_that_is_over_is_said_at_on
 
 def test_a_policy_that_is_taken_away_lets_all_go(stand: Stand) -> None:
     gateway = stand.serve(QUEUE)
-    asked = [stand.ask(f"request{number}") for number in range(4)]
+    request = [stand.ask(f"request{number}") for number in range(4)]
     stand.seen(1)
     stand.house.publish(stand.engine)
     assert len(stand.seen(4)) == 4, "without a policy all of them reach the engine"
     assert len(gateway.inner.placing.turns) == 0
     stand.answer(4)
-    assert [each.result(DEADLINE_SECONDS).status_code for each in asked] == [200] * 4
+    assert [each.result(DEADLINE_SECONDS).status_code for each in request] == [200] * 4
 
 
 def test_what_an_engine_has_no_room_for_waits_here_without_a_policy(stand: Stand) -> None:
@@ -183,14 +183,14 @@ def test_what_an_engine_has_no_room_for_waits_here_without_a_policy(stand: Stand
 
     stand.engine.script = takes_two
     gateway = stand.serve(None)
-    asked = [stand.ask(f"request{number}") for number in range(2)]
+    request = [stand.ask(f"request{number}") for number in range(2)]
     stand.seen(2)
     for number in (2, 3):
-        asked.append(stand.ask(f"request{number}"))
-        wait_for(lambda: len(gateway.inner.placing.turns) == len(asked) - 2, what="one waits")
+        request.append(stand.ask(f"request{number}"))
+        wait_for(lambda: len(gateway.inner.placing.turns) == len(request) - 2, what="one waits")
     assert refused == ["request2"], "the fourth is not sent where it would be refused"
     stand.answer(4)
-    assert [each.result(DEADLINE_SECONDS).status_code for each in asked] == [200] * 4
+    assert [each.result(DEADLINE_SECONDS).status_code for each in request] == [200] * 4
     assert refused == ["request2"]
 
 

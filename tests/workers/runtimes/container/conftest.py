@@ -40,8 +40,8 @@ class Docker:
 
     def containers(self, instance: str) -> list[dict[str, Any]]:
         """Return all containers of an installation, running or not."""
-        found = {"label": [f"enginehouse.instance={instance}"]}
-        return list(self.ask(lambda client: client.containers(all=True, filters=found)))
+        values = {"label": [f"enginehouse.instance={instance}"]}
+        return list(self.ask(lambda client: client.containers(all=True, filters=values)))
 
     def inspect(self, instance: str) -> dict[str, Any]:
         """Return all of the installation's one container."""
@@ -160,8 +160,8 @@ def _listens(folder: Path) -> bool:
 
 def _kill_processes_of(folder: Path) -> list[int]:
     """Return those that were killed: containerd, its shims, and what is left in containers."""
-    found = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
-    ours = [pid for pid in found if _belongs_to(pid, folder)]
+    outcome = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
+    ours = [pid for pid in outcome if _belongs_to(pid, folder)]
     for pid in ours:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

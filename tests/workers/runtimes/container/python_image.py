@@ -48,9 +48,9 @@ def python_image() -> bytes:
 
 
 def _libraries(binaries: list[str]) -> set[str]:
-    said = subprocess.run(["ldd", *binaries], capture_output=True, text=True).stdout
+    stdout = subprocess.run(["ldd", *binaries], capture_output=True, text=True).stdout
     # Lines without indent name the binary that the following lines are of.
-    return set(re.findall(r"^\s.*?(/\S+\.so\S*)", said, flags=re.MULTILINE))
+    return set(re.findall(r"^\s.*?(/\S+\.so\S*)", stdout, flags=re.MULTILINE))
 
 
 def _add_file(tar: tarfile.TarFile, path: str) -> None:

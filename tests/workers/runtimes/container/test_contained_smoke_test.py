@@ -29,8 +29,8 @@ def supervisor(
     here = {**docker.environment, "VLLM_IMAGE": REFERENCE, "ENGINE_CACHE_DIR": str(tmp_path / "c")}
     for name, value in here.items():
         monkeypatch.setenv(name, value)
-    yield (found := Supervisor(folder=tmp_path))
-    docker.remove_all(found.instance)
+    yield (outcome := Supervisor(folder=tmp_path))
+    docker.remove_all(outcome.instance)
 
 
 @pytest.fixture

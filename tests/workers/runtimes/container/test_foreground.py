@@ -39,8 +39,8 @@ def start(docker: Docker, tmp_path: Path) -> Iterator[Callable[..., Standing]]:
 
 
 def test_its_output_and_its_status_are_the_engine_s(start: Any) -> None:
-    said = "import sys; print('to out'); print('to err', file=sys.stderr); sys.exit(-1)"
-    standing = start(said)
+    text = "import sys; print('to out'); print('to err', file=sys.stderr); sys.exit(-1)"
+    standing = start(text)
     assert standing.end() == 255
     assert "to out" in standing.log
     assert "to err" in standing.log

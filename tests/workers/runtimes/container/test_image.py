@@ -25,11 +25,11 @@ def test_vllm_is_installed_where_the_setting_names_an_image_that_has_it(
     docker: Docker, tmp_path: Path
 ) -> None:
     here = {**environment(docker, tmp_path), "VLLM_IMAGE": REFERENCE}
-    found = LAUNCHERS["vllm"].installed(here, own_python="python")
-    assert found is not None
-    assert found.image is not None
-    assert (found.python, found.version) == ("python3", "0.25")
-    assert (found.image.id, found.image.reference) == (docker.image_id, REFERENCE)
+    installation = LAUNCHERS["vllm"].installed(here, own_python="python")
+    assert installation is not None
+    assert installation.image is not None
+    assert (installation.python, installation.version) == ("python3", "0.25")
+    assert (installation.image.id, installation.image.reference) == (docker.image_id, REFERENCE)
 
 
 def test_the_version_is_asked_of_an_image_once(docker: Docker, tmp_path: Path) -> None:
@@ -60,15 +60,15 @@ def test_an_image_that_is_not_here_is_told_with_the_command_to_run(docker: Docke
 def test_a_host_without_docker_is_told_where_it_was_looked_for(tmp_path: Path) -> None:
     address = f"unix://{tmp_path}/docker.sock"
     # In a process of its own: Docker's SDK leaves a socket open when it cannot connect.
-    asked = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "workers.runtimes.container.leftovers", "replica/aaaaa/1", "here"],
         env={**os.environ, "DOCKER_HOST": address},
         capture_output=True,
         text=True,
         timeout=DEADLINE_SECONDS,
     )
-    assert asked.returncode == 1
-    assert f"No Docker engine answers at `{address}`: its socket is not there." in asked.stderr
+    assert process.returncode == 1
+    assert f"No Docker engine answers at `{address}`: its socket is not there." in process.stderr
 
 
 def test_a_socket_of_others_is_told_with_the_group_to_join() -> None:

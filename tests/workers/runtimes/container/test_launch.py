@@ -34,6 +34,6 @@ def test_a_folder_to_import_from_is_mounted_and_named(tmp_path: Path) -> None:
 
 
 def test_it_is_told_how_the_gpus_of_the_host_reach_each_other(tmp_path: Path) -> None:
-    told = ordered(tmp_path, NCCL_NVLS_ENABLE="0", AWS_SECRET_ACCESS_KEY="s").environment
-    assert told["NCCL_NVLS_ENABLE"] == "0"
-    assert "AWS_SECRET_ACCESS_KEY" not in told
+    environment = ordered(tmp_path, NCCL_NVLS_ENABLE="0", AWS_SECRET_ACCESS_KEY="s").environment
+    assert environment["NCCL_NVLS_ENABLE"] == "0"
+    assert "AWS_SECRET_ACCESS_KEY" not in environment

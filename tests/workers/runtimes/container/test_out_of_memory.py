@@ -37,18 +37,18 @@ def foreground(clock: ManualClock) -> Foreground:
         image_id="sha256:a", reference="a", lease="replica/aaaaa/1", instance="here", mounts=(),
         environment={}, failure_file="failure.json",
     )  # fmt: skip
-    found = Foreground(order, [], {}, clock=clock)
-    found._is_started = True
-    return found
+    outcome = Foreground(order, [], {}, clock=clock)
+    outcome._is_started = True
+    return outcome
 
 
 @pytest.mark.parametrize(("status", "looks"), [(KILLED, 0), (KILLED, 3), (1, 0)])
 def test_the_word_is_awaited_for_an_engine_that_was_killed(
     foreground: Foreground, status: int, looks: int
 ) -> None:
-    with pytest.raises(ContainerRefused) as told:
+    with pytest.raises(ContainerRefused) as caught_error:
         foreground._status(Ended(status, looks_until_word=looks))
-    assert told.value.failure.code == "EHN-DOCKER-OOM"
+    assert caught_error.value.failure.code == "EHN-DOCKER-OOM"
 
 
 @pytest.mark.parametrize(("status", "seconds"), [(0, 0), (1, 0), (KILLED, _WORD_SECONDS)])

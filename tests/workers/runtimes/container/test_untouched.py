@@ -21,12 +21,12 @@ def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     for name in ("VLLM_IMAGE", "TRTLLM_IMAGE", "VLLM_PYTHON", "TRTLLM_PYTHON"):
         monkeypatch.delenv(name, raising=False)
     # Paths of sockets are short, so pytest's own folders are too deep.
-    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as found:
-        found.bind(f"{folder}/docker.sock")
-        found.listen()
-        found.setblocking(False)
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as outcome:
+        outcome.bind(f"{folder}/docker.sock")
+        outcome.listen()
+        outcome.setblocking(False)
         monkeypatch.setenv("DOCKER_HOST", f"unix://{folder}/docker.sock")
-        yield found
+        yield outcome
 
 
 def test_a_host_without_images_does_not_connect_to_docker(

@@ -9,6 +9,6 @@ def spans_in(collector: WebhookReceiver, trace_id: str) -> list[Any]:
     """Return what it has of a trace."""
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-    told = (ExportTraceServiceRequest.FromString(each.body) for each in collector.posted)
-    spans = [span for each in told for span in each.resource_spans[0].scope_spans[0].spans]
+    report = (ExportTraceServiceRequest.FromString(each.body) for each in collector.posted)
+    spans = [span for each in report for span in each.resource_spans[0].scope_spans[0].spans]
     return [span for span in spans if span.trace_id.hex() == trace_id]

@@ -19,15 +19,15 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def gates() -> Iterator[Gates]:
     """The gates of `server`, which stand open unless a test holds them."""
-    with Gates() as found:
-        yield found
+    with Gates() as outcome:
+        yield outcome
 
 
 @pytest.fixture(scope="session")
 def collector() -> Iterator[WebhookReceiver]:
     """The collector of OpenTelemetry that `server` is told of."""
-    with WebhookReceiver(statuses=[200]) as found:
-        yield found
+    with WebhookReceiver(statuses=[200]) as webhook_receiver:
+        yield webhook_receiver
 
 
 @pytest.fixture(scope="session")

@@ -86,10 +86,10 @@ class EngineServer:
         if self.process.poll() is not None:
             raise RuntimeError(f"the engine ended: {self.log.read_text()[-2000:]}")
         # It says so once the model is loaded, and listens a moment later.
-        told = _READY.search(self.log.read_text())
-        if told is None:
+        match = _READY.search(self.log.read_text())
+        if match is None:
             return False
-        self.port = int(told[1])
+        self.port = int(match[1])
         return self.listens()
 
     def _end(self) -> None:

@@ -27,13 +27,13 @@ def test_the_model_name_picks_the_adapter_and_the_salt_parts_the_cache(
         assert [(each["id"], each.get("parent")) for each in listed] == [
             ("tiny", None), ("legal", "tiny"),
         ]  # fmt: skip
-        asked = {"prompt": PROMPT, "max_tokens": 12, "temperature": 0}
-        base = server.post("/v1/completions", model="tiny", **asked).json()
-        legal = server.post("/v1/completions", model="legal", **asked).json()
+        body = {"prompt": PROMPT, "max_tokens": 12, "temperature": 0}
+        base = server.post("/v1/completions", model="tiny", **body).json()
+        legal = server.post("/v1/completions", model="legal", **body).json()
         assert legal["model"] == "legal"
         assert legal["choices"][0]["text"] != base["choices"][0]["text"]
         tokens = legal["usage"]["completion_tokens"]
         assert len(peft_greedy(tiny_folder, folder, PROMPT, 12)) == tokens
         for salt, hits in (("a", 0), ("b", 0), ("a", len(PROMPT) - 1)):
-            server.post("/v1/completions", model="legal", cache_salt=salt, **asked)
+            server.post("/v1/completions", model="legal", cache_salt=salt, **body)
             assert server.metric("engine_prefix_hit_tokens_total") == hits

@@ -90,8 +90,8 @@ def test_values_that_ask_for_nothing_pass(server: EngineServer) -> None:
 @pytest.mark.parametrize("more", [[], [{"type": "text"}, {"type": "text", "text": None}]])
 def test_a_part_without_a_text_adds_none(server: EngineServer, more: list[Any]) -> None:
     content = [{"type": "text", "text": "Hello"}, *more]
-    asked = (MESSAGES, [{"role": "user", "content": content}])
-    used = [server.post(CHAT, messages=one, max_tokens=1).json()["usage"] for one in asked]
+    requests = (MESSAGES, [{"role": "user", "content": content}])
+    used = [server.post(CHAT, messages=one, max_tokens=1).json()["usage"] for one in requests]
     assert used[0]["prompt_tokens"] == used[1]["prompt_tokens"]
 
 

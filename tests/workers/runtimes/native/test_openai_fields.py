@@ -99,24 +99,24 @@ def test_logprobs_of_a_chat_join_to_its_text(server: EngineServer) -> None:
 
 
 def test_logprobs_of_a_completion_have_their_own_shape(server: EngineServer) -> None:
-    found = server.openai.completions.create(prompt="The sky", logprobs=1, **PLAIN).choices[0]
-    assert found.logprobs is not None
-    assert len(found.logprobs.tokens or []) == len(found.logprobs.token_logprobs or []) == 6
-    offsets = found.logprobs.text_offset or []
+    outcome = server.openai.completions.create(prompt="The sky", logprobs=1, **PLAIN).choices[0]
+    assert outcome.logprobs is not None
+    assert len(outcome.logprobs.tokens or []) == len(outcome.logprobs.token_logprobs or []) == 6
+    offsets = outcome.logprobs.text_offset or []
     assert offsets[0] == 0
     assert offsets == sorted(offsets)
-    best = [max(top, key=top.__getitem__) for top in found.logprobs.top_logprobs or []]
-    assert best == found.logprobs.tokens
+    best = [max(top, key=top.__getitem__) for top in outcome.logprobs.top_logprobs or []]
+    assert best == outcome.logprobs.tokens
 
 
 def test_logprobs_of_a_completion_hold_the_token_that_was_drawn_and_its_bytes(
     server: EngineServer,
 ) -> None:
     ask = {**PLAIN, "max_tokens": 60, "temperature": 2.0, "seed": 1, "logprobs": 1}
-    found = server.openai.completions.create(prompt="The sky", **ask).choices[0].logprobs
-    assert found is not None
-    tokens, tops = found.tokens or [], found.top_logprobs or []
-    drawn = zip(tokens, found.token_logprobs or [], tops, strict=True)
+    logprobs = server.openai.completions.create(prompt="The sky", **ask).choices[0].logprobs
+    assert logprobs is not None
+    tokens, tops = logprobs.tokens or [], logprobs.top_logprobs or []
+    drawn = zip(tokens, logprobs.token_logprobs or [], tops, strict=True)
     assert all(top[token] == logprob for token, logprob, top in drawn)
     assert {len(top) for top in tops} == {1, 2}
     partial = [token for token in tokens if token.startswith("bytes:")]
@@ -151,8 +151,8 @@ def test_an_echo_is_the_prompt_with_its_scores(server: EngineServer) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/completions", "/v1/chat/completions"])
 def test_the_scores_of_a_prompt_come_as_vllm_tells_them(server: EngineServer, path: str) -> None:
-    asked = {"prompt": "The sky"} if path == "/v1/completions" else {"messages": MESSAGES}
-    answer = server.post(path, **asked, max_tokens=1, prompt_logprobs=2).json()
+    body = {"prompt": "The sky"} if path == "/v1/completions" else {"messages": MESSAGES}
+    answer = server.post(path, **body, max_tokens=1, prompt_logprobs=2).json()
     holder = answer if path == "/v1/chat/completions" else answer["choices"][0]
     first, *rest = holder["prompt_logprobs"]
     assert first is None
@@ -205,9 +205,9 @@ def test_a_strict_schema_holds_every_choice(server: EngineServer) -> None:
         "type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"],
         "additionalProperties": False,
     }  # fmt: skip
-    wanted = {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": schema}}
+    target = {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": schema}}
     answer = server.openai.chat.completions.create(
-        **{**ASK, "max_tokens": 40, "temperature": 1.5}, n=3, response_format=wanted
+        **{**ASK, "max_tokens": 40, "temperature": 1.5}, n=3, response_format=target
     )
     for choice in answer.choices:
         assert isinstance(json.loads(choice.message.content or "")["ok"], bool)

@@ -32,16 +32,16 @@ TEXTS = [f"text number {number} " + "and more " * (number % 9) for number in ran
 def embedder(
     tmp_path_factory: pytest.TempPathFactory, collector: WebhookReceiver
 ) -> Iterator[EngineServer]:
-    log, told = tmp_path_factory.mktemp("log") / "engine.log", {"TRACES_URL": collector.url("")}
-    with EngineServer(minilm(), log=log, environment=told) as server:
+    log, report = tmp_path_factory.mktemp("log") / "engine.log", {"TRACES_URL": collector.url("")}
+    with EngineServer(minilm(), log=log, environment=report) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def gates() -> Iterator[Gates]:
     """The gates of the engine that reranks."""
-    with Gates() as found:
-        yield found
+    with Gates() as outcome:
+        yield outcome
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +117,10 @@ def test_the_hubs_client_reads_the_vectors_of_openais(embedder: EngineServer) ->
         ).data
     ]
     client = InferenceClient(embedder.url)
-    found = client.feature_extraction(texts, truncate=True)
-    torch.testing.assert_close(torch.from_numpy(found).tolist(), expected, atol=1e-6, rtol=0)
+    feature_extraction = client.feature_extraction(texts, truncate=True)
+    torch.testing.assert_close(
+        torch.from_numpy(feature_extraction).tolist(), expected, atol=1e-6, rtol=0
+    )
     bare = embedder.post("/embed", inputs=texts[0], dimensions=7, normalize=True).json()
     assert [len(vector) for vector in bare] == [7]
     assert sum(number**2 for number in bare[0]) == pytest.approx(1, abs=1e-5)
@@ -174,12 +176,12 @@ def test_the_performance_client_reranks_and_classifies_through_a_busy_engine(
     with between(reranker) as middle, ThreadPoolExecutor(1) as pool:
         client = PerformanceClient(base_url=middle.url, api_key="none")
         with Steps(gates):
-            asked = pool.submit(
+            future = pool.submit(
                 client.rerank, query="one", texts=TEXTS[:12], return_text=True, preference=wide
             )
             # Three requests where two have room.
             wait_for(lambda: 429 in middle.statuses, what="a refusal")
-        ranked = asked.result()
+        ranked = future.result()
         classified = client.classify(inputs=TEXTS[:4], preference=wide)
     assert [each.text for each in sorted(ranked.data, key=lambda each: each.index)] == TEXTS[:12]
     assert all(0 < each.score < 1 for each in ranked.data)

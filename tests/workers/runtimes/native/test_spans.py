@@ -32,13 +32,13 @@ def test_queue_prefill_and_decode_follow_each_other_below_the_gateways_span(
 ) -> None:
     trace_id, above = new_trace_id(), new_span_id()
     headers = {"traceparent": traceparent_of(trace_id, above)}
-    asked = ASKED | {"n": 2, "stream": True, "stream_options": {"include_usage": True}}
-    assert server.http.post(CHAT, json=asked, headers=headers).status_code == 200
+    request = ASKED | {"n": 2, "stream": True, "stream_options": {"include_usage": True}}
+    assert server.http.post(CHAT, json=request, headers=headers).status_code == 200
     wait_for(lambda: spans_in(collector, trace_id), what="spans")
 
     engine, *rows = spans_in(collector, trace_id)
-    told = (engine.name, engine.parent_span_id.hex(), engine.status.message)
-    assert told == ("engine", above, "")
+    reports = (engine.name, engine.parent_span_id.hex(), engine.status.message)
+    assert reports == ("engine", above, "")
     assert _attributes(engine)["gen_ai.usage.output_tokens"] == 10
     assert [each.name for each in rows] == ["queue", "prefill", "decode"] * 2
     assert {each.parent_span_id for each in rows} == {engine.span_id}
@@ -70,12 +70,12 @@ def test_a_request_whose_client_left_in_its_prompt_has_no_decode_and_says_so(
 
 def test_what_nobody_traces_makes_no_span(server: EngineServer, collector: WebhookReceiver) -> None:
     trace_id, last = new_trace_id(), new_trace_id()
-    for told in (
+    for report in (
         f"00-{trace_id}-{new_span_id()}-00",
         f"{trace_id}",
         traceparent_of(last, "1" * 16),
     ):
-        server.http.post(CHAT, json=ASKED, headers={"traceparent": told})
+        server.http.post(CHAT, json=ASKED, headers={"traceparent": report})
     server.http.post(CHAT, json=ASKED)
     wait_for(lambda: spans_in(collector, last), what="the spans of the one that is traced")
     assert spans_in(collector, trace_id) == []

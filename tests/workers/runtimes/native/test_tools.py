@@ -159,14 +159,14 @@ def test_beside_tools_an_answer_is_a_call_or_of_the_form_that_was_asked_for(
 ) -> None:
     schema = {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}},
               "required": ["answer"], "additionalProperties": False}  # fmt: skip
-    wanted: Any = {
+    target: Any = {
         "response_format": {
             "type": "json_schema", "json_schema": {"name": "reply", "schema": schema},
         },
         "guided_regex": r'\{"answer": "(yes|no)"\}',
         "guided_grammar": 'start: "{\\"answer\\": \\"" word "\\"}"\nword: "yes" | "no"',
     }[asked]  # fmt: skip
-    ask = {**ASK, asked: wanted, "n": 12, "parallel_tool_calls": False}
+    ask = {**ASK, asked: target, "n": 12, "parallel_tool_calls": False}
     answered = tools.post(CHAT, **ask)
     assert answered.status_code == 200, answered.text
     choices = answered.json()["choices"]
@@ -201,8 +201,8 @@ def test_a_forced_call_is_held_to_a_looser_schema_and_looked_at_when_it_is_whole
             "minItems": least, "maxItems": least,
         }  # fmt: skip
         schema = {"type": "object", "properties": {"ids": ids}, "required": ["ids"]}
-        asked = {**ASK, "tools": [_tool("9-take", schema)], "tool_choice": "required"}
-        return tools.post(CHAT, **asked, parallel_tool_calls=False, **more)
+        body = {**ASK, "tools": [_tool("9-take", schema)], "tool_choice": "required"}
+        return tools.post(CHAT, **body, parallel_tool_calls=False, **more)
 
     (call,) = ask(1).json()["choices"][0]["message"]["tool_calls"]
     assert call["function"] | {"arguments": json.loads(call["function"]["arguments"])} == {
@@ -221,11 +221,11 @@ def test_an_answer_is_looked_at_where_its_grammar_is_looser_than_its_schema(
     tools: EngineServer,
 ) -> None:
     def ask(schema: dict[str, Any]) -> Any:
-        wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
-        return tools.post(CHAT, **{**ASK, "tools": [], "response_format": wanted})
+        target = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+        return tools.post(CHAT, **{**ASK, "tools": [], "response_format": target})
 
-    held = ask({"enum": ["a", "b"], "not": {"const": "c"}})
-    assert held.json()["choices"][0]["message"]["content"] in ('"a"', '"b"')
+    answer = ask({"enum": ["a", "b"], "not": {"const": "c"}})
+    assert answer.json()["choices"][0]["message"]["content"] in ('"a"', '"b"')
     broken = ask({"enum": ["a", "b"], "not": {"enum": ["a", "b"]}})
     assert broken.status_code == 422
     assert "`response_format.json_schema.schema`" in broken.json()["error"]["message"]
@@ -327,8 +327,8 @@ def test_reasoning_stands_beside_the_content_and_a_schema_holds_what_follows(
     assert endless.content == ""
     assert endless.model_extra
     assert endless.model_extra["reasoning_content"]
-    held = tools.openai.chat.completions.create(
+    holding = tools.openai.chat.completions.create(
         **ask, logit_bias={str(end): 100}, extra_body={**thinking, "guided_regex": "[ab]{3}"}
     )
-    assert (held.choices[0].message.content or "").strip("ab") == ""
-    assert len(held.choices[0].message.content or "") == 3
+    assert (holding.choices[0].message.content or "").strip("ab") == ""
+    assert len(holding.choices[0].message.content or "") == 3

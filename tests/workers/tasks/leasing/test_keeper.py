@@ -49,13 +49,13 @@ def postgres_stands_still(data_dir: Path) -> StandStill:
 
     @contextmanager
     def standing_still() -> Iterator[None]:
-        found = [*psutil.Process(postmaster).children(recursive=True), psutil.Process(postmaster)]
-        for each in found:
+        entries = [*psutil.Process(postmaster).children(recursive=True), psutil.Process(postmaster)]
+        for each in entries:
             os.kill(each.pid, signal.SIGSTOP)
         try:
             yield
         finally:
-            for each in found:
+            for each in entries:
                 os.kill(each.pid, signal.SIGCONT)
 
     return standing_still

@@ -34,27 +34,27 @@ def keeper(clock: ManualClock) -> LeaseKeeper:
 
 def answering(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> list[str]:
     """Let the control plane answer so in turn, the last one for ever; what it was asked."""
-    asked: list[str] = []
+    requests: list[str] = []
     left = list(answers)
 
     def ask(_method: str, url: str, **_options: object) -> Answer:
-        asked.append(url)
+        requests.append(url)
         answer = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(answer, Exception):
             raise answer
         return Answer(status=answer[0], content=json.dumps(answer[1]).encode())
 
     monkeypatch.setattr(redeeming, "ask", ask)
-    return asked
+    return requests
 
 
 def test_a_control_plane_that_restarts_is_waited_for(
     keeper: LeaseKeeper, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.CONTROL_PLANE_URL = "http://control.plane"
-    asked = answering(monkeypatch, REFUSED, (503, {}), (200, {"secrets": {"a": "b"}}))
+    answer = answering(monkeypatch, REFUSED, (503, {}), (200, {"secrets": {"a": "b"}}))
     assert redeem_secrets(keeper) == {"a": "b"}
-    assert asked == ["http://control.plane/internal/v1/leases/build/abcdefgh/secrets"] * 3
+    assert answer == ["http://control.plane/internal/v1/leases/build/abcdefgh/secrets"] * 3
     assert clock.slept == [1.0, 1.0]
 
 
@@ -81,15 +81,15 @@ def test_a_no_is_taken_at_once(
 def test_a_secret_that_does_not_open_is_told_by_name_at_once(
     keeper: LeaseKeeper, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"message": "The secret `a` does not open.", "fields": ["secrets.a"], "hint": "Anew."}
-    asked = answering(monkeypatch, (409, told))
+    values = {"message": "The secret `a` does not open.", "fields": ["secrets.a"], "hint": "Anew."}
+    answer = answering(monkeypatch, (409, values))
     with pytest.raises(Unredeemed) as raised:
         redeem_secrets(keeper)
     failure = raised.value.failure
     assert failure is not None
     assert (failure.code, failure.field) == ("EHB-SECRET-UNREADABLE", "secrets.a")
-    assert (failure.sentence, failure.hint) == (told["message"], told["hint"])
-    assert (len(asked), clock.slept) == (1, [])
+    assert (failure.sentence, failure.hint) == (values["message"], values["hint"])
+    assert (len(answer), clock.slept) == (1, [])
 
 
 @pytest.mark.parametrize("content", [[], {}, {"secrets": None}, {"secrets": ["s3cret"]}, 7])
@@ -104,8 +104,8 @@ def test_an_answer_of_another_server_is_the_cause_and_is_not_repeated(
 def test_nobody_asks_once_the_lease_is_lost(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = answering(monkeypatch, REFUSED)
+    answer = answering(monkeypatch, REFUSED)
     keeper = LeaseKeeper(Lease(kind=BUILD, id="abcdefgh", token=1, secret="x"), clock=clock)
     with pytest.raises(Interrupted):
         redeem_secrets(keeper)
-    assert 1 < len(asked) < 15
+    assert 1 < len(answer) < 15

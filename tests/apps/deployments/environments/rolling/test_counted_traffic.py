@@ -94,14 +94,14 @@ class _World:
     def turn(self, asks: int = _IN_A_TURN) -> None:
         """Do what all loops do within some seconds, asking between each and the next."""
         self.house.clock.advance(5)
-        heard = self.house.clock.now() + timedelta(days=1)
-        Node.objects.update(last_heartbeat_at=heard)
+        moment = self.house.clock.now() + timedelta(days=1)
+        Node.objects.update(last_heartbeat_at=moment)
         deployments_sweep()
         self._agent()
         self.ask(asks // 2)
         deployments_sweep()
         self._routes()
-        Gateway.objects.update(last_seen_at=heard, applied_version=routes_version_current())
+        Gateway.objects.update(last_seen_at=moment, applied_version=routes_version_current())
         self.ask(asks - asks // 2)
 
     def turns_until(self, percent: int) -> None:
@@ -136,8 +136,8 @@ class _World:
 
     def _routes(self) -> None:
         """Hand the gateway its routes as a control plane does."""
-        told, table = RoutesBook().answer(after=0, digest=None), RoutesTable()
-        table.take(_json(told))
+        report, table = RoutesBook().answer(after=0, digest=None), RoutesTable()
+        table.take(_json(report))
         assert table.snapshot is not None
         snapshot = table.snapshot
         self.gateway.while_it_stands_still(lambda: self.gateway.inner.apply(snapshot))

@@ -122,8 +122,8 @@ def test_it_moves_replica_by_replica_and_never_has_fewer_than_carried_the_traffi
     assert (min(seen), max(seen)) == (4, 5)
     world.turn(4)
     assert world.sizes == (0, 4)
-    told = [(each.code, each.percent_after) for each in event_list(environment=world.place)]
-    assert [each for each in reversed(told) if each[0] != "replicas_moved"] == [
+    rows = [(each.code, each.percent_after) for each in event_list(environment=world.place)]
+    assert [each for each in reversed(rows) if each[0] != "replicas_moved"] == [
         ("share_raised", 25), ("share_raised", 50), ("share_raised", 75), ("switched", 100),
     ]  # fmt: skip
 
@@ -314,8 +314,8 @@ def test_settings_and_events_over_rest_have_the_hosted_products_names(
     member = client_of(cast.member)
     path = f"/v1/models/{world.model.id}/environments/production"
     config = {"max_surge_percent": 50, "stabilization_time_seconds": 0}
-    told = {"promotion_settings": {"rolling_deploy": True, "rolling_deploy_config": config}}
-    status, answer = member.patch(path, told)
+    values = {"promotion_settings": {"rolling_deploy": True, "rolling_deploy_config": config}}
+    status, answer = member.patch(path, values)
     shown = answer["environment"]["promotion_settings"]
     assert (status, shown["rolling_deploy"], shown["rolling_deploy_config"]) == (200, True, config)
     both = {"promotion_settings": {"rolling_deploy_config": {"max_unavailable_percent": 10}}}

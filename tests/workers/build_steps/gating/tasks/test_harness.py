@@ -79,9 +79,9 @@ def test_a_loss_over_its_limit_fails_the_gate_with_its_figures(kv: Quantized, ro
     values = gated(kv, rows, tasks)
     (lost,) = (each for each in values["tasks"] if each["loss"] > 0)
     assert (values["state"], values["failure"]["code"]) == ("failed", "EHG-TASK-LOSS")
-    said = values["failure"]["sentence"]
-    assert f"`perplexity` of the task `{lost['task']}`" in said
-    assert f"from {lost['original']:.4f} to {lost['quantized']:.4f} on 16 questions" in said
+    sentence = values["failure"]["sentence"]
+    assert f"`perplexity` of the task `{lost['task']}`" in sentence
+    assert f"from {lost['original']:.4f} to {lost['quantized']:.4f} on 16 questions" in sentence
     assert gated(kv, rows, tasks)["tasks"] == values["tasks"], "another answer the second time"
 
 
@@ -143,8 +143,8 @@ def test_examples_that_are_shown_are_of_the_questions(tmp_path: Path) -> None:
 
     def config_of(shown: int, rows: Path) -> dict[str, Any]:
         definition = TaskDefinition.model_validate({**CHOOSE, "num_fewshot": shown})
-        found = [json.loads(each) for each in rows.read_text().splitlines()]
-        return task_config("mine", definition, found)
+        contents = [json.loads(each) for each in rows.read_text().splitlines()]
+        return task_config("mine", definition, contents)
 
     many, few = (write_rows(tmp_path / f"{count}.jsonl", count) for count in (8, 4))
     assert digest(0, many) == digest(0, few), "the two that are asked are the same"
@@ -154,10 +154,10 @@ def test_examples_that_are_shown_are_of_the_questions(tmp_path: Path) -> None:
 def test_questions_are_pinned_by_the_fetch(kv: Quantized, rows: Path, tmp_path: Path) -> None:
     spec = kv.with_gate(tasks={"mine": own(rows)})
     roots = {"local_checkpoint_roots": [str(tmp_path), str(kv.original)]}
-    told = run_here("fetch", spec, tmp_path / "fetched", roots).values
-    (pinned,) = FetchResult.model_validate(told).tasks
+    report = run_here("fetch", spec, tmp_path / "fetched", roots).values
+    (pinned,) = FetchResult.model_validate(report).tasks
     assert (pinned.dataset, pinned.config) == (str(rows), "mine")
-    outputs.seal(kv.fetch, step="fetch", values={**told, "calibration": None}, digests={})
+    outputs.seal(kv.fetch, step="fetch", values={**report, "calibration": None}, digests={})
     assert gated(kv, rows, spec["enginehouse"]["gate"]["tasks"])["state"] == "passed"
     rows.write_text(rows.read_text().replace("ferry", "steamer"))
     assert refused(kv, rows, {"mine": own(rows)}).code == "EHC-CHANGED"

@@ -21,11 +21,11 @@ def test_a_model_comes_to_the_same(family: str) -> None:
         if isinstance(each, torch.nn.LayerNorm):
             torch.nn.init.normal_(each.weight)
             torch.nn.init.normal_(each.bias)
-    asked = torch.randint(3, 50, (2, 9))
+    request = torch.randint(3, 50, (2, 9))
     with torch.inference_mode():
-        before = model(asked).last_hidden_state
+        before = model(request).last_hidden_state
         assert take_add_norm(model, add_norm_plainly) == 2 * 2
-        torch.testing.assert_close(model(asked).last_hidden_state, before)
+        torch.testing.assert_close(model(request).last_hidden_state, before)
 
 
 def test_a_model_of_another_make_is_left_alone() -> None:

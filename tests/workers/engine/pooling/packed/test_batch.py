@@ -18,8 +18,8 @@ def test_each_row_is_in_its_place_of_the_table(lengths: list[int]) -> None:
     line = line_up(rows)
     table = as_table(torch.from_numpy(line.ids), lengths, torch.from_numpy(places(lengths)), -1)
     assert table.shape == (len(rows), lengths[0])
-    for row, found in zip(rows, table.tolist(), strict=True):
-        assert found == [*row.ids, *[-1] * (lengths[0] - len(row))]
+    for row, outcome in zip(rows, table.tolist(), strict=True):
+        assert outcome == [*row.ids, *[-1] * (lengths[0] - len(row))]
     assert line.starts.tolist() == [sum(lengths[:at]) for at in range(len(lengths) + 1)]
     assert line.positions.tolist() == [place for n in lengths for place in range(n)]
 

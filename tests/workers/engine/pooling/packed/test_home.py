@@ -39,9 +39,9 @@ def test_rows_of_one_shape_and_of_many_come_in_their_order(
     one = [torch.tensor([[1.0, 1], [2, 2]]), torch.tensor([[3.0, 3]])]
     assert torch.stack(home.bring(one, [2, 0, 1])()).tolist() == [[2, 2], [3, 3], [1, 1]]
     many = [[torch.ones(3, 2), 2 * torch.ones(1, 2)], [3 * torch.ones(1, 2)]]
-    found = home.bring(many, [1, 2, 0])()
-    assert [each.shape[0] for each in found] == [1, 3, 1]
-    assert [float(each[0, 0]) for each in found] == [3, 1, 2]
+    outcome = home.bring(many, [1, 2, 0])()
+    assert [each.shape[0] for each in outcome] == [1, 3, 1]
+    assert [float(each[0, 0]) for each in outcome] == [3, 1, 2]
 
 
 def test_what_was_not_fetched_is_not_written_over_and_memory_is_pinned_once(

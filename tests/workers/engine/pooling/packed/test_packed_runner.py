@@ -85,8 +85,8 @@ def test_a_window_that_looks_both_ways_is_that_of_the_class(tmp_path: Path) -> N
 def test_padding_tokens_of_a_text_keep_the_positions_of_their_family(tmp_path: Path) -> None:
     folder = write_sentence_files(make_encoder("Roberta", tmp_path), {"pooling_mode": "mean"})
     pad = 0
-    asked = [Row(ids=[5, pad, 6, pad, pad, 7]), Row(ids=[pad, 5]), Row(ids=[8, 9, 10])]
-    assert_same(both(folder, asked))
+    requests = [Row(ids=[5, pad, 6, pad, pad, 7]), Row(ids=[pad, 5]), Row(ids=[8, 9, 10])]
+    assert_same(both(folder, requests))
 
 
 def test_a_head_that_scores_each_token_reads_tables_of_a_bounded_size(

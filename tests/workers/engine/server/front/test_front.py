@@ -33,12 +33,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PoolingEngine]:
     folder = write_sentence_files(
         make_encoder("Bert", tmp_path_factory.mktemp("bert")), {"pooling_mode": "mean"}
     )
-    found = PoolingEngine(
+    pooling_engine = PoolingEngine(
         EngineSettings(model_dir=folder, served_model_name="tiny", dtype="float32")
     )
-    found.start()
-    yield found
-    found.stop()
+    pooling_engine.start()
+    yield pooling_engine
+    pooling_engine.stop()
 
 
 @contextmanager
@@ -74,8 +74,8 @@ def front(engine: PoolingEngine) -> Iterator[Peer]:
 
 @pytest.fixture(scope="module")
 def peer(engine: PoolingEngine) -> Iterator[Peer]:
-    with front(engine) as found:
-        yield found
+    with front(engine) as outcome:
+        yield outcome
 
 
 def post(path: str, body: bytes, *more: str) -> bytes:
@@ -121,8 +121,8 @@ def test_an_answer_and_a_refusal_are_those_of_the_application(
     expected = TestClient(create_app(engine)).post(path, content=body)
     with peer() as stream:
         stream.sendall(post(path, body))
-        status, headers, found = answer(stream)
-    assert (status, json.loads(found)) == (expected.status_code, expected.json())
+        status, headers, outcome = answer(stream)
+    assert (status, json.loads(outcome)) == (expected.status_code, expected.json())
     names = ("content-type", "x-compute-tokens")
     assert [headers.get(name) for name in names] == [expected.headers.get(name) for name in names]
 
@@ -136,8 +136,8 @@ def test_what_is_no_request_is_told_in_the_same_words(
     expected = TestClient(create_app(engine)).post("/v1/embeddings", content=body)
     with peer() as stream:
         stream.sendall(post("/v1/embeddings", body))
-        status, _, found = answer(stream)
-    assert (status, json.loads(found)) == (expected.status_code, expected.json())
+        status, _, outcome = answer(stream)
+    assert (status, json.loads(outcome)) == (expected.status_code, expected.json())
     assert status == 400
 
 
@@ -151,12 +151,12 @@ def test_texts_that_are_the_same_are_computed_once_and_all_answered(
     before = read()
     with peer() as stream:
         stream.sendall(post("/v1/embeddings", b'{"input": ["sea", "def", "sea", "sea"]}'))
-        _, _, found = answer(stream)
-    told = json.loads(found)
-    vectors = [each["embedding"] for each in told["data"]]
+        _, _, outcome = answer(stream)
+    content = json.loads(outcome)
+    vectors = [each["embedding"] for each in content["data"]]
     assert vectors[0] == vectors[2] == vectors[3] != vectors[1]
     each = [len(row) for row in engine.encoder.encode(["sea", "def"], Cut(), field="x")]
-    assert told["usage"]["total_tokens"] == 3 * each[0] + each[1]
+    assert content["usage"]["total_tokens"] == 3 * each[0] + each[1]
     assert read() - before == sum(each)
 
 
@@ -177,8 +177,8 @@ def test_a_body_comes_in_chunks_and_after_it_was_asked_for(peer: Peer) -> None:
     with peer() as stream:
         head = "POST /embed HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
         stream.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
-        wanted = b"HTTP/1.1 100 Continue\r\n\r\n"
-        assert stream.recv(len(wanted), socket.MSG_WAITALL) == wanted
+        target = b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert stream.recv(len(target), socket.MSG_WAITALL) == target
         stream.sendall(b'a\r\n{"inputs":\r\n6\r\n "sea"\r\n1\r\n}\r\n0\r\n\r\n')
         assert answer(stream)[0] == 200
 
@@ -232,12 +232,12 @@ def test_what_the_application_says_of_its_own_failure_is_sent() -> None:
 
     async def ask() -> Answered:
         answered = asyncio.get_running_loop().create_future()
-        asked = ClientRequest(method="GET", target=b"/x", version="1.1", headers=(), body=b"")
-        Bridge(app)(asked, answered.set_result)
+        request = ClientRequest(method="GET", target=b"/x", version="1.1", headers=(), body=b"")
+        Bridge(app)(request, answered.set_result)
         return await answered
 
-    found = asyncio.run(ask())
-    assert (found.status, found.headers, found.body) == (503, [(b"a", b"b")], b"why")
+    process = asyncio.run(ask())
+    assert (process.status, process.headers, process.body) == (503, [(b"a", b"b")], b"why")
 
 
 def test_an_upgrade_that_is_offered_is_declined_by_an_answer(peer: Peer) -> None:

@@ -25,10 +25,10 @@ class Scene:
 
     def ask(self, traceparent: str | None) -> Leave:
         headers = [] if traceparent is None else [(b"traceparent", traceparent.encode())]
-        asked = ClientRequest(
+        request = ClientRequest(
             method="POST", target=b"/v1/embeddings?a=b", version="1.1", headers=headers, body=b"{}"
         )
-        return self.traced(asked, self.answered.append)
+        return self.traced(request, self.answered.append)
 
     def _handle(self, asked: ClientRequest, answer: Answer) -> Leave:
         self.answer = answer

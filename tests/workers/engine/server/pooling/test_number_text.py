@@ -33,8 +33,8 @@ def test_every_number_is_read_as_it_was(bits: list[int]) -> None:
     ids=["powers of ten", "their neighbours", "corners"],
 )
 def test_numbers_at_a_new_digit_are_read_as_they_were(numbers: list[float]) -> None:
-    asked = np.array(numbers, np.float32)
-    assert read_again(asked).view(np.uint32).tolist() == asked.view(np.uint32).tolist()
+    array = np.array(numbers, np.float32)
+    assert read_again(array).view(np.uint32).tolist() == array.view(np.uint32).tolist()
 
 
 def test_each_row_is_an_array_of_its_own_and_looks_like_a_number() -> None:

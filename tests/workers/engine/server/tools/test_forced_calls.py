@@ -42,15 +42,15 @@ def test_a_forced_call_reads_back_as_one_of_the_functions(
     }
     text = call_grammar(dialect, schemas, special_tokens=special, is_parallel=is_parallel)
     grammar = engine.grammars.compile_lark(text, field="tools")
-    asked = Asked(
+    request = Asked(
         engine, PROMPT, grammar=grammar, max_tokens=2000, temperature=1.0, seed=1,
         shows_special_tokens=True,
     )  # fmt: skip
     reader = ChatReader(dialect, tool_names=[each.name for each in FUNCTIONS])
-    said = reader.push(asked.finish().text) + reader.finish()
-    assert said.content.strip() == ""
-    assert 1 <= len(said.calls) <= (3 if is_parallel else 1)
-    for call in said.calls:
+    statement = reader.push(request.finish().text) + reader.finish()
+    assert statement.content.strip() == ""
+    assert 1 <= len(statement.calls) <= (3 if is_parallel else 1)
+    for call in statement.calls:
         arguments = json.loads(call.arguments)
         if call.name == "get_time":
             assert arguments == {}

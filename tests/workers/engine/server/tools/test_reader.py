@@ -66,11 +66,11 @@ def test_two_calls_are_read_however_the_text_is_split(
     dialect: Dialect, text: str, content: str
 ) -> None:
     for size in (1, 2, 3, 7, 40, len(text)):
-        said = _read(dialect, text, size)
-        calls = [(one.name, json.loads(one.arguments)) for one in said.calls]
+        statement = _read(dialect, text, size)
+        calls = [(one.name, json.loads(one.arguments)) for one in statement.calls]
         assert calls == [WEATHER, TIME], size
-        assert said.content == content
-        assert [one.index for one in said.calls] == [0, 1]
+        assert statement.content == content
+        assert [one.index for one in statement.calls] == [0, 1]
 
 
 def test_arguments_leave_before_the_call_is_whole() -> None:
@@ -99,15 +99,15 @@ def test_arguments_leave_before_the_call_is_whole() -> None:
 )
 @pytest.mark.parametrize("size", [1, 5, 100])
 def test_text_that_is_no_call_stays_content(dialect: Dialect, text: str, size: int) -> None:
-    said = _read(dialect, text, size)
-    assert (said.content, said.calls) == (text, ())
+    content = _read(dialect, text, size)
+    assert (content.content, content.calls) == (text, ())
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])
 def test_only_the_first_call_counts_where_one_is_wanted(size: int) -> None:
     _, text, _ = TWO_CALLS[0]
-    said = _read(HERMES, text, size, is_parallel=False)
-    assert [one.name for one in said.calls] == ["get_weather"]
+    content = _read(HERMES, text, size, is_parallel=False)
+    assert [one.name for one in content.calls] == ["get_weather"]
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_only_the_first_call_counts_where_one_is_wanted(size: int) -> None:
 def test_a_call_of_a_tool_that_is_not_allowed_stays_content(
     dialect: Dialect, call: str, size: int
 ) -> None:
-    said = _read(dialect, call, size, tool_names=["get_time"], holds_to_names=True)
-    assert (said.content, said.calls) == (call, ())
-    (told,) = _read(dialect, call, size, holds_to_names=True).calls
-    assert told.name == "get_weather"
+    content = _read(dialect, call, size, tool_names=["get_time"], holds_to_names=True)
+    assert (content.content, content.calls) == (call, ())
+    (report,) = _read(dialect, call, size, holds_to_names=True).calls
+    assert report.name == "get_weather"
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
@@ -141,14 +141,14 @@ def test_a_call_of_a_tool_that_is_not_allowed_stays_content(
     ],
 )
 def test_reasoning_is_set_apart(text: str, is_thinking: bool, size: int) -> None:
-    said = _read(None, text, size, thinks=True, is_thinking=is_thinking)
-    assert (said.reasoning, said.content) == ("Let me think.", "Blue.")
+    content = _read(None, text, size, thinks=True, is_thinking=is_thinking)
+    assert (content.reasoning, content.content) == ("Let me think.", "Blue.")
 
 
 def test_a_call_after_reasoning_is_a_call() -> None:
     text = f"<think>Hm.</think>\n\n<tool_call>{JSON_CALL}</tool_call>"
-    said = _read(HERMES, text, 2, thinks=True)
-    assert (said.reasoning, said.content, len(said.calls)) == ("Hm.", "", 1)
+    content = _read(HERMES, text, 2, thinks=True)
+    assert (content.reasoning, content.content, len(content.calls)) == ("Hm.", "", 1)
 
 
 @pytest.mark.parametrize(

@@ -105,10 +105,10 @@ def test_other_answers_pause_it_with_the_prompts_and_a_person_may_go_on(
     shown = signed_in(cast.member).get(f"/models/{world.model.id}/").content.decode()
     assert "Differs at character 6" in shown
     path = f"/v1/models/{world.model.id}/environments/production/answer_check"
-    told = client_of(cast.member).get(path)[1]
-    assert (told["outcome"], told["prompts"]) == ("worse", 2)
-    assert [each["differs_at"] for each in told["answers"]] == [None, 5]
-    assert told["answers"][1]["prompt"] == "Who?"
+    report = client_of(cast.member).get(path)[1]
+    assert (report["outcome"], report["prompts"]) == ("worse", 2)
+    assert [each["differs_at"] for each in report["answers"]] == [None, 5]
+    assert report["answers"][1]["prompt"] == "Who?"
     promotion_resume(environment=world.place)
     world.turns_until(25)
     assert AnswerCheck.objects.count() == 1, "it is not asked again"
@@ -197,8 +197,8 @@ def test_a_form_sets_it_and_the_audit_trail_counts_its_prompts(cast: Cast, world
     path = f"/models/{world.model.id}/environments/production/moves/"
     browser = signed_in(cast.member)
     assert browser.post(path, form).status_code == 302
-    told = world.place.promotion_settings["answer_guard"]
-    assert told == {
+    answer_guard = world.place.promotion_settings["answer_guard"]
+    assert answer_guard == {
         "prompts": ["Hi", {"messages": [{"content": "Who?"}]}], "min_equal_percent": 90,
         "action": "CANCEL", "max_length_difference_percent": 20, "require_valid_schema": False,
     }  # fmt: skip
@@ -216,10 +216,10 @@ def test_a_valid_schema_is_asked_for_only_where_a_prompt_names_one(
     path = f"/v1/models/{world.model.id}/environments/production"
     member = client_of(cast.member)
     guard = GUARD | {"require_valid_schema": True}
-    status, told = member.patch(path, {"promotion_settings": {"answer_guard": guard}})
-    assert (status, "No prompt has" in str(told)) == (400, True)
-    status, told = member.get(f"{path}/answer_check")
-    assert (status, "has asked for answers" in told["message"]) == (404, True)
+    status, report = member.patch(path, {"promotion_settings": {"answer_guard": guard}})
+    assert (status, "No prompt has" in str(report)) == (400, True)
+    status, report = member.get(f"{path}/answer_check")
+    assert (status, "has asked for answers" in report["message"]) == (404, True)
 
 
 def test_an_environment_counts_the_prompts_and_their_own_address_has_them(
@@ -228,11 +228,11 @@ def test_an_environment_counts_the_prompts_and_their_own_address_has_them(
     path, member = f"/v1/models/{world.model.id}/environments/production", client_of(cast.member)
     assert member.get(f"{path}/answer_guard")[0] == 404
     lone = {"promotion_settings": {"answer_guard": {"min_equal_percent": 80}}}
-    status, told = member.patch(path, lone)
-    assert (status, "has no prompts to ask" in str(told)) == (400, True)
+    status, report = member.patch(path, lone)
+    assert (status, "has no prompts to ask" in str(report)) == (400, True)
     member.patch(path, {"promotion_settings": {"answer_guard": GUARD}})
-    status, told = member.patch(path, lone)
-    shown = told["environment"]["promotion_settings"]["answer_guard"]
+    status, report = member.patch(path, lone)
+    shown = report["environment"]["promotion_settings"]["answer_guard"]
     assert (status, shown["prompt_count"], shown["min_equal_percent"]) == (
         200, len(GUARD["prompts"]), 80,
     )  # fmt: skip
