@@ -6,7 +6,7 @@ from collections.abc import Mapping
 _CODES: Mapping[str, tuple[str, ...]] = {
     r"attention heads .{0,40}divisible|total_num_heads.{0,30}divisible|"
     r"num_(?:attention_|kv_)?heads.{0,40}divisible.{0,20}tp": ("EH304", "EH305"),
-    r"divisible by weight quantization block|block_[nk] ?=": ("EH320", "EH323"),
+    r"divisible by weight quantization block|block_[nk] ?=": ("EH320", "EH323", "EH326"),
     r"divisible by min_thread|group_size.{0,60}(?:divisible|tp_size)|size_k must": (
         "EH330", "EH332",
     ),
@@ -42,7 +42,7 @@ _CODES: Mapping[str, tuple[str, ...]] = {
     r"num_speculative_tokens.{0,60}n_predict|Unsupported speculative method": ("EH450", "EH454"),
     r"trust_remote_code=True": ("EH808", "EH830"),
     r"Cannot pack weight|partial blocks": ("EH251", "EH252"),
-    r"moe_backend=.{0,40}is not supported for": ("EH696",),
+    r"moe_backend=.{0,40}is not supported for|MegaMoE requires SM100": ("EH696",),
     r"is not valid for this configuration": ("EH685",),
     r"Online transforms with tensor": ("EH335",),
     r"Currently supported kv cache quantization|strategy for compressed-tensors KV|"
@@ -60,8 +60,11 @@ _CODES: Mapping[str, tuple[str, ...]] = {
     r"are mutually exclusive|must be >= max_loras|disable_any_whitespace|"
     r"disable_additional_properties|per-request-spec-decode-metrics requires|"
     r"long_prefill_token_threshold|logprobs_mode='processed_logprobs'|"
-    r"only be set with --enable-prefix-caching|Microbatching currently only": ("EH694",),
-    r"only supports MoE models|use-replayssm is not supported": ("EH698",),
+    r"only be set with --enable-prefix-caching|Microbatching currently only|"
+    r"(?:dp_shared_memory|use_thp) requires|enable-batch-sharded-sampling flag": ("EH694",),
+    r"only supports MoE models|use-replayssm is not supported|EngramConfig requires a model|"
+    r"language-model-only is incompatible": ("EH698",),
+    r"kv_cache_dtype=.{0,60}is incompatible with": ("EH628",),
     r"Stochastic rounding for Mamba": ("EH686",),
     r"method %s is deprecated|--allow-deprecated-quantization": ("EH836",),
     r"is not supported for quantization method": ("EH838",),
