@@ -21,7 +21,7 @@ trt_llm:
     quantization_type: fp8
     quantization_config:
       calib_dataset: enginehouse/general # ships with Enginehouse, so no hub is needed
-      calib_max_seq_length: 128
+      calib_max_seq_length: 192
   runtime:
     served_model_name: smollm2-135m
     request_default_max_tokens: 256
