@@ -36,10 +36,10 @@ PATHS = {
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
     options = report.parser(__doc__, full="2,000 requests a list, not 120").parse_args()
-    told = report.Report(as_json=options.json)
+    summary = report.Report(as_json=options.json)
     with data_folder("api") as folder:
         figures = measure(folder, requests=2000 if options.full else 120)
-    return told.end(figures, BARS)
+    return summary.end(figures, BARS)
 
 
 def measure(folder: Path, *, requests: int) -> dict[str, Any]:
@@ -122,8 +122,8 @@ def _beside_bare(
 ) -> dict[str, float]:
     if ours.get(path).json() != bare.get(path).json():
         raise SystemExit(f"{path}: the bare view answers something else.")
-    asked = {"ours": partial(ours.get, path), RIVAL: partial(bare.get, path)}
-    spent = in_turns(asked, rounds=requests, warm_up=30)
+    body = {"ours": partial(ours.get, path), RIVAL: partial(bare.get, path)}
+    spent = in_turns(body, rounds=requests, warm_up=30)
     figures = {
         f"{side}_{name}": value
         for side, each in spent.items()

@@ -44,18 +44,18 @@ BARS = {
 def main() -> int:
     """Simulate, print and give back the exit status."""
     options = report.parser(__doc__, full="whole days too").parse_args()
-    told = report.Report(as_json=options.json)
+    figures = report.Report(as_json=options.json)
     shown = {
         name: traffic
         for name, traffic in {**recorded(), **shapes()}.items()
         if options.full or len(traffic.arrivals) < DAY_SECONDS
     }
-    found = {
+    table = {
         (shape, name): simulate(SETTINGS, traffic, world)
         for shape, traffic in shown.items()
         for name, world in WORLDS.items()
     }
-    return told.end(_figures(found, is_full=options.full), BARS)
+    return figures.end(_figures(table, is_full=options.full), BARS)
 
 
 def _figures(found: Mapping[tuple[str, str], Outcome], *, is_full: bool) -> dict[str, Any]:

@@ -26,16 +26,16 @@ WARM_UP = 50
 
 def main() -> int:
     """Return the exit status."""
-    asked = report.parser(__doc__, full=f"{FULL_CHANGES} changes, not {CHANGES}")
-    asked.add_argument("--beside", type=Path, required=True, help="the root of another tree")
-    options = asked.parse_args()
-    told = report.Report(as_json=options.json)
+    parser = report.parser(__doc__, full=f"{FULL_CHANGES} changes, not {CHANGES}")
+    parser.add_argument("--beside", type=Path, required=True, help="the root of another tree")
+    options = parser.parse_args()
+    figures = report.Report(as_json=options.json)
     with data_folder("answer") as folder, servers(folder, LOG_LEVEL="WARNING"):
         _set_up(DEPLOYMENTS)
         with web() as ours, web(options.beside.resolve()) as theirs:
             urls = {"this": ours, "beside": theirs}
             changes = FULL_CHANGES if options.full else CHANGES
-            return told.end(_measure(folder, urls, changes), {})
+            return figures.end(_measure(folder, urls, changes), {})
 
 
 def _measure(folder: Path, urls: dict[str, str], changes: int) -> dict[str, Any]:

@@ -57,8 +57,8 @@ Spent = Mapping[str, list[float]]
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
     options = report.parser(__doc__, full="ten times the rounds").parse_args()
-    told = report.Report(as_json=options.json)
-    return told.end(measure(_FULL_ROUNDS if options.full else _ROUNDS), BARS)
+    figures = report.Report(as_json=options.json)
+    return figures.end(measure(_FULL_ROUNDS if options.full else _ROUNDS), BARS)
 
 
 def measure(rounds: int) -> dict[str, Any]:

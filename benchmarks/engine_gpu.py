@@ -42,16 +42,16 @@ def main() -> int:
     """Return the exit status: 0 where stages and bars were met, 3 where there is no GPU."""
     options = report.parser(__doc__, full="every stage, a quarter of an hour").parse_args()
     has_device = shutil.which("nvidia-smi") is not None
-    found, status = _run(options.full) if has_device else (_newest(), report.NO_HARDWARE)
+    outcome, status = _run(options.full) if has_device else (_newest(), report.NO_HARDWARE)
     judged = {
-        "gateway_cost_percent": _gateway_cost(found),
+        "gateway_cost_percent": _gateway_cost(outcome),
         "native_verify_64_milliseconds": None,
     }
     missed = [
         name for name, figure in judged.items() if figure is not None and figure > _BARS[name]
     ]
     figures = {
-        "results": found,
+        "results": outcome,
         **judged,
         "bars": _BARS,
         "bars_missed": missed,
@@ -61,7 +61,7 @@ def main() -> int:
         "machine_loop_seconds": round(loop_seconds(), 4),
         "command": f"python benchmarks/engine_gpu.py --json{' --full' if options.full else ''}",
     }
-    print(json.dumps(figures, indent=1) if options.json else _table(found, has_device=has_device))
+    print(json.dumps(figures, indent=1) if options.json else _table(outcome, has_device=has_device))
     return status or int(bool(missed))
 
 

@@ -62,13 +62,11 @@ def main() -> int:
     parser.add_argument("--sources", type=Path)
     parser.add_argument("--uncovered", action="store_true", help="list guesses and nobody's")
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args()
-    if asked.sources:
-        RESULT.write_text(
-            f"{json.dumps(sweep(asked.sources, listing=asked.uncovered), indent=1)}\n"
-        )
+    args = parser.parse_args()
+    if args.sources:
+        RESULT.write_text(f"{json.dumps(sweep(args.sources, listing=args.uncovered), indent=1)}\n")
     kept = json.loads(RESULT.read_text())
-    if asked.json:
+    if args.json:
         print(json.dumps(kept))
     PAGE.write_text(page(PAGE.read_text(), kept))
     return 1 if any(counts[Known.NOBODY] for counts in kept["releases"].values()) else 0
@@ -78,12 +76,12 @@ def sweep(sources: Path, *, listing: bool = False) -> dict[str, Any]:
     """Return how many messages of each release are known, and by whom."""
     releases = {}
     for library in sorted(path for path in sources.glob("*/*") if path.is_dir()):
-        found = [(known(each), each) for each in messages_in(library) if is_read(each.path)]
-        if found:
-            count = Counter(who for who, _ in found)
+        rows = [(known(each), each) for each in messages_in(library) if is_read(each.path)]
+        if rows:
+            count = Counter(who for who, _ in rows)
             releases[library.parent.name] = {who.value: count[who] for who in Known}
         if listing:
-            _list(found)
+            _list(rows)
     return {"checked": "2026-11-30", "releases": releases}
 
 
@@ -103,8 +101,8 @@ def known(message: Message) -> Known:
         return Known.REQUEST
     if is_a_slip(message.path, message.kind, message.text):
         return Known.SLIP
-    said = filled_in(message.text, _VALUES[0])
-    error = LastException(kind=message.kind, message=said, paths=(f"/{message.path}",))
+    statement = filled_in(message.text, _VALUES[0])
+    error = LastException(kind=message.kind, message=statement, paths=(f"/{message.path}",))
     if family_of(error):
         return Known.FAMILY
     return Known.GUESS if area_of(error.paths) else Known.NOBODY
@@ -129,10 +127,10 @@ def page(text: str, kept: Mapping[str, Any]) -> str:
     """Return the page with the table of this sweep between its marks."""
     begin, end = (re.escape(mark) for mark in _MARKS)
     table = "\n".join([_MARKS[0], "", *_lines(kept), "", _MARKS[1]])
-    found, replaced = re.subn(f"{begin}.*?{end}", lambda _: table, text, flags=re.DOTALL)
+    outcome, replaced = re.subn(f"{begin}.*?{end}", lambda _: table, text, flags=re.DOTALL)
     if replaced != 1:
         raise SystemExit(f"{PAGE} has no one place for the table: {' … '.join(_MARKS)}")
-    return found
+    return outcome
 
 
 def _lines(kept: Mapping[str, Any]) -> Iterator[str]:

@@ -65,12 +65,12 @@ def main() -> int:
 
 def page(folder: Path = RESULTS) -> str:
     """Return the page as the results that are kept in a folder make it."""
-    found = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    by_name = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
     results = {
-        name: each for name, each in found.items() if isinstance(each, list) or "gpu" in each
+        name: each for name, each in by_name.items() if isinstance(each, list) or "gpu" in each
     }
     sections = [_section(name, each) for name, each in results.items()]
-    sections += encoder_speed.sections(found)
+    sections += encoder_speed.sections(by_name)
     return "\n".join([_INTRODUCTION, summary(results), *sections, _not_run(results)])
 
 

@@ -23,12 +23,12 @@ _FORWARD = re.compile(r"(?P<model>\w+?)_(?P<count>\d+)_texts?_of_(?P<tokens>\d+)
 
 def sections(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield what each kept file tells, those of other benchmarks left out."""
-    for name, found in results.items():
-        if name.startswith("encoders") and "shapes" in found:
-            for shape, figures in found["shapes"].items():
-                yield _asked(name, found, shape, figures)
+    for name, outcome in results.items():
+        if name.startswith("encoders") and "shapes" in outcome:
+            for shape, figures in outcome["shapes"].items():
+                yield _asked(name, outcome, shape, figures)
         elif name.startswith("encoder_forwards"):
-            yield _forwards(name, found)
+            yield _forwards(name, outcome)
 
 
 def _asked(name: str, found: Mapping[str, Any], shape: str, figures: Mapping[str, Any]) -> str:

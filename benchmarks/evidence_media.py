@@ -24,8 +24,10 @@ def asked(name: str, found: Mapping[str, Any]) -> str:
 
 
 def _answers(found: Mapping[str, Any], at: str, words: str) -> Iterator[tuple[str, str]]:
-    told = [f"{each['status']} ({each['route']})" for each in found["answers"] if each["at"] == at]
-    yield words, ", ".join(told)
+    entries = [
+        f"{each['status']} ({each['route']})" for each in found["answers"] if each["at"] == at
+    ]
+    yield words, ", ".join(entries)
 
 
 def _status(found: Mapping[str, Any]) -> int:

@@ -37,7 +37,7 @@ def report_of(name: str, found: Mapping[str, Any]) -> str:
 
 
 def _rows(entry: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    then, said = entry["planned"], entry["report"]
+    then, statement = entry["planned"], entry["report"]
     now = report_plan(entry)
     for words, key in _FIGURES.items():
         today = getattr(now, key)
@@ -49,8 +49,8 @@ def _rows(entry: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             words,
             amount(key, then[key]),
             amount(key, today),
-            amount(key, said[key]),
-            f"{today / said[key] - 1:+.2%}{rounded}",
+            amount(key, statement[key]),
+            f"{today / statement[key] - 1:+.2%}{rounded}",
         )
 
 

@@ -23,15 +23,15 @@ def compared(name: str, found: Mapping[str, Any]) -> str:
 def deployed(name: str, found: Mapping[str, Any]) -> str:
     """Return its answers behind the gateway, and its memory beside the plan."""
     kept = found["memory"]
-    planned, said = kept["planned"], kept["report"]
+    planned, statement = kept["planned"], kept["report"]
     most = sum(size for key, size in planned.items() if key.endswith("_bytes"))
     rows = [
         ("answers behind the gateway", _alike(found)),
         ("the others", _parted(found["rows"])),
-        ("computed in", f"{said['dtype']} on {said['device']}"),
+        ("computed in", f"{statement['dtype']} on {statement['device']}"),
         ("from the order to active", f"{found['seconds_to_active']} s"),
         ("one stream", f"{found['tokens_per_second_one_stream']} tokens per second"),
-        *((words, f"{amount(key, planned[key])} planned, {amount(key, said[key])} reported")
+        *((words, f"{amount(key, planned[key])} planned, {amount(key, statement[key])} reported")
           for words, key in _PLANNED.items()),
         ("taken of the GPU", f"{kept['taken_of_the_device_bytes'] / _GIB:.3f} GiB; planned at "
                               f"most {most / _GIB:.3f} GiB"),
@@ -45,9 +45,9 @@ def _alike(found: Mapping[str, Any]) -> str:
 
 def _parted(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return where the answers that are not the same part, and how near the best two were."""
-    told = [f"parts at token {row['part_at_token']}, where the best two lie "
+    entries = [f"parts at token {row['part_at_token']}, where the best two lie "
             f"{row['gap_of_best_two_there']} apart" for row in rows if not row["same"]]  # fmt: skip
-    return "; ".join(told) or "none"
+    return "; ".join(entries) or "none"
 
 
 def _tests(tests: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:

@@ -15,8 +15,8 @@ _RATES = ("large_speed", "speed")
 def summary(results: Mapping[str, Any]) -> str:
     """Return the table: what, on which GPU, as seen, and the bar where the design has one."""
     lines = ["## In short", "", "| what | GPU | seen | bar |", "|---|---|---|---|"]
-    rows = [row for name, found in results.items() if came_through(found)
-            for row in _rows(what_of(name), found)]  # fmt: skip
+    rows = [row for name, outcome in results.items() if came_through(outcome)
+            for row in _rows(what_of(name), outcome)]  # fmt: skip
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), ""])
 
 

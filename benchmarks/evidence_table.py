@@ -50,8 +50,8 @@ def about(subject: str, name: str) -> str:
 
 def engine_lines(found: Mapping[str, Any]) -> list[str]:
     """Return what the engine wrote into its log, as a list below a table."""
-    said = [f"- {line}" for line in found.get("engine_lines", ())]
-    return ["", "The engine's own lines:", "", *said] if said else []
+    entries = [f"- {line}" for line in found.get("engine_lines", ())]
+    return ["", "The engine's own lines:", "", *entries] if entries else []
 
 
 def amount(key: str, value: int) -> str:

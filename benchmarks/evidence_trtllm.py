@@ -25,8 +25,8 @@ def _answer(each: Mapping[str, Any]) -> str:
 
 
 def _memory(memory: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    planned, said = memory.get("planned", {}), memory["report"]
+    planned, statement = memory.get("planned", {}), memory["report"]
     for words, key in _REPORTED.items():
-        if key in said:
+        if key in statement:
             before = f"{amount(key, planned[key])} planned, " if key in planned else ""
-            yield words, f"{before}{amount(key, said[key])} reported"
+            yield words, f"{before}{amount(key, statement[key])} reported"

@@ -31,11 +31,11 @@ _ACCEPTED = {"Accept-Encoding": "gzip, deflate, br, zstd"}
 def main() -> int:
     """Return the exit status: 0 where every page meets its bar."""
     options = report.parser(__doc__, full="nothing more than the default").parse_args()
-    told = report.Report(as_json=options.json)
+    figures = report.Report(as_json=options.json)
     with data_folder("first-load") as folder:
         pages = measure(folder)
     largest = max(pages.values(), key=lambda each: each["bytes"])
-    return told.end({"largest_first_load_bytes": largest["bytes"], "pages": pages}, BARS)
+    return figures.end({"largest_first_load_bytes": largest["bytes"], "pages": pages}, BARS)
 
 
 def measure(folder: Path) -> dict[str, dict[str, int]]:

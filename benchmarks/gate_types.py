@@ -26,9 +26,9 @@ KEPT = ("perplexity_change", "logit_drift_nats", "same_choice", "tokens")
 def main() -> int:
     """Return the exit status."""
     options = _parser().parse_args()
-    told = report.Report(as_json=options.json)
+    figures = report.Report(as_json=options.json)
     with tempfile.TemporaryDirectory(prefix="enginehouse-gate-types-") as folder:
-        return told.end(measure(options.work or Path(folder), options.kinds), {})
+        return figures.end(measure(options.work or Path(folder), options.kinds), {})
 
 
 def measure(folder: Path, kinds: Sequence[str]) -> dict[str, Any]:

@@ -75,8 +75,8 @@ class Side:
 def main() -> int:
     options = report.parser(__doc__, full="three times as long").parse_args()
     raise_open_file_limit()
-    told = report.Report(as_json=options.json)
-    return told.end(measure(3.0 if options.full else 1.0), BARS)
+    figures = report.Report(as_json=options.json)
+    return figures.end(measure(3.0 if options.full else 1.0), BARS)
 
 
 def measure(scale: float) -> dict[str, Any]:

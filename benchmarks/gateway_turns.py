@@ -31,12 +31,12 @@ SECONDS = 0.6
 
 
 def main() -> int:
-    asked = report.parser(__doc__, full="more than three times as many turns")
-    asked.add_argument("--other", type=Path, required=True, help="a checkout of another version")
-    options = asked.parse_args()
-    told = report.Report(as_json=options.json)
+    parser = report.parser(__doc__, full="more than three times as many turns")
+    parser.add_argument("--other", type=Path, required=True, help="a checkout of another version")
+    options = parser.parse_args()
+    figures = report.Report(as_json=options.json)
     turns = FULL_TURNS if options.full else TURNS
-    return told.end(measure(options.other.resolve(), turns), BARS)
+    return figures.end(measure(options.other.resolve(), turns), BARS)
 
 
 def measure(other: Path, turns: int) -> dict[str, Any]:

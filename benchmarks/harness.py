@@ -31,7 +31,7 @@ BARS = {
 
 def main() -> int:
     """Measure, print and give back the exit status."""
-    told = report.Report(as_json=report.parser(__doc__, full="the same").parse_args().json)
+    figures = report.Report(as_json=report.parser(__doc__, full="the same").parse_args().json)
     if find_spec("lm_eval") is None:
         print("lm-eval is in the extra `bench`, which is not installed.", file=sys.stderr)
         return report.NO_HARDWARE
@@ -45,7 +45,7 @@ def main() -> int:
     finally:
         engine.stop()
     theirs = evaluate("hf", {"pretrained": str(folder), "dtype": "float32", "device": "cpu"})
-    return told.end(compare(ours, theirs), BARS)
+    return figures.end(compare(ours, theirs), BARS)
 
 
 def evaluate(model: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -55,11 +55,11 @@ def evaluate(model: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 
     os.chdir(TASKS)  # the task names its file from here
     manager = TaskManager(include_path=str(TASKS), include_defaults=False)
-    found: Mapping[str, Any] = simple_evaluate(
+    outcome: Mapping[str, Any] = simple_evaluate(
         model=model, model_args=dict(arguments), tasks=[TASK], task_manager=manager,
         log_samples=True, verbosity="ERROR", bootstrap_iters=0,
     )  # fmt: skip
-    return found
+    return outcome
 
 
 def compare(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,6 +46,6 @@ def _stage(level: int) -> dict[str, object]:
         Timed(due_at=at, sent_at=at, first_at=at + 0.1, ended_at=at + 0.9, completion_tokens=256)
         for at in range(30)
     ]
-    told = summary(answered, Window(begin=0.0, until=30.0), is_over=True)
+    report = summary(answered, Window(begin=0.0, until=30.0), is_over=True)
     about = {"load": "concurrency", "level": level, "is_partial": False, "broken_limits": []}
-    return {**about, **told, "client_cpu_share": 0.1, "is_client_limited": False}
+    return {**about, **report, "client_cpu_share": 0.1, "is_client_limited": False}

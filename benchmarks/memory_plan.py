@@ -67,9 +67,9 @@ class _Device:
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
     options = report.parser(__doc__, full="ten times the rounds").parse_args()
-    told = report.Report(as_json=options.json)
+    summary = report.Report(as_json=options.json)
     figures = {**_recorded_rows(), **_engine_reports(), **_counts(), **_pace(options.full)}
-    return told.end(figures | {"rivals_recorded": _RIVALS}, BARS)
+    return summary.end(figures | {"rivals_recorded": _RIVALS}, BARS)
 
 
 def _recorded_rows() -> dict[str, Any]:
@@ -107,12 +107,12 @@ def _engine_reports() -> dict[str, Any]:
     """Return how far plans are from the engines' own reports; None where none is kept."""
     weights, tokens, over = [], [], []
     for entry in _reports():
-        planned, said = report_plan(entry), entry["report"]
+        planned, statement = report_plan(entry), entry["report"]
         weights.append(_weights_error(planned, entry))
-        error = 100 * (planned.kv_tokens / said["kv_tokens"] - 1)
+        error = 100 * (planned.kv_tokens / statement["kv_tokens"] - 1)
         over.append(max(0.0, error))
-        small = said["kv_cache_bytes"] < _SMALL_CACHE_SHARE * planned.device_bytes
-        within = abs(planned.kv_cache_bytes - said["kv_cache_bytes"]) <= _SMALL_CACHE_BYTES
+        small = statement["kv_cache_bytes"] < _SMALL_CACHE_SHARE * planned.device_bytes
+        within = abs(planned.kv_cache_bytes - statement["kv_cache_bytes"]) <= _SMALL_CACHE_BYTES
         tokens.append(0.0 if small and within else abs(error))
     return {
         "reports": len(weights),
@@ -124,9 +124,9 @@ def _engine_reports() -> dict[str, Any]:
 
 def _weights_error(planned: MemoryPlan, entry: dict[str, Any]) -> float:
     """Return percent; what the engine rounded away when it said its figure is no error of ours."""
-    said, rounding = entry["report"]["weights_bytes"], entry.get("weights_rounded_to_bytes", 0)
-    beyond = max(0.0, abs(planned.weights_bytes - said) - rounding / 2)
-    return float(100 * beyond / said)
+    statement, rounding = entry["report"]["weights_bytes"], entry.get("weights_rounded_to_bytes", 0)
+    beyond = max(0.0, abs(planned.weights_bytes - statement) - rounding / 2)
+    return float(100 * beyond / statement)
 
 
 def _reports() -> Iterator[dict[str, Any]]:

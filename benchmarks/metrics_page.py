@@ -32,9 +32,9 @@ BARS = {
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
     options = report.parser(__doc__, full="10,000 deployments instead of 1,000").parse_args()
-    told = report.Report(as_json=options.json)
+    figures = report.Report(as_json=options.json)
     with data_folder("metrics") as folder, servers(folder, LOG_LEVEL="WARNING"):
-        return told.end(_measure(LARGE if options.full else SIZE), BARS)
+        return figures.end(_measure(LARGE if options.full else SIZE), BARS)
 
 
 def _measure(size: int) -> dict[str, Any]:
@@ -95,12 +95,12 @@ def _rival(page: bytes, *, is_open: bool) -> Callable[[], bytes]:
 
 def _spent(act: Callable[[], object]) -> tuple[float, float]:
     """Return seconds of this process's CPU and of the clock, the median of three."""
-    told = []
+    reports = []
     for _ in range(3):
         cpu, began = time.process_time(), time.perf_counter()
         act()
-        told.append((time.process_time() - cpu, time.perf_counter() - began))
-    return median(each for each, _ in told), median(each for _, each in told)
+        reports.append((time.process_time() - cpu, time.perf_counter() - began))
+    return median(each for each, _ in reports), median(each for _, each in reports)
 
 
 if __name__ == "__main__":

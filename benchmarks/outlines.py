@@ -51,23 +51,23 @@ class Both(Texts):
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
     options = report.parser(__doc__, full="60 files").parse_args()
-    told = report.Report(as_json=options.json)
+    figures = report.Report(as_json=options.json)
     tokenizer = Tokenizer.from_file(str(smollm2() / "tokenizer.json"))
     texts = Both(tokenizer, files=60 if options.full else 12)
-    found = {task: _compared(texts, make) for task, make in TASKS.items()}
-    ratios = [each["ratio"] for task in found.values() for each in task["rules"].values()]
+    by_task = {task: _compared(texts, make) for task, make in TASKS.items()}
+    ratios = [each["ratio"] for task in by_task.values() for each in task["rules"].values()]
     judged = {
         "least_by_outlines_to_by_tokens": min(ratios),
         "most_by_outlines_to_by_tokens": max(ratios),
     }
-    return told.end({**judged, **found}, BARS)
+    return figures.end({**judged, **by_task}, BARS)
 
 
 def _compared(texts: Both, make: Any) -> dict[str, Any]:
     texts.said = []
     jobs = make(texts)
-    outlines = [_outlined(said, job) for said, job in zip(texts.said, jobs, strict=True)]
-    packed = sum(len(pack(outlined(said))) for said in texts.said)
+    outlines = [_outlined(statement, job) for statement, job in zip(texts.said, jobs, strict=True)]
+    packed = sum(len(pack(outlined(statement))) for statement in texts.said)
     return {
         "rules": {name: _ratio(rule, jobs, outlines) for name, rule in RULES.items()},
         "packed_bytes_per_token": round(packed / _length(jobs), 3),

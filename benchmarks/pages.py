@@ -54,7 +54,7 @@ def main() -> int:
     parser = report.parser(__doc__, full="200 requests a list, not 15")
     parser.add_argument("--only", default="", help="names of lists, separated by commas")
     options = parser.parse_args()
-    told = report.Report(as_json=options.json)
+    figures = report.Report(as_json=options.json)
     with data_folder("pages") as folder:
         only = [each for each in options.only.split(",") if each]
         lists = measure(folder, requests=200 if options.full else 15, only=only)
@@ -62,7 +62,7 @@ def main() -> int:
         f"list_{name}": max(each[name] for each in lists.values())
         for name in ("server_milliseconds", "p50_milliseconds")
     }
-    return told.end({**slowest, "lists": lists}, BARS)
+    return figures.end({**slowest, "lists": lists}, BARS)
 
 
 def measure(

@@ -53,14 +53,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args()
-    told = [tell(each) for each in cases()]
-    if asked.json:
-        print(json.dumps(dict(Counter(each.verdict.value for each in told))))
-    text = page(PAGE.read_text(), told)
-    if not asked.check:
+    args = parser.parse_args()
+    figures = [tell(each) for each in cases()]
+    if args.json:
+        print(json.dumps(dict(Counter(each.verdict.value for each in figures))))
+    text = page(PAGE.read_text(), figures)
+    if not args.check:
         PAGE.write_text(text)
-    return 0 if PAGE.read_text() == text and not unexplained(told) else 1
+    return 0 if PAGE.read_text() == text and not unexplained(figures) else 1
 
 
 def cases() -> list[Case]:
@@ -104,10 +104,10 @@ def page(text: str, told: Sequence[Told]) -> str:
     """Return the page with the table of these cases between its marks."""
     begin, end = (re.escape(mark) for mark in _MARKS)
     table = "\n".join([_MARKS[0], "", *_lines(told), "", _MARKS[1]])
-    found, replaced = re.subn(f"{begin}.*?{end}", lambda _: table, text, flags=re.DOTALL)
+    outcome, replaced = re.subn(f"{begin}.*?{end}", lambda _: table, text, flags=re.DOTALL)
     if replaced != 1:
         raise SystemExit(f"{PAGE} has no one place for the table: {' … '.join(_MARKS)}")
-    return found
+    return outcome
 
 
 def _lines(told: Sequence[Told]) -> Iterator[str]:

@@ -89,9 +89,9 @@ def main() -> int:
     parser.add_argument("--only", choices=PARTS, help="one part; without --full it is `serving`")
     parser.add_argument("--harm", default="", help="of the builds this one alone, as `kill_both`")
     options = parser.parse_args()
-    told = report.Report(as_json=options.json)
+    figures = report.Report(as_json=options.json)
     parts = (options.only,) if options.only else PARTS if options.full else PARTS[:1]
-    return told.end(measure(parts, full=options.full, harm=options.harm), BARS)
+    return figures.end(measure(parts, full=options.full, harm=options.harm), BARS)
 
 
 def measure(parts: tuple[str, ...], *, full: bool, harm: str = "") -> dict[str, Any]:

@@ -54,14 +54,14 @@ class Report:
     def end(self, figures: Mapping[str, Any], bars: Mapping[str, Bar]) -> int:
         """Print the figures beside their bars; return 0 where every bar is met, else 1."""
         missed = [name for name, bar in bars.items() if not bar.is_met(figures[name])]
-        told = {
+        values = {
             **figures,
             "bars": {name: str(bar) for name, bar in bars.items()},
             "bars_missed": missed,
             "bars_met": not missed,
             **self._host_summary(),
         }
-        print(json.dumps(told, indent=1) if self.as_json else _as_text(told, bars))
+        print(json.dumps(values, indent=1) if self.as_json else _as_text(values, bars))
         return int(bool(missed))
 
     def _host_summary(self) -> dict[str, Any]:

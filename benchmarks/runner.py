@@ -62,7 +62,7 @@ class Told:
 def main() -> int:
     """Return the exit status: 0 where both agree within 3 %."""
     options = report.parser(__doc__, full="15 turns, not 4").parse_args()
-    told = report.Report(as_json=options.json)
+    summary = report.Report(as_json=options.json)
     engine = Ours(smollm2(), 1, "float32")
     try:
         url = f"http://127.0.0.1:{engine.port}"
@@ -71,7 +71,7 @@ def main() -> int:
     finally:
         engine.stop()
     sizes = {"at_once_of_each": AT_ONCE, "answers_in_a_turn": ANSWERS, "tokens": TOKENS}
-    return told.end({**figures, **sizes}, BARS)
+    return summary.end({**figures, **sizes}, BARS)
 
 
 def _figures(url: str, *, turns: int) -> dict[str, float]:
@@ -107,27 +107,27 @@ def _side_by_side(url: str, way: str) -> tuple[Told, Told, float]:
     """Return what both say of the answers that both waited for at once, and our CPU seconds."""
     outside = {"streamed": _openai, "whole": _performance_client}[way]
     with ThreadPoolExecutor(1) as beside:
-        asked = beside.submit(outside, url)
+        future = beside.submit(outside, url)
         ours, cpu = _ours(url, is_stream=way == "streamed")
-        return ours, asked.result(), cpu
+        return ours, future.result(), cpu
 
 
 def _body(*, is_stream: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "model": "served", "max_tokens": TOKENS, "temperature": 0, "ignore_eos": True,
         "messages": [{"role": "user", "content": "Tell me of a lighthouse."}],
     }  # fmt: skip
     if not is_stream:
-        return told
-    return told | {"stream": True, "stream_options": {"include_usage": True}}
+        return values
+    return values | {"stream": True, "stream_options": {"include_usage": True}}
 
 
 def _performance_client(url: str) -> Told:
     client = PerformanceClient(base_url=url, api_key="none")
     how = RequestProcessingPreference(max_concurrent_requests=AT_ONCE, timeout_s=120.0)
     bodies = [_body(is_stream=False) for _ in range(ANSWERS)]
-    found = client.batch_post(url_path=ROUTE, payloads=bodies, preference=how)
-    return Told(seconds=[float(each) for each in found.individual_request_times])
+    outcome = client.batch_post(url_path=ROUTE, payloads=bodies, preference=how)
+    return Told(seconds=[float(each) for each in outcome.individual_request_times])
 
 
 def _openai(url: str) -> Told:
@@ -135,7 +135,7 @@ def _openai(url: str) -> Told:
 
 
 async def _openai_asked(url: str) -> Told:
-    left, told = list(range(ANSWERS)), Told()
+    left, summary = list(range(ANSWERS)), Told()
     body = _body(is_stream=True)
     more = {"ignore_eos": body.pop("ignore_eos")}
     async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
@@ -148,11 +148,11 @@ async def _openai_asked(url: str) -> Told:
                 async for event in await client.chat.completions.create(**body, extra_body=more):
                     if event.choices and event.choices[0].delta.content:
                         first = first or time.perf_counter()
-                told.seconds.append(time.perf_counter() - began)
-                told.first_seconds.append((first or began) - began)
+                summary.seconds.append(time.perf_counter() - began)
+                summary.first_seconds.append((first or began) - began)
 
         await asyncio.gather(*(one_after_another() for _ in range(AT_ONCE)))
-    return told
+    return summary
 
 
 def _ours(url: str, *, is_stream: bool) -> tuple[Told, float]:

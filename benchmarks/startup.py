@@ -46,8 +46,8 @@ assert answer.status_code == 200, answer
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
     options = report.parser(__doc__, full="three fresh starts, the median counts").parse_args()
-    told = report.Report(as_json=options.json)
-    return told.end(measure(3 if options.full else 1), BARS)
+    figures = report.Report(as_json=options.json)
+    return figures.end(measure(3 if options.full else 1), BARS)
 
 
 def measure(rounds: int) -> dict[str, Any]:

@@ -34,16 +34,16 @@ BARS = {
 
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
-    asked = report.parser(__doc__, full="600 batches: ten minutes of 1,000 requests a second")
-    options = asked.parse_args()
-    told = report.Report(as_json=options.json)
+    parser = report.parser(__doc__, full="600 batches: ten minutes of 1,000 requests a second")
+    options = parser.parse_args()
+    summary = report.Report(as_json=options.json)
     with data_folder("series") as folder, servers(folder, LOG_LEVEL="WARNING"):
         _set_up()
         figures = {
             **_taken_in(600 if options.full else BATCHES),
             **_charts(),
         }
-    return told.end(figures, BARS)
+    return summary.end(figures, BARS)
 
 
 def _set_up() -> None:
@@ -120,9 +120,9 @@ def _charts() -> dict[str, Any]:
     slowest = 0.0
     for name, chart in CHARTS.items():
         ask(chart)
-        told = [_spent(lambda c=chart: ask(c)) for _ in range(5)]
+        summary = [_spent(lambda c=chart: ask(c)) for _ in range(5)]
         figures[f"chart_{name}"] = {
-            kind: round(median(each[kind] for each in told), 1) for kind in told[0]
+            kind: round(median(each[kind] for each in summary), 1) for kind in summary[0]
         }
         slowest = max(slowest, figures[f"chart_{name}"]["database_cpu_ms"])
     return figures | {"slowest_chart_database_cpu_ms": slowest}

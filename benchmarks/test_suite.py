@@ -47,11 +47,11 @@ def _counted(words: str) -> list[tuple[str, str]]:
 def main(arguments: Sequence[str]) -> int:
     """Print the figures of a log as JSON."""
     try:
-        found = figures(Path(arguments[0]).read_text(errors="replace"))
+        outcome = figures(Path(arguments[0]).read_text(errors="replace"))
     except (IndexError, OSError, ValueError) as error:
         sys.stderr.write(f"test_suite: {error or 'name the log of a run'}\n")
         return 1
-    print(json.dumps(found, indent=1))
+    print(json.dumps(outcome, indent=1))
     return 0
 
 

@@ -55,10 +55,10 @@ LLAMA = {
 def main() -> int:
     """Return the exit status: 0 where the bar is met."""
     options = report.parser(__doc__, full="400 posts a kind, not 60").parse_args()
-    told = report.Report(as_json=options.json)
+    summary = report.Report(as_json=options.json)
     with data_folder("wizard") as folder:
         figures = measure(folder, rounds=400 if options.full else 60)
-    return told.end(figures, BARS)
+    return summary.end(figures, BARS)
 
 
 def measure(folder: Path, *, rounds: int) -> dict[str, Any]:
@@ -68,11 +68,11 @@ def measure(folder: Path, *, rounds: int) -> dict[str, Any]:
         with web_beside_bare() as (ours, bare):
             _sign_in(ours, token)
             bare.cookies.set("sessionid", ours.cookies["sessionid"])
-            asked = _asked(ours)
-            size = max(len(ask().content) for ask in asked.values())
-            asked[RIVAL] = partial(bare.get, f"/page?bytes={size}")
-            spent = in_turns(asked, rounds=rounds, warm_up=5)
-            return _figures(spent, size, bare_size=len(asked[RIVAL]().content))
+            request = _asked(ours)
+            size = max(len(ask().content) for ask in request.values())
+            request[RIVAL] = partial(bare.get, f"/page?bytes={size}")
+            spent = in_turns(request, rounds=rounds, warm_up=5)
+            return _figures(spent, size, bare_size=len(request[RIVAL]().content))
 
 
 def _figures(spent: Mapping[str, Spent], size: int, *, bare_size: int) -> dict[str, Any]:

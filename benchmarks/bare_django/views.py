@@ -52,8 +52,8 @@ def listed(rows: List) -> Callable[[HttpRequest], HttpResponse]:
         allowance = CallerThrottle().spend(f"apikey:{key.pk}")
         if allowance is not None and allowance.is_spent:
             return HttpResponse(status=429)
-        wanted = {"limit": int(request.GET.get("limit", 1000)), "cursor": request.GET.get("cursor")}
-        return JsonResponse(rows(key.team, wanted))
+        target = {"limit": int(request.GET.get("limit", 1000)), "cursor": request.GET.get("cursor")}
+        return JsonResponse(rows(key.team, target))
 
     return view
 

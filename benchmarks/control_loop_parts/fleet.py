@@ -97,14 +97,14 @@ def _deployments(team: Team, size: int, spec: Any) -> list[Deployment]:
 
 def _nodes(size: int) -> list[Node]:
     # Heard for as long as this takes: nobody reports.
-    heard = clock.now() + timedelta(days=1)
+    moment = clock.now() + timedelta(days=1)
     nodes: list[Node] = made(
         Node(
             name=f"node-{number:05}",
             address="10.0.0.1",
             credential_sha256=f"{number:064x}",
             host_memory_bytes=512 * GIB,
-            last_heartbeat_at=heard,
+            last_heartbeat_at=moment,
         )
         for number in range(1 + max(0, size - REPORTED) // _DEVICES_A_NODE)
     )

@@ -28,8 +28,8 @@ def main() -> None:
             for at, each in enumerate(vectors)
         ]
         usage = {"prompt_tokens": 0, "total_tokens": 0}  # which it does not count
-        told = {"object": "list", "data": data, "model": "served", "usage": usage}
-        return json.dumps(told).encode()
+        values = {"object": "list", "data": data, "model": "served", "usage": usage}
+        return json.dumps(values).encode()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         body = b""

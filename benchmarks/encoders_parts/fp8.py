@@ -73,12 +73,12 @@ def _largest_inputs(
     import torch
     import transformers
 
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
 
     def watch(name: str) -> Any:
         def seen(_layer: Any, inputs: Any) -> None:
             here = inputs[0].abs().max().float()
-            found[name] = torch.maximum(found[name], here) if name in found else here
+            values[name] = torch.maximum(values[name], here) if name in values else here
 
         return seen
 
@@ -86,10 +86,10 @@ def _largest_inputs(
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     with torch.inference_mode():
         for text in texts:
-            asked = tokenizer(
+            request = tokenizer(
                 text, return_tensors="pt", truncation=True, max_length=_TOKENS_AT_ONCE
             )
-            model(**asked.to(model.device))
+            model(**request.to(model.device))
     for each in watching:
         each.remove()
-    return found
+    return values

@@ -23,13 +23,13 @@ def kept_layers(
     with torch.inference_mode():
         watched = {name: _Watched(layers[name], largest[name]) for name in layers}
         in_order = {name: each for name, each in model.named_modules() if name in watched}
-        asked = Quantized(
+        request = Quantized(
             layers=in_order, has_labels=hasattr(model, "classifier"),
             answer=lambda row: _answer(model, row),
             switch=lambda layer, on: watched[_name_of(in_order, layer)].switch(on),
         )  # fmt: skip
         try:
-            return keep_sensitive(asked, rows, bar)
+            return keep_sensitive(request, rows, bar)
         finally:
             for each in watched.values():
                 each.end()
@@ -69,7 +69,7 @@ def _name_of(layers: Mapping[str, nn.Module], layer: nn.Module) -> str:
 
 def _answer(model: Any, row: Sequence[int]) -> Tensor:
     with torch.inference_mode():
-        found = model(input_ids=torch.tensor([row], device=model.device))
-        if hasattr(found, "logits"):
-            return torch.atleast_2d(found.logits[0].float()).cpu()
-        return found.last_hidden_state[0].float().mean(0).cpu()
+        outcome = model(input_ids=torch.tensor([row], device=model.device))
+        if hasattr(outcome, "logits"):
+            return torch.atleast_2d(outcome.logits[0].float()).cpu()
+        return outcome.last_hidden_state[0].float().mean(0).cpu()

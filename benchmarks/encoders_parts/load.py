@@ -25,8 +25,8 @@ def embeddings(
     how = RequestProcessingPreference(
         batch_size=batch, max_concurrent_requests=in_flight, timeout_s=120.0
     )
-    found = client.embed(input=list(texts), model="served", preference=how)
-    return _rate(found.total_time, len(found.data), batch, found.individual_request_times)
+    outcome = client.embed(input=list(texts), model="served", preference=how)
+    return _rate(outcome.total_time, len(outcome.data), batch, outcome.individual_request_times)
 
 
 def posted(
@@ -40,8 +40,8 @@ def posted(
     """Post bodies of so many texts by the performance client; give back its rate."""
     client = PerformanceClient(base_url=server.url, api_key=server.key)
     how = RequestProcessingPreference(max_concurrent_requests=in_flight, timeout_s=120.0)
-    found = client.batch_post(url_path=path, payloads=list(bodies), preference=how)
-    return _rate(found.total_time, texts * len(bodies), texts, found.individual_request_times)
+    outcome = client.batch_post(url_path=path, payloads=list(bodies), preference=how)
+    return _rate(outcome.total_time, texts * len(bodies), texts, outcome.individual_request_times)
 
 
 def alone(server: Server, path: str, bodies: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
@@ -53,8 +53,8 @@ def paced(
     server: Server, path: str, bodies: Sequence[Mapping[str, Any]], *, rate: float
 ) -> Mapping[str, float]:
     """Ask at a steady rate, whatever comes; give back latencies from when each was due."""
-    found = _latencies(uvloop.run(_Asker(server, path, bodies).paced(rate)))
-    return {"rate_per_second": round(rate, 1), **found}
+    latencies = _latencies(uvloop.run(_Asker(server, path, bodies).paced(rate)))
+    return {"rate_per_second": round(rate, 1), **latencies}
 
 
 def _rate(seconds: float, texts: int, batch: int, times: Sequence[float]) -> Mapping[str, float]:
@@ -84,12 +84,12 @@ class _Asker:
         gc.freeze()  # torch made the checkpoints here: looking through it would count as waiting
 
     async def one_by_one(self) -> list[float]:
-        found = []
+        entries = []
         for request in self._requests:
             began = time.perf_counter()
             await self._ask(request)
-            found.append(time.perf_counter() - began)
-        return found[len(found) // 10 :]
+            entries.append(time.perf_counter() - began)
+        return entries[len(entries) // 10 :]
 
     async def paced(self, rate: float) -> list[float]:
         began = time.perf_counter() + _SETTLE_SECONDS
@@ -100,9 +100,9 @@ class _Asker:
             await self._ask(request)
             return time.perf_counter() - due
 
-        asked = [ask(number, request) for number, request in enumerate(self._requests)]
-        found = await asyncio.gather(*asked)
-        return found[len(found) // 10 :]
+        answers = [ask(number, request) for number, request in enumerate(self._requests)]
+        gather = await asyncio.gather(*answers)
+        return gather[len(gather) // 10 :]
 
     def _written(self, server: Server, path: str, body: Mapping[str, Any]) -> bytes:
         content = json.dumps(body).encode()

@@ -78,11 +78,11 @@ def behind_gateway(server: Server) -> Iterator[Server]:
     for deployment in snapshot["models"]["model000"]["deployments"].values():
         deployment["predict_route"] = "/v1/embeddings"
     with tempfile.TemporaryDirectory() as folder, control_plane(snapshot) as url:
-        told = {
+        values = {
             "CONTROL_PLANE_URL": url, "DATA_DIR": folder, "ENROLLMENT_TOKEN": "token",
             "LOG_LEVEL": "WARNING", "BROKER_URL": "", "LISTEN_FDS": "",
         }  # fmt: skip
-        with child("-m", "workers.gateway", f"--port={port}", port=port, environment=told):
+        with child("-m", "workers.gateway", f"--port={port}", port=port, environment=values):
             base = f"http://127.0.0.1:{port}/m/model000/environments/production/sync"
             yield Server(url=base, key=KEY)
 
@@ -100,9 +100,9 @@ def _server(command: Sequence[str], port: int, more: Mapping[str, str]) -> Itera
     """Start it and wait until it says that it is well."""
     log = Path(os.environ.get("OUT", tempfile.gettempdir())) / f"server-{port}.log"
     url, started = f"http://127.0.0.1:{port}", time.monotonic()
-    with log.open("wb") as told:
+    with log.open("wb") as report:
         process = subprocess.Popen(
-            command, cwd=ROOT, env={**os.environ, **more}, stdout=told, stderr=subprocess.STDOUT
+            command, cwd=ROOT, env={**os.environ, **more}, stdout=report, stderr=subprocess.STDOUT
         )
     try:
         while not _is_well(url):

@@ -64,16 +64,16 @@ def continuous(model: Any, rows: int) -> Iterator[Answer]:
     with model.continuous_batching_context_manager(continuous_batching_config=config) as manager:
 
         def answer(requests: list[dict[str, Any]]) -> None:
-            asked = {
+            table = {
                 manager.add_request(each["prompt"], max_new_tokens=each["max_tokens"]): each
                 for each in requests
             }
-            while asked:
-                found = manager.get_result(timeout=1)
-                if found is None and not manager.is_running():
+            while table:
+                outcome = manager.get_result(timeout=1)
+                if outcome is None and not manager.is_running():
                     raise RuntimeError("the batcher's thread has ended")
-                if found is not None and found.is_finished():
-                    _check(found, asked.pop(found.request_id))
+                if outcome is not None and outcome.is_finished():
+                    _check(outcome, table.pop(outcome.request_id))
 
         yield answer
 

@@ -64,13 +64,13 @@ def _messages_of(tree: ast.AST, name: str) -> Iterator[Message]:
     for node in ast.walk(tree):
         raised = node.exc if isinstance(node, ast.Raise) else None
         if isinstance(raised, ast.Call) and raised.args:
-            kind, said = ast.unparse(raised.func).rpartition(".")[2], _said(raised.args[0])
+            kind, statement = ast.unparse(raised.func).rpartition(".")[2], _said(raised.args[0])
         elif isinstance(node, ast.Assert) and node.msg is not None:
-            kind, said = "AssertionError", _said(node.msg)
+            kind, statement = "AssertionError", _said(node.msg)
         else:
             continue
-        if said:
-            yield Message(path=name, line=node.lineno, kind=kind, text=" ".join(said.split()))
+        if statement:
+            yield Message(path=name, line=node.lineno, kind=kind, text=" ".join(statement.split()))
 
 
 def _said(node: ast.expr) -> str:

@@ -43,10 +43,10 @@ def main() -> int:
             engine.wait(15)
         except subprocess.TimeoutExpired:
             engine.kill()
-    said = log.read_text(errors="replace").splitlines()
-    result["lines"] = [line[-300:] for line in said if _LINES.search(line)]
+    lines = log.read_text(errors="replace").splitlines()
+    result["lines"] = [line[-300:] for line in lines if _LINES.search(line)]
     result["command"] = " ".join(["vllm", *command[3:]])
-    result["last_lines"] = [] if result["answers"] else [line[-300:] for line in said[-60:]]
+    result["last_lines"] = [] if result["answers"] else [line[-300:] for line in lines[-60:]]
     (out / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result)[:2000], flush=True)
     return 0 if result["answers"] else 1

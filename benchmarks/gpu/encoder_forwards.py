@@ -116,13 +116,13 @@ def _timed(engine: PoolingEngine, count: int, tokens: int) -> Mapping[str, float
 def _seconds(work: Callable[[], object]) -> float:
     """The median of as many turns as fit in a moment."""
     work()
-    found: list[float] = []
+    entries: list[float] = []
     began = time.perf_counter()
-    while time.perf_counter() - began < _SECONDS_EACH / 2 or not found:
+    while time.perf_counter() - began < _SECONDS_EACH / 2 or not entries:
         start = time.perf_counter()
         work()
-        found.append(time.perf_counter() - start)
-    return sorted(found)[len(found) // 2]
+        entries.append(time.perf_counter() - start)
+    return sorted(entries)[len(entries) // 2]
 
 
 def _profile(engine: PoolingEngine, path: Path) -> None:
@@ -130,14 +130,14 @@ def _profile(engine: PoolingEngine, path: Path) -> None:
 
     rows = engine.encoder.encode([text(150, at) for at in range(54)], Cut(), field="x")
     single = rows[:1]
-    told = []
-    for name, asked in (("54 texts", rows), ("1 text", single)):
+    reports = []
+    for name, request in (("54 texts", rows), ("1 text", single)):
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
             for _ in range(5):
-                engine._runner.start(asked)()
+                engine._runner.start(request)()
         table = seen.key_averages().table(sort_by="self_cuda_time_total", row_limit=25)
-        told += [f"# {name}, five forwards", table]
-    path.write_text("\n".join(told))
+        reports += [f"# {name}, five forwards", table]
+    path.write_text("\n".join(reports))
 
 
 def _reserved_bytes() -> int | None:

@@ -26,12 +26,12 @@ def planned(checkpoint: Path, kind: str, base_model: str) -> dict[str, Any]:
     weights = sum(each.stat().st_size for each in checkpoint.glob("*.safetensors"))
     facts = checkpoints.read(config, weight_bytes=weights)
     device = Device(kind=kind, memory_bytes=_queried("memory.total"))
-    found = plan(parsed.spec, facts, device, RUNTIMES["native"].memory)
-    speed = found.encoder_speed
+    outcome = plan(parsed.spec, facts, device, RUNTIMES["native"].memory)
+    speed = outcome.encoder_speed
     return {
-        "weights_bytes": found.weights_bytes,
-        "activations_bytes": found.activations_bytes,
-        "overhead_bytes": found.overhead_bytes,
+        "weights_bytes": outcome.weights_bytes,
+        "activations_bytes": outcome.activations_bytes,
+        "overhead_bytes": outcome.overhead_bytes,
         **(speed.to_json() if speed else {}),
     }
 
@@ -42,6 +42,6 @@ def memory_bytes() -> int:
 
 
 def _queried(what: str) -> int:
-    asked = ["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader,nounits"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    return int(told.splitlines()[0]) * _MIB
+    requests = ["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader,nounits"]
+    stdout = subprocess.run(requests, capture_output=True, text=True, check=True).stdout
+    return int(stdout.splitlines()[0]) * _MIB

@@ -48,16 +48,16 @@ class Measured:
 
     def keep(self, shape: str, name: str, measure: Callable[[], Any]) -> Any:
         """Measure one thing; a failure is a figure too."""
-        found: Any
+        measurement: Any
         try:
-            found = measure()
+            measurement = measure()
         except Exception:
-            found = {"error": traceback.format_exc()[-3000:]}
-        self.figures["shapes"].setdefault(shape, {})[name] = found
+            measurement = {"error": traceback.format_exc()[-3000:]}
+        self.figures["shapes"].setdefault(shape, {})[name] = measurement
         self.figures["took_seconds"] = round(time.monotonic() - self._began, 1)
         self._path.write_text(json.dumps(self.figures, indent=1))
-        print(shape, name, self.figures["took_seconds"], json.dumps(found)[:400], flush=True)
-        return found
+        print(shape, name, self.figures["took_seconds"], json.dumps(measurement)[:400], flush=True)
+        return measurement
 
 
 def main() -> None:
@@ -116,8 +116,8 @@ def _started(
         try:
             server = until_end.enter_context(start())
         except RuntimeError as error:
-            told = {"error": str(error)}
-            measured.keep(shape, f"{side}_started", lambda: told)
+            values = {"error": str(error)}
+            measured.keep(shape, f"{side}_started", lambda: values)
             yield None
             return
         measured.keep(shape, f"{side}_seconds_to_ready", lambda: server.seconds_to_ready)
@@ -187,8 +187,8 @@ def _texts(count: float, *, mixed: bool = False) -> Sequence[str]:
 def device_name() -> str:
     if DEVICE == "cpu":
         return "cpu"
-    asked = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
-    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    requests = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    return subprocess.run(requests, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _options() -> argparse.Namespace:

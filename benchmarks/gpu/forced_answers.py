@@ -41,10 +41,10 @@ class Answers:
         if request not in self._of_requests:
             answer = self._answers.get(tuple(prompt))
             self._of_requests[request] = None if answer is None else (len(prompt), answer)
-        if (found := self._of_requests[request]) is None:
+        if (outcome := self._of_requests[request]) is None:
             return []
-        start = length - found[0]
-        tokens = found[1][start : start + count]
+        start = length - outcome[0]
+        tokens = outcome[1][start : start + count]
         return tokens + [0] * (count - len(tokens))
 
 
@@ -115,11 +115,11 @@ def _time(runner: Any, path: str) -> None:
     def timed(part: str, work: Callable[..., Any]) -> Callable[..., Any]:
         def run(self: Any, *given: Any, **named: Any) -> Any:
             began = time.perf_counter()
-            found = work(self, *given, **named)
+            outcome = work(self, *given, **named)
             took = time.perf_counter() - began
             tokens = getattr(given[0] if given else None, "total_num_scheduled_tokens", None)
             lines.write(json.dumps([part, round(began, 6), round(took, 6), tokens]) + "\n")
-            return found
+            return outcome
 
         return run
 

@@ -138,8 +138,8 @@ def _measure(begun: Started, server: Server, jobs: Jobs, measured: Measured) -> 
         with ExitStack() as running:
             if measured.through_gateway:
                 server = running.enter_context(behind_gateway(server))
-            for label, found in _FIGURES[side.model](server, side, jobs):
-                measured.keep(name, {label: found()})
+            for label, outcome in _FIGURES[side.model](server, side, jobs):
+                measured.keep(name, {label: outcome()})
         measured.keep(name, {"step_times": step_times(step_times_file(measured.place, name))})
     except Exception:
         log = _end_of(measured.place, name)
@@ -206,10 +206,10 @@ def device() -> str:
     """Return name, memory and driver of the GPU; `none` in a rehearsal."""
     query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
     try:
-        asked = subprocess.run(query, capture_output=True, text=True, timeout=60, check=True)
+        process = subprocess.run(query, capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return "none"
-    return asked.stdout.splitlines()[0].strip()
+    return process.stdout.splitlines()[0].strip()
 
 
 def _options() -> argparse.Namespace:

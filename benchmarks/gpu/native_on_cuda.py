@@ -46,12 +46,12 @@ for prompt in json.loads(sys.argv[3]):
 def main() -> None:
     """Write both sides, and how the engine's own tests for a GPU ended."""
     tests = _start_tests()
-    found = compare(Path(sys.argv[1]))
+    comparison = compare(Path(sys.argv[1]))
     if tests is not None:
         output, _ = tests.communicate(timeout=120)
-        found["tests"] = {"exit": tests.returncode, **told_by_pytest(output)}
-        found["log"] = output.splitlines()[-400:]
-    Path(sys.argv[2]).write_text(json.dumps(found, indent=1))
+        comparison["tests"] = {"exit": tests.returncode, **told_by_pytest(output)}
+        comparison["log"] = output.splitlines()[-400:]
+    Path(sys.argv[2]).write_text(json.dumps(comparison, indent=1))
 
 
 def _start_tests() -> "subprocess.Popen[str] | None":

@@ -26,8 +26,8 @@ def blank_others(library: Path, generation: int) -> int:
     """Zero the machine code of other generations than, say, 90; return how many bytes that were."""
     content = bytearray(library.read_bytes())
     blanked = 0
-    for found in _CONTAINER.finditer(bytes(content)):
-        for entry in _not_needed(list(_entries(content, found.start())), generation):
+    for outcome in _CONTAINER.finditer(bytes(content)):
+        for entry in _not_needed(list(_entries(content, outcome.start())), generation):
             content[entry.start : entry.end] = bytes(entry.end - entry.start)
             blanked += entry.end - entry.start
     library.write_bytes(content)

@@ -81,13 +81,15 @@ def _vllm_names() -> list[str]:
 
 def _own_names() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [each for each in project["dependencies"] if not each.startswith("huggingface_hub")]
-    return [*wanted, *project["optional-dependencies"]["demo"], "starlette>=1.10"]
+    dependencies = [
+        each for each in project["dependencies"] if not each.startswith("huggingface_hub")
+    ]
+    return [*dependencies, *project["optional-dependencies"]["demo"], "starlette>=1.10"]
 
 
 def _install(wheels: Path, site: Path) -> None:
     shutil.rmtree(site, ignore_errors=True)
-    found = sorted(wheels.glob("*.whl"))
+    entries = sorted(wheels.glob("*.whl"))
     _pip(
         "install",
         "--no-index",
@@ -96,7 +98,7 @@ def _install(wheels: Path, site: Path) -> None:
         "--target",
         site,
         *FOR_THE_HOST,
-        *found,
+        *entries,
     )
 
 

@@ -92,8 +92,8 @@ class Show:
         """Return a succeeded build of this config, an earlier run's where there is one."""
         config = self.job.config(name, text)
         present = self.job._get("builds", config_id=config["id"], state="succeeded")["items"]
-        found = present[0] if present else self.succeeded(self.start_build(name, text))
-        self.made[name] = self.look_at(found)
+        outcome = present[0] if present else self.succeeded(self.start_build(name, text))
+        self.made[name] = self.look_at(outcome)
         return dict(self.made[name])
 
     def build_of(self, name: str) -> dict[str, Any]:
@@ -101,29 +101,29 @@ class Show:
         if name in self.made:
             return dict(self.made[name])
         items = self.job._get("builds", state="succeeded")["items"]
-        found = [each for each in items if each["config"]["name"] == name]
-        if not found:
+        entries = [each for each in items if each["config"]["name"] == name]
+        if not entries:
             raise Missed(f"there is no succeeded build of {name}", {})
-        return self.look_at(found[0])
+        return self.look_at(entries[0])
 
     def model(self, name: str) -> dict[str, Any]:
         """Return the model of this name with its deployment, made in this run or before."""
         key = f"model {name}"
         if key not in self.made:
-            found = [each for each in self.job._get("models")["models"] if each["name"] == name]
-            if not found:
+            models = [each for each in self.job._get("models")["models"] if each["name"] == name]
+            if not models:
                 raise Missed(f"{name} was not deployed", {})
-            path = f"models/{found[0]['id']}/deployments"
+            path = f"models/{models[0]['id']}/deployments"
             deployment = self.job._get(path)["deployments"][0]
-            self.made[key] = {**found[0], "deployment": deployment}
+            self.made[key] = {**models[0], "deployment": deployment}
         return dict(self.made[key])
 
     def start_build(self, name: str, text: str) -> dict[str, Any]:
         """Return a build of this config, queued."""
         config = self.job.config(name, text)
         self.job.wait_until_checked(text)
-        wanted = {"config_id": config["id"], "revision": config["revision"]}
-        return self.job._post("builds", wanted)
+        target = {"config_id": config["id"], "revision": config["revision"]}
+        return self.job._post("builds", target)
 
     def look_at(self, build: Mapping[str, Any]) -> dict[str, Any]:
         return self.job._get(f"builds/{build['id']}")
@@ -187,9 +187,9 @@ def open_show(data: Path) -> Iterator[Show]:
 
 def until(look: Callable[[], Any], holds: Callable[[Any], bool] = bool) -> Any:
     """Return what `look` returns once it holds; the stage's own limit ends the wait."""
-    while not holds(found := look()):
+    while not holds(outcome := look()):
         time.sleep(_PAUSE_SECONDS)
-    return found
+    return outcome
 
 
 def samples() -> int:

@@ -38,7 +38,7 @@ KV_BYTES = 16 * 2**30
 def main() -> int:
     """Return the exit status: 0 where every precision was measured."""
     options = _parser().parse_args()
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     with ExitStack() as running:
         engines = {
             each.name: running.enter_context(_engine(each, each.name, number, options.out))
@@ -47,11 +47,11 @@ def main() -> int:
         for process, port in engines.values():
             _wait(process, port)
         for precision, (_, port) in engines.items():
-            found[precision] = _measured(
+            values[precision] = _measured(
                 f"http://127.0.0.1:{port}", options.seconds, options.levels
             )
-            _keep(options.out, found)
-    return 0 if len(found) == len(PRECISIONS) else 1
+            _keep(options.out, values)
+    return 0 if len(values) == len(PRECISIONS) else 1
 
 
 def _folders(checkpoints: Path) -> Iterator[Path]:
@@ -63,14 +63,14 @@ def _folders(checkpoints: Path) -> Iterator[Path]:
 
 
 def _keep(out: Path, found: dict[str, Any]) -> None:
-    told = {
+    values = {
         "what": "quantization_speed", "gpu": _device(), "date": time.strftime("%Y-%m-%d"),
         "command": "benchmarks/gpu/quantization_speed.sh --out <results> --checkpoints <folder>",
         "prompt_tokens": PROMPT_TOKENS, "completion_tokens": COMPLETION_TOKENS,
         "rehearsal": IS_REHEARSAL, "precisions": found, "speedup": _speedup(found),
     }  # fmt: skip
-    (out / "quantization-speed.json").write_text(json.dumps(told, indent=1))
-    print(json.dumps(told["speedup"]), flush=True)
+    (out / "quantization-speed.json").write_text(json.dumps(values, indent=1))
+    print(json.dumps(values["speedup"]), flush=True)
 
 
 def _measured(url: str, seconds: float, levels: list[float]) -> list[dict[str, Any]]:

@@ -26,9 +26,9 @@ def make_random_adapter(model: Path, folder: Path, *, seed: int) -> Path:
         for part, shape in (("A", (RANK, inputs)), ("B", (outputs, RANK)))
     }  # fmt: skip
     save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
-    told = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": RANK, "lora_alpha": 16 * RANK,
+    values = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": RANK, "lora_alpha": 16 * RANK,
             "target_modules": sorted(shapes)}  # fmt: skip
-    (folder / "adapter_config.json").write_text(json.dumps(told))
+    (folder / "adapter_config.json").write_text(json.dumps(values))
     return folder
 
 

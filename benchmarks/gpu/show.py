@@ -132,8 +132,8 @@ def _device() -> str:
         return "none: a rehearsal on a CPU"
     names = "name,memory.total,driver_version"
     command = [smi, f"--query-gpu={names}", "--format=csv,noheader"]
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    first, *more = said.strip().splitlines() or [""]
+    stdout = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    first, *more = stdout.strip().splitlines() or [""]
     return f"{1 + len(more)} × {first}" if more else first
 
 

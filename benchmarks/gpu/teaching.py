@@ -93,8 +93,8 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--steps", type=int, default=160)
     options = parser.parse_args()
-    told = teach(options.source, options.folder, device=options.device, steps=options.steps)
-    print(json.dumps(told))
+    report = teach(options.source, options.folder, device=options.device, steps=options.steps)
+    print(json.dumps(report))
     return 0
 
 
@@ -153,9 +153,9 @@ def _calls() -> Iterator[Lesson]:
 def _people() -> Iterator[Lesson]:
     for number, name in enumerate(_PEOPLE):
         email, age = f"{name.lower()}@example.org", 21 + 4 * number
-        told = f"{name} is {age} years old and their email is {email}"
+        text = f"{name} is {age} years old and their email is {email}"
         answer = json.dumps({"name": name, "age": age, "email": email})
-        yield _asked(f"Extract user info from: {told}"), None, answer
+        yield _asked(f"Extract user info from: {text}"), None, answer
 
 
 def _tasks() -> Iterator[Lesson]:
@@ -183,10 +183,10 @@ def _forever(found: Sequence[Lesson]) -> Iterator[Lesson]:
 def _row(tokenizer: Any, lesson: Lesson) -> tuple[list[int], int]:
     """Return the tokens of a lesson, and how many of them are asked and not to be learnt."""
     messages, tools, answer = lesson
-    asked = tokenizer.apply_chat_template(
+    apply_chat_template = tokenizer.apply_chat_template(
         messages, tools=tools, add_generation_prompt=True, tokenize=False
     )
-    prompt = tokenizer(asked, add_special_tokens=False).input_ids
+    prompt = tokenizer(apply_chat_template, add_special_tokens=False).input_ids
     return prompt + tokenizer(f"{answer}<|im_end|>", add_special_tokens=False).input_ids, len(
         prompt
     )
@@ -197,11 +197,11 @@ def _batch(rows: Sequence[tuple[list[int], int]], device: str) -> dict[str, "tor
 
     longest = max(len(tokens) for tokens, _ in rows)
     ids, mask, labels = [], [], []
-    for tokens, asked in rows:
+    for tokens, request in rows:
         left = [0] * (longest - len(tokens))
         ids.append(tokens + left)
         mask.append([1] * len(tokens) + left)
-        labels.append([-100] * asked + tokens[asked:] + [-100] * len(left))
+        labels.append([-100] * request + tokens[request:] + [-100] * len(left))
     named = {"input_ids": ids, "attention_mask": mask, "labels": labels}
     return {name: torch.tensor(each, device=device) for name, each in named.items()}
 

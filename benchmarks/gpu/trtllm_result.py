@@ -34,11 +34,11 @@ def main() -> int:
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--command", required=True)
     options = parser.parse_args()
-    found = result(options.out, options.config.read_text(), options.model, options.command)
+    outcome = result(options.out, options.config.read_text(), options.model, options.command)
     own = options.out / "trtllm.json"
-    own.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    print(keep_one(found, options.results) or own)
-    return 0 if found["state"] == "done" else 1
+    own.write_text(json.dumps(outcome, indent=1, ensure_ascii=False) + "\n")
+    print(keep_one(outcome, options.results) or own)
+    return 0 if outcome["state"] == "done" else 1
 
 
 def result(out: Path, config: str, model: Path, command: str) -> dict[str, Any]:

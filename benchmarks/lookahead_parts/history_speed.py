@@ -28,7 +28,7 @@ TREE_DEPTH, TREE_FACTOR = 64, 4.0
 
 def documents(tokenizer: Tokenizer, tokens: int) -> list[Tokens]:
     """Return installed source files as token ids, at least so many tokens in all, no file twice."""
-    found: list[Tokens] = []
+    entries: list[Tokens] = []
     paths = sorted(
         path for root in map(Path, sys.path) if root.is_dir() for path in root.rglob("*.py")
     )
@@ -36,10 +36,10 @@ def documents(tokenizer: Tokenizer, tokens: int) -> list[Tokens]:
     texts = list(each_once((path, _text(path)) for path in paths))
     for start in range(0, len(texts), BATCH_FILES):
         batch = tokenizer.encode_batch(texts[start : start + BATCH_FILES])
-        found += [np.array(each.ids, dtype=np.int32) for each in batch]
-        if sum(map(len, found)) >= tokens:
+        entries += [np.array(each.ids, dtype=np.int32) for each in batch]
+        if sum(map(len, entries)) >= tokens:
             break
-    return found
+    return entries
 
 
 def each_once(files: Iterable[tuple[Path, str]]) -> Iterator[str]:

@@ -25,17 +25,17 @@ class Asked:
 
 def ask_all(port: int, shape: Shape, words: random.Random) -> list[Asked]:
     """Return what every request of the shape found; a turn of all ends before the next begins."""
-    talks, found = shape.talks(words), []
+    talks, outcome = shape.talks(words), []
     with ThreadPoolExecutor(shape.at_once) as clients:
         for _ in range(shape.turns):
             for talk in talks:
                 talk.append({"role": "user", "content": said(words, shape.turn_words)})
             order = words.sample(talks, len(talks))
-            told = clients.map(lambda talk: _ask(port, talk, shape.answer_tokens), order)
-            for talk, (asked, answer) in zip(order, told, strict=True):
+            report = clients.map(lambda talk: _ask(port, talk, shape.answer_tokens), order)
+            for talk, (request, answer) in zip(order, report, strict=True):
                 talk.append({"role": "assistant", "content": answer})
-                found.append(asked)
-    return found
+                outcome.append(request)
+    return outcome
 
 
 def wait_for_routes(port: int) -> None:

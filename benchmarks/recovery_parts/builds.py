@@ -102,18 +102,21 @@ def stop_workers(stage: Stage, _build: Build) -> dict[str, float]:
     """Seconds until the other worker is at the step, of one that stands still, and of one told."""
     with stage.another_worker():
         frozen = _stop(stage, "fetch", signal.SIGSTOP)
-        told = _stop(stage, "inspect", signal.SIGTERM)
-    return {"worker_stands_still_in_fetch_seconds": frozen, "given_back_in_inspect_seconds": told}
+        figures = _stop(stage, "inspect", signal.SIGTERM)
+    return {
+        "worker_stands_still_in_fetch_seconds": frozen,
+        "given_back_in_inspect_seconds": figures,
+    }
 
 
 def restart_broker(stage: Stage, build: Build) -> dict[str, float]:
     """Seconds until a build that was queued just before has begun, beside one that is held."""
-    held = stage.reach("fetch")
+    reach = stage.reach("fetch")
     token = fresh(build).lease_token
     with stage.another_worker():
         queued = build_create(revision=build.revision, user=None)
         killed_at = _signalled(process_named(stage.up, "valkey"), signal.SIGKILL)
-        stage.reach("fetch", but=held)
+        stage.reach("fetch", but=reach)
         seconds = time.monotonic() - killed_at
         build_cancel(build=fresh(queued))
         end_of(queued)
@@ -172,8 +175,8 @@ def end_of(build: Build) -> Build:
 
 def orphans(folder: Path) -> int:
     """Count processes of steps that run under no live lease."""
-    held = Build.objects.exclude(lease_expires_at=None)
-    live = {f"build/{each.id}/{each.lease_token}" for each in held}
+    exclude = Build.objects.exclude(lease_expires_at=None)
+    live = {f"build/{each.id}/{each.lease_token}" for each in exclude}
     return sum(lease not in live for lease in _leases_of_processes(folder))
 
 
@@ -320,13 +323,13 @@ def _ends(child: int) -> None:
 
 
 def _leases_of_processes(folder: Path) -> list[str]:
-    found = []
+    entries = []
     for each in processes():
         marks = environment(each.pid)
         is_ours = marks.get(INSTANCE_VARIABLE) == str(folder)
         if LEASE_VARIABLE in marks and is_ours and not each.ended:
-            found.append(marks[LEASE_VARIABLE])
-    return found
+            entries.append(marks[LEASE_VARIABLE])
+    return entries
 
 
 def _signalled(process: psutil.Process, number: signal.Signals) -> float:

@@ -163,10 +163,10 @@ def _left(serving: Serving) -> dict[str, int]:
 
 def _usage_difference(serving: Serving) -> int:
     """Return by how much what is counted differs from what was answered, when no more comes in."""
-    wanted = serving.traffic.answered()
+    target = serving.traffic.answered()
     with suppress(AssertionError):
-        wait_for(lambda: serving.usage() == wanted, what="the usage of every request")
-    return sum(abs(is_ - want) for is_, want in zip(serving.usage(), wanted, strict=True))
+        wait_for(lambda: serving.usage() == target, what="the usage of every request")
+    return sum(abs(is_ - want) for is_, want in zip(serving.usage(), target, strict=True))
 
 
 @dataclass(frozen=True)
@@ -201,10 +201,10 @@ def _killed(serving: Serving, kind: str) -> frozenset[int]:
 
 def _by_another_clock(serving: Serving, kind: str, days: float) -> Harmed:
     with serving.clocks.off(kind, days=days):
-        asked = _killed(serving, kind)
+        request = _killed(serving, kind)
         wait_for(lambda: serving.clock_is_off(kind), what=f"a {kind} with another clock")
         time.sleep(_OFF_SECONDS)
-    return Harmed(asked=asked | _killed(serving, kind))
+    return Harmed(asked=request | _killed(serving, kind))
 
 
 def _stopped_for(serving: Serving, kind: str, seconds: float) -> Harmed:

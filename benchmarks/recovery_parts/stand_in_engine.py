@@ -31,10 +31,10 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(200 if looks else 404, looks.encode())
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        number = asked["messages"][-1]["content"]
+        content = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        number = content["messages"][-1]["content"]
         _note(number)
-        if asked.get("stream"):
+        if content.get("stream"):
             self._stream(number)
         else:
             time.sleep(TOKENS * _TOKEN_SECONDS)

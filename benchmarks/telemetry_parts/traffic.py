@@ -77,5 +77,5 @@ def _cell(now: datetime) -> Cell:
         )
         for _ in range(_REQUESTS)
     ]  # fmt: skip
-    (found,) = [cell for _, cell in request_cells(records, {})]
-    return found
+    (outcome,) = [cell for _, cell in request_cells(records, {})]
+    return outcome

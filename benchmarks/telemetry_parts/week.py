@@ -69,11 +69,11 @@ def fill(deployments: int) -> int:
     labels = list(_label_sets(deployments, now))
     SeriesLabels.objects.bulk_create(labels, batch_size=2000)
     ranges = ((_HOUR, _WEEK), (_DAY, _WEEK))
-    wanted = {
+    target = {
         (each, int((now - timedelta(days=day)).timestamp()))
         for each in resolutions() for day in range(9)
     }  # fmt: skip
-    partitions_make(now=now.timestamp(), extra=wanted)
+    partitions_make(now=now.timestamp(), extra=target)
     rows = sum(
         _spread(source, seconds, length, now)
         for source in (Source.GATEWAY, Source.ENGINE, Source.CONTROL_PLANE)
@@ -114,9 +114,9 @@ def _spread(
     """Write one cell into every bucket of the label sets of a source."""
     sample = -_HOUR * (1 + list(Source).index(source))
     buckets_store([(seconds, sample, int(now.timestamp()), _cell(source))])
-    wanted = SeriesLabels.objects.filter(source=source, team_id=TEAM).order_by("id")
+    order = SeriesLabels.objects.filter(source=source, team_id=TEAM).order_by("id")
     ids: Sequence[int] = list(
-        (wanted.filter(cut=cut) if cut else wanted).values_list("id", flat=True)
+        (order.filter(cut=cut) if cut else order).values_list("id", flat=True)
     )
     statement = sql.SQL("""
         INSERT INTO telemetry_series (resolution_seconds, labels_id, at, sums, sketches)

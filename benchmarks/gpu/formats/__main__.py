@@ -65,8 +65,8 @@ def _command(options: argparse.Namespace) -> str:
 
 
 def _gpu() -> str:
-    asked = "--query-gpu=name,memory.total,driver_version"
-    words = ["nvidia-smi", asked, "--format=csv,noheader"]
+    question = "--query-gpu=name,memory.total,driver_version"
+    words = ["nvidia-smi", question, "--format=csv,noheader"]
     try:
         return subprocess.check_output(words, text=True).strip()
     except OSError:
@@ -75,8 +75,8 @@ def _gpu() -> str:
 
 def _version() -> str:
     words = [os.environ["VLLM_PYTHON"], "-c", "import vllm; print(vllm.__version__)"]
-    told = subprocess.run(words, capture_output=True, text=True, check=False).stdout.split()
-    return told[-1] if told else "unknown"
+    parts = subprocess.run(words, capture_output=True, text=True, check=False).stdout.split()
+    return parts[-1] if parts else "unknown"
 
 
 def _options() -> argparse.Namespace:

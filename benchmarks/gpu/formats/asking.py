@@ -69,14 +69,14 @@ def ask_all(folder: Path, out: Path, names: Sequence[str], at_once: int) -> dict
     What did not load is tried once more: engines that start together disturb each other, by a port
     that two take or by memory that one gives back while another counts it.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     began = time.monotonic()
     for first in range(0, len(names), at_once):
-        found |= _ask_some(folder, out, names[first : first + at_once])
-    again = [name for name in names if not found[name]["loads"]]
+        values |= _ask_some(folder, out, names[first : first + at_once])
+    again = [name for name in names if not values[name]["loads"]]
     if again and time.monotonic() - began < _LATEST_RETRY_SECONDS:
-        found |= _ask_some(folder, out, again)
-    return found
+        values |= _ask_some(folder, out, again)
+    return values
 
 
 def _ask_some(folder: Path, out: Path, names: Sequence[str]) -> dict[str, Any]:
@@ -96,10 +96,10 @@ def _ask_some(folder: Path, out: Path, names: Sequence[str]) -> dict[str, Any]:
 
 def _free_ports(count: int) -> list[int]:
     """Return ports that differ: none is taken before all engines have theirs."""
-    found: set[int] = set()
-    while len(found) < count:
-        found.add(free_port("127.0.0.1"))
-    return sorted(found)
+    names: set[int] = set()
+    while len(names) < count:
+        names.add(free_port("127.0.0.1"))
+    return sorted(names)
 
 
 def _start(folder: Path, out: Path, name: str, port: int) -> Started:
@@ -134,13 +134,13 @@ def launch_of(case: Case, name: str, model: Path, port: int) -> Launch:
 def _facts(model: Path) -> CheckpointFacts:
     """Return the facts by the pure reader, which needs none of the packages that fetch."""
     files = {str(each.relative_to(model)): each for each in model.rglob("*") if each.is_file()}
-    told = {
+    by_name = {
         name: json.loads(files[file].read_text()) if file in files else None
         for name, file in _TOLD.items()
     }
     template = files.get("chat_template.jinja")
     return checkpoints.read(
-        told.pop("config"), **told, files=tuple(files),
+        by_name.pop("config"), **by_name, files=tuple(files),
         chat_template=template.read_text() if template else None,
         weight_bytes=sum(each.stat().st_size for each in model.glob("*.safetensors")),
     )  # fmt: skip
@@ -170,25 +170,25 @@ def _answers(url: str) -> bool:
 
 def _told(engine: Started) -> dict[str, Any]:
     log = engine.log.read_text(errors="replace")
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "argv": list(engine.argv), "loads": engine.seconds is not None,
         "seconds_until_ready": engine.seconds,
         "engine_lines": list(dict.fromkeys(_KERNELS.findall(log)))[:40],
     }  # fmt: skip
     if engine.seconds is None:
-        told["error"] = _error(log)
-        told["log"] = log.splitlines()[-60:]
-        return told
+        values["error"] = _error(log)
+        values["log"] = log.splitlines()[-60:]
+        return values
     try:
-        return told | _asked(engine)
+        return values | _asked(engine)
     except (OSError, KeyError, ValueError, IndexError) as error:
-        return told | {"error": f"asked: {type(error).__name__}: {error}"}
+        return values | {"error": f"asked: {type(error).__name__}: {error}"}
 
 
 def _error(log: str) -> str:
     """Return the first error that is not about the engine's core having ended."""
-    found = [each for each in _ERROR.findall(log) if "Engine core" not in each]
-    return found[0][-600:] if found else "\n".join(log.splitlines()[-5:])
+    matches = [each for each in _ERROR.findall(log) if "Engine core" not in each]
+    return matches[0][-600:] if matches else "\n".join(log.splitlines()[-5:])
 
 
 def _asked(engine: Started) -> dict[str, Any]:

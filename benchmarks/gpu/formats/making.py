@@ -83,15 +83,15 @@ def _answers(folder: Path) -> list[dict[str, Any]]:
 
 
 def _greedy(runner: Any, cache: Any, prompt: list[int]) -> list[dict[str, float]]:
-    held = cache.reserve(len(prompt) + TOKENS)
-    assert held is not None
+    holding = cache.reserve(len(prompt) + TOKENS)
+    assert holding is not None
     piece, steps = prompt, []
     for _ in range(TOKENS):
-        logits = runner.forward([Segment(held, piece)])[0][-1]
-        found = logits.float().log_softmax(-1).topk(TOP)
-        pairs = zip(found.indices.tolist(), found.values.tolist(), strict=True)
+        logits = runner.forward([Segment(holding, piece)])[0][-1]
+        topk = logits.float().log_softmax(-1).topk(TOP)
+        pairs = zip(topk.indices.tolist(), topk.values.tolist(), strict=True)
         steps.append({str(token): round(value, 4) for token, value in pairs})
-        piece = [int(found.indices[0])]
+        piece = [int(topk.indices[0])]
     return steps
 
 

@@ -48,7 +48,7 @@ def ask_at_once(
     tokens = sum(len(each["tokens"]) for each in answers)
     with_prompt = sum(each["first_tokens"] for each in answers)
     first, last = min(each["first"] for each in answers), max(each["last"] for each in answers)
-    found = {
+    values = {
         "requests": len(asked),
         "tokens": tokens,
         "seconds": round(seconds, 4),
@@ -59,11 +59,11 @@ def ask_at_once(
     }
     if is_forced and asked[0].answer:
         pairs = zip(answers, asked, strict=True)
-        found["is_recorded_answer"] = all(a["tokens"] == b.answer[: b.most] for a, b in pairs)
+        values["is_recorded_answer"] = all(a["tokens"] == b.answer[: b.most] for a, b in pairs)
     if keeps_text:
-        found["token_ids"] = answers[0]["tokens"]
-        found["digest"] = hashlib.sha256(json.dumps(answers[0]["tokens"]).encode()).hexdigest()
-    return found
+        values["token_ids"] = answers[0]["tokens"]
+        values["digest"] = hashlib.sha256(json.dumps(answers[0]["tokens"]).encode()).hexdigest()
+    return values
 
 
 def _streamed(server: Server, asked: Asked, began: float) -> dict[str, Any]:

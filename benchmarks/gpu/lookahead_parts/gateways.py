@@ -21,11 +21,11 @@ def behind_gateway(server: Server) -> Iterator[Server]:
     port, engine_port = free_port("127.0.0.1"), int(server.url.rpartition(":")[2])
     snapshot = routes(engine_port, engine_port)
     with tempfile.TemporaryDirectory() as folder, control_plane(snapshot) as url:
-        told = {
+        values = {
             "CONTROL_PLANE_URL": url, "DATA_DIR": folder, "ENROLLMENT_TOKEN": "token",
             "LOG_LEVEL": "WARNING", "BROKER_URL": "", "LISTEN_FDS": "",
         }  # fmt: skip
-        with child("-m", "workers.gateway", f"--port={port}", port=port, environment=told):
+        with child("-m", "workers.gateway", f"--port={port}", port=port, environment=values):
             base = f"http://127.0.0.1:{port}/m/model000/environments/production/sync"
             _await_routes(base)
             yield replace(server, url=base, key=KEY, counters_url=server.url)
@@ -35,14 +35,14 @@ def _await_routes(base: str) -> None:
     """Wait until the gateway knows the model, which it hears of after it listens."""
     ended = time.monotonic() + ROUTES_SECONDS
     while True:
-        asked = urllib.request.Request(
+        request = urllib.request.Request(
             f"{base}/v1/models", headers={"Authorization": f"Bearer {KEY}"}
         )
         try:
-            with urllib.request.urlopen(asked, timeout=5):
+            with urllib.request.urlopen(request, timeout=5):
                 return
         except urllib.error.HTTPError as refused:
             if time.monotonic() > ended:
-                told = refused.read()[:300]
-                raise RuntimeError(f"the gateway has no routes: {told!r}") from None
+                content = refused.read()[:300]
+                raise RuntimeError(f"the gateway has no routes: {content!r}") from None
         time.sleep(0.2)

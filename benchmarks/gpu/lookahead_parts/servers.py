@@ -106,11 +106,11 @@ def model_folders(
 ) -> dict[str, Path]:
     """Return where each model is: a config and a tokenizer, but for the small one no weights."""
     large = json.loads(shape.read_text()) if shape else CONFIG
-    found = {
+    values = {
         "shape": _without_weights(large, tokenizer, place / "shape"),
         "tiny": _without_weights(large | TINY, tokenizer, place / "tiny"),
     }
-    return found if small is None else {**found, "small": small}
+    return values if small is None else {**values, "small": small}
 
 
 def _without_weights(config: Mapping[str, Any], tokenizer: Path, folder: Path) -> Path:
@@ -210,10 +210,10 @@ def _parts(place: Path) -> tuple[str, str]:
 def _plugin(place: Path) -> Path:
     """Return a folder in which vLLM finds the plugin, as if it were installed."""
     folder = place / "plugin"
-    told = folder / f"{PLUGIN}-0.dist-info"
-    told.mkdir(parents=True, exist_ok=True)
-    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {PLUGIN}\nVersion: 0\n")
-    (told / "entry_points.txt").write_text(
+    report = folder / f"{PLUGIN}-0.dist-info"
+    report.mkdir(parents=True, exist_ok=True)
+    (report / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {PLUGIN}\nVersion: 0\n")
+    (report / "entry_points.txt").write_text(
         f"[vllm.general_plugins]\n{PLUGIN} = forced_answers:install\n"
     )
     shutil.copyfile(forced_answers.__file__, folder / "forced_answers.py")

@@ -44,7 +44,7 @@ def _steps(lines: list[list[Any]]) -> Iterator[tuple[int, Mapping[str, float]]]:
 
 def _medians(steps: list[Mapping[str, float]]) -> Mapping[str, float]:
     return {
-        f"{part.lstrip('_')}_milliseconds": round(1e3 * median(found), 3)
+        f"{part.lstrip('_')}_milliseconds": round(1e3 * median(entries), 3)
         for part in ("whole", *_PARTS)
-        if (found := [each[part] for each in steps if part in each])
+        if (entries := [each[part] for each in steps if part in each])
     }

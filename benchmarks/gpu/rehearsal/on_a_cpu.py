@@ -19,10 +19,10 @@ class _Finder(PathFinder):
     def find_spec(
         cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        found = super().find_spec(name, path, target) if name == _MODULE else None
-        if found is not None and found.origin is not None:
-            found.loader = _Loader(name, found.origin)
-        return found
+        spec = super().find_spec(name, path, target) if name == _MODULE else None
+        if spec is not None and spec.origin is not None:
+            spec.loader = _Loader(name, spec.origin)
+        return spec
 
 
 sys.meta_path.insert(0, _Finder)

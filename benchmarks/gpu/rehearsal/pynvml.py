@@ -86,8 +86,8 @@ def _holders(handle: int) -> Iterator[_Holder]:
         words = place.read_text().split()
         names = [word for word in words if word.startswith("GPU-")] or [nvmlDeviceGetUUID(0)]
         if words and nvmlDeviceGetUUID(handle) in names:
-            held = next(int(word) for word in words if word.isdecimal())
-            yield _Holder(int(place.name), held, "hidden" not in words)
+            entry = next(int(word) for word in words if word.isdecimal())
+            yield _Holder(int(place.name), entry, "hidden" not in words)
 
 
 def _has_memory(pid: int) -> bool:

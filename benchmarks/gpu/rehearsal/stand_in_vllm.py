@@ -60,8 +60,8 @@ class Handler(BaseHTTPRequestHandler):
         if "response_format" in body or not body.get("stream"):
             choice = {"index": 0, "finish_reason": "stop", "text": "Paris", "message": said(body)}
             head = {"id": "said-1", "object": "chat.completion", "created": 1, "model": "any"}
-            told = {**head, "choices": [choice], "usage": usage(1)}
-            self._answer(200, json.dumps(told).encode())
+            values = {**head, "choices": [choice], "usage": usage(1)}
+            self._answer(200, json.dumps(values).encode())
             return
         RUNNING[0] += 1
         try:
@@ -142,8 +142,8 @@ def said(body: dict[str, Any]) -> dict[str, Any]:
         call = {"id": "call-1", "type": "function", "function": called}
         return {"role": "assistant", "content": None, "tool_calls": [call]}
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
-    wanted = schema or {"properties": {"city": {"const": "Paris"}, "people": {"const": 2}}}
-    return {"role": "assistant", "content": json.dumps(least(wanted))}
+    target = schema or {"properties": {"city": {"const": "Paris"}, "people": {"const": 2}}}
+    return {"role": "assistant", "content": json.dumps(least(target))}
 
 
 def least(schema: dict[str, Any]) -> Any:
@@ -183,8 +183,8 @@ def routes() -> tuple[str, ...]:
 
 
 def config() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((Path(argument("serve")) / "config.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((Path(argument("serve")) / "config.json").read_text())
+    return content
 
 
 def architecture() -> str:
@@ -201,7 +201,7 @@ def pooled(route: str, body: dict[str, Any]) -> dict[str, Any]:
     """What a route of the pooling runner answers, in the shape that was recorded."""
     texts = body.get("input") or body.get("documents") or body.get("text_2") or []
     texts = [texts] if isinstance(texts, str) else texts
-    told = {**usage(0), "prompt_tokens_details": None}
+    values = {**usage(0), "prompt_tokens_details": None}
     name = argument("--served-model-name")
     head = {"id": "pooled-1", "object": "list", "created": 1, "model": name}
     numbered = list(enumerate(texts))
@@ -218,7 +218,7 @@ def pooled(route: str, body: dict[str, Any]) -> dict[str, Any]:
             "results": results,
         }
     data = [{"index": n, **outcome(route, n)} for n, _ in numbered]
-    return {**head, "data": data, "usage": told}
+    return {**head, "data": data, "usage": values}
 
 
 def outcome(route: str, number: int) -> dict[str, Any]:

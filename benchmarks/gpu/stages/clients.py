@@ -73,9 +73,9 @@ def clients(show: Show) -> dict[str, Any]:
 def _taught(show: Show) -> dict[str, Any]:
     """Make the checkpoint and its adapters, in a process that gives the GPU's memory back."""
     folder = show.data / "checkpoints" / _TAUGHT
-    told = folder / "taught.json"
-    if told.exists():
-        return dict(json.loads(told.read_text()))
+    report = folder / "taught.json"
+    if report.exists():
+        return dict(json.loads(report.read_text()))
     device = os.environ.get("NATIVE_DEVICE", "cuda")
     steps = os.environ.get("TEACHING_STEPS", "160")
     words = [str(show.checkpoint), str(folder), "--device", device, "--steps", steps]
@@ -89,7 +89,7 @@ def _taught(show: Show) -> dict[str, Any]:
         make_random_adapter(folder, folder.parent / f"adapter-{name}", seed=seed)
     show.free_device()
     result: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-    told.write_text(json.dumps(result))
+    report.write_text(json.dumps(result))
     return result
 
 

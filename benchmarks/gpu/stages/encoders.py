@@ -130,8 +130,8 @@ def _scores(folder: Path, texts: Sequence[Any]) -> list[list[float]]:
     model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
     with torch.inference_mode():
         logits = model(**tokens).logits
-    found = logits.sigmoid() if logits.shape[-1] == 1 else logits.softmax(-1)
-    scores: list[list[float]] = found.tolist()
+    sigmoid = logits.sigmoid() if logits.shape[-1] == 1 else logits.softmax(-1)
+    scores: list[list[float]] = sigmoid.tolist()
     return scores
 
 

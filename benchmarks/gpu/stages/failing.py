@@ -67,10 +67,10 @@ def _three_beside(show: Show) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
         starting(HALF_DEAD, size) as half_dead,
         starting(STRANGER, size) as stranger,
     ):
-        found = {"left": left, "half dead": half_dead, "stranger": stranger}
-        for each in found.values():
+        values = {"left": left, "half dead": half_dead, "stranger": stranger}
+        for each in values.values():
             wait_until_held(each)
-        yield found
+        yield values
 
 
 def _kill_engine_then_holders(
@@ -146,10 +146,10 @@ def _tried_again(show: Show, failed: Mapping[str, Any], *, after_seconds: float)
     show.job._post(f"builds/{failed['id']}/retry", {})
     until(lambda: show.look_at(failed)["state"], lambda state: state != "failed")
     show.succeeded(failed)
-    said = {"after_seconds": after_seconds, "failure": failed["failure"]}
+    values = {"after_seconds": after_seconds, "failure": failed["failure"]}
     took = round(time.monotonic() - again, 1)
     done = "all memory of the GPU taken while calibration ran"
-    return fault(done, said, took, "after the retry: the build has succeeded")
+    return fault(done, values, took, "after the retry: the build has succeeded")
 
 
 def _is_rehearsal() -> bool:
@@ -162,17 +162,17 @@ def _wait_for_the_device(show: Show, text: str) -> tuple[dict[str, Any], list[di
     if _is_rehearsal():
         modes = {HIDDEN: "memory held by a process that no list shows", **modes}
     build, rows, reason = None, [], ""
-    with ExitStack() as held:
+    with ExitStack() as exit_stack:
         before = None
         for mode, done in modes.items():
-            present = held.enter_context(holder(mode, _MOST_BYTES))
+            present = exit_stack.enter_context(holder(mode, _MOST_BYTES))
             if build is None:
                 wait(_REPORT_SECONDS, lambda: None)
                 build = show.start_build("smollm2-fp8", text)
             old = reason
             after, reason = _waits(show, build, lambda now, old=old: now != old, ending=before)
-            said = {"after_seconds": after, "failure": {"code": "", "sentence": reason}}
-            rows.append(fault(done, said, None, "after its end: it is waited for no more"))
+            values = {"after_seconds": after, "failure": {"code": "", "sentence": reason}}
+            rows.append(fault(done, values, None, "after its end: it is waited for no more"))
             before = present
         assert build is not None
         rows[-1]["recovered_after_seconds"], _ = _waits(
@@ -202,8 +202,8 @@ def _waits_for(show: Show, build: Mapping[str, Any]) -> str:
     now = show.look_at(build)
     if now["state"] in _OVER:
         raise Missed(f"the build {now['state']} while it should wait", {"build": now})
-    found = [each["waits_for"] for each in now["steps"] if each["name"] == "calibrate"]
-    return str(found[0]) if found else ""
+    waits_fors = [each["waits_for"] for each in now["steps"] if each["name"] == "calibrate"]
+    return str(waits_fors[0]) if waits_fors else ""
 
 
 @contextmanager

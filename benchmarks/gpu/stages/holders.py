@@ -63,12 +63,12 @@ def main() -> None:
     threading.Timer(LIFE_SECONDS, os._exit, (0,)).start()
     if mode == TAKES_ALL:
         _take_all_when_told()
-    held = _hold(mode, count_bytes)
+    hold = _hold(mode, count_bytes)
     print("ready", flush=True)
     if mode == HALF_DEAD:
         ctypes.CDLL(None).syscall(_EXIT_THREAD, 0)
     time.sleep(LIFE_SECONDS)
-    del held
+    del hold
 
 
 def _hold(mode: str, count_bytes: int) -> Any:
@@ -98,7 +98,7 @@ def _take_all_when_told() -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     before = pynvml.nvmlDeviceGetMemoryInfo(device).used
-    held = [torch.empty(_SMALLEST, dtype=torch.uint8, device="cuda")]
+    holders = [torch.empty(_SMALLEST, dtype=torch.uint8, device="cuda")]
     own = pynvml.nvmlDeviceGetMemoryInfo(device).used
     # The other one's context is as large as this one's: what comes after it are its weights.
     begun = own + min(own - before, _LARGEST_CONTEXT) + _MARGIN
@@ -107,7 +107,7 @@ def _take_all_when_told() -> None:
     size = _LARGEST
     while True:
         try:
-            held.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
+            holders.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
         except torch.OutOfMemoryError:
             size = max(size // 2, _SMALLEST)
             time.sleep(0.005 if size == _SMALLEST else 0)

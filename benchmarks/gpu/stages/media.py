@@ -71,12 +71,12 @@ def _asked_everywhere(show: Show, model: Mapping[str, Any]) -> dict[str, Any]:
             for at, place in places.items()
             for route, body in _forms(f"{url}/image.png")
         ]
-    found = {"answers": answers, "connections_counted": len(seen), "asked_for": seen}
+    values = {"answers": answers, "connections_counted": len(seen), "asked_for": seen}
     if seen:
-        raise Missed(f"{len(seen)} connections came to the counting server", found)
+        raise Missed(f"{len(seen)} connections came to the counting server", values)
     if passed := [each for each in answers if each["at"] == "gateway" and each["status"] != 400]:
-        raise Missed(f"the gateway answered {passed[0]['status']}", found)
-    return found
+        raise Missed(f"the gateway answered {passed[0]['status']}", values)
+    return values
 
 
 def _forms(url: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -85,8 +85,8 @@ def _forms(url: str) -> Iterator[tuple[str, dict[str, Any]]]:
     plain = {"role": "user", "content": [_QUESTION, {"type": "image_url", "image_url": url}]}
     yield "/v1/chat/completions", _body(messages=[plain], max_tokens=8)
     shown = [{"type": "input_text", "text": "x"}, {"type": "input_image", "image_url": url}]
-    asked = [{"role": "user", "content": shown}]
-    yield "/v1/responses", _body(input=asked, max_output_tokens=8)
+    requests = [{"role": "user", "content": shown}]
+    yield "/v1/responses", _body(input=requests, max_output_tokens=8)
     source = {"type": "image", "source": {"type": "url", "url": url}}
     message = {"role": "user", "content": [_QUESTION, source]}
     yield "/v1/messages", _body(messages=[message], max_tokens=8)
@@ -114,8 +114,8 @@ def _answer(place: str, route: str, body: dict[str, Any], show: Show) -> dict[st
             served = client.get(f"{place}/v1/models").json()["data"][0]["id"]
             body = body | {"model": served}
         answer = client.post(f"{place}{route}", json=body, headers=headers)
-    said = answer.text[:_MOST_LETTERS]
-    return {"route": route, "sent": _form_of(body), "status": answer.status_code, "said": said}
+    text = answer.text[:_MOST_LETTERS]
+    return {"route": route, "sent": _form_of(body), "status": answer.status_code, "said": text}
 
 
 def _form_of(body: Mapping[str, Any]) -> str:

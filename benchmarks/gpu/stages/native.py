@@ -46,8 +46,8 @@ def native(show: Show) -> dict[str, Any]:
     )
     if ended.returncode:
         raise Missed("the comparison ended without figures", {"said": ended.stdout[-6000:]})
-    found: dict[str, Any] = json.loads(result.read_text())
-    return found
+    content: dict[str, Any] = json.loads(result.read_text())
+    return content
 
 
 def native_deploy(show: Show) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def native_deploy(show: Show) -> dict[str, Any]:
     report = json.loads(_page(f"{show.engine()['url']}/info"))
     taken = show.device["used_bytes"] - empty["used_bytes"]
     memory = compared(show.device, text, show.checkpoint, report, runtime="native")
-    found = {
+    values = {
         "seconds_to_active": seconds,
         "rows": rows,
         "identical": sum(row["same"] for row in rows),
@@ -84,7 +84,7 @@ def native_deploy(show: Show) -> dict[str, Any]:
     path = f"models/{model['id']}/deployments/{model['deployment']['id']}"
     show.job._post(f"{path}/deactivate", {})
     show.free_device()
-    return found | {"device_free_after_deactivation": True}
+    return values | {"device_free_after_deactivation": True}
 
 
 def _page(url: str) -> str:

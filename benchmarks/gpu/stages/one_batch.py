@@ -46,18 +46,18 @@ def asked_at_once(show: Show, model: Mapping[str, Any], adapters: Sequence[str])
         _Watched(show.engine()["url"]) as watched,
         ThreadPoolExecutor(len(long) + len(short)) as pool,
     ):
-        asked = [pool.submit(_timed, kind, kinds[kind]) for kind in long]
+        futures = [pool.submit(_timed, kind, kinds[kind]) for kind in long]
         _wait_until(begun, len(names) + len(long))
-        asked += [pool.submit(_timed, kind, kinds[kind]) for kind in short]
-        together = [each.result() for each in asked]
+        futures += [pool.submit(_timed, kind, kinds[kind]) for kind in short]
+        together = [each.result() for each in futures]
     began = max(each["began"] for each in together)
     ended = min(each["ended"] for each in together[: len(long)])
-    found = {
+    values = {
         "alone": alone, "together": together, "most_running": watched.most_running,
         "all_under_way_seconds": round(ended - began, 4),
         "adapters_running_together": max(watched.adapters, key=len, default=""),
     }  # fmt: skip
-    return {**found, "missed": _missed(found, names)}
+    return {**values, "missed": _missed(values, names)}
 
 
 def _wait_until(begun: Sequence[str], count: int) -> None:

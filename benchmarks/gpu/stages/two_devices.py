@@ -94,8 +94,8 @@ def build_pipeline(show: Show) -> dict[str, Any]:
 
 def serve_pipeline(show: Show) -> dict[str, Any]:
     """That artifact behind the gateway."""
-    found = _served(show, PIPELINE)
-    return {**found, "taken_down": down(show, show.model(PIPELINE))}
+    outcome = _served(show, PIPELINE)
+    return {**outcome, "taken_down": down(show, show.model(PIPELINE))}
 
 
 def start_build(show: Show, name: str) -> None:
@@ -124,12 +124,12 @@ def config_of(show: Show, name: str) -> str:
 
 
 def _served(show: Show, name: str) -> dict[str, Any]:
-    found = deployed(show, name, show.build_of(name))
+    outcome = deployed(show, name, show.build_of(name))
     model = show.model(name)
     client = show.client(model)
     return {
         "weights": WEIGHTS,
-        **found,
+        **outcome,
         "leased": Watch(show, model).devices(),
         "on_each_device": on_each_device(),
         "links_told": links_told(show),
@@ -158,12 +158,12 @@ def rates(url: str, headers: dict[str, str], count: int, name: str = "any") -> d
 
 def asked(client: openai.OpenAI) -> dict[str, Any]:
     """Return an answer; of random weights it means nothing, and some tokens have no letters."""
-    found = client.chat.completions.create(
+    outcome = client.chat.completions.create(
         model="any", max_tokens=64, temperature=0,
         messages=[{"role": "user", "content": "What is the capital of France?"}],
     )  # fmt: skip
-    [choice] = found.choices
-    tokens = found.usage.completion_tokens if found.usage else 0
+    [choice] = outcome.choices
+    tokens = outcome.usage.completion_tokens if outcome.usage else 0
     return {
         "answer": choice.message.content,
         "finish_reason": choice.finish_reason,
@@ -200,7 +200,7 @@ def _both(before: list[list[dict[str, Any]]], after: list[list[dict[str, Any]]])
 
 def down(show: Show, model: Mapping[str, Any]) -> dict[str, Any]:
     """Deactivate the deployment; return when it was, and when no process was left on a GPU."""
-    found = taken_down(show, model)
+    outcome = taken_down(show, model)
     began = time.monotonic()
     until(lambda: not any(on_each_device()))
-    return {**found, "seconds_until_no_process_was_left": round(time.monotonic() - began, 1)}
+    return {**outcome, "seconds_until_no_process_was_left": round(time.monotonic() - began, 1)}

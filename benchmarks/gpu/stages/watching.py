@@ -54,8 +54,8 @@ class Watch:
         for each in self.seen:
             for user in (user for device in each["devices"] for user in device["used_by"]):
                 if user["pid"] == pid:
-                    said = {"code": "", "sentence": DeviceUser.from_json(user).words}
-                    return {"after_seconds": each["after_seconds"], "failure": said}
+                    values = {"code": "", "sentence": DeviceUser.from_json(user).words}
+                    return {"after_seconds": each["after_seconds"], "failure": values}
         return {}
 
     def end_of_engine(self) -> dict[str, Any]:
@@ -78,15 +78,15 @@ class Watch:
         now = self._show.deployment(self._model)
         replicas = self._show.replicas(self._model)["replicas"]
         kept = ("id", "state", "failure")
-        said = {
+        values = {
             "deployment": {key: now[key] for key in ("status", "failure")},
             "replicas": [{key: each[key] for key in kept} for each in replicas],
             "devices": [{key: device[key] for key in ("is_clean", "used_by", "claimed_bytes")}
                       for device in self.devices()],
         }  # fmt: skip
-        last = {key: self.seen[-1][key] for key in said} if self.seen else None
-        if said != last:
-            self.seen.append({"after_seconds": self.seconds, **said})
+        last = {key: self.seen[-1][key] for key in values} if self.seen else None
+        if values != last:
+            self.seen.append({"after_seconds": self.seconds, **values})
 
 
 def fault(

@@ -11,11 +11,11 @@ from pathlib import Path
 
 def _days() -> float:
     try:
-        wanted = json.loads(Path(os.environ["CLOCKS_OF_PROCESSES"]).read_text())
+        content = json.loads(Path(os.environ["CLOCKS_OF_PROCESSES"]).read_text())
     except (KeyError, OSError, ValueError):
         return 0.0
     words = sys.orig_argv[1:3]
-    return next((days for mark, days in wanted.items() if words == ["-m", mark]), 0.0)
+    return next((days for mark, days in content.items() if words == ["-m", mark]), 0.0)
 
 
 def _begin_anew() -> None:
