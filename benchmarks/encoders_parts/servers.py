@@ -14,8 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.gateway_parts.processes import KEY, ROOT, child, control_plane, routes
+from controlplane.domain.runtimes.native.capabilities import VERSION
+from controlplane.domain.runtimes.open_routes import open_routes
 
 _PATIENCE_SECONDS = 240
+NATIVE = f"native {VERSION}"
+"""The routes that a gateway opens to clients: those of the engine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +80,9 @@ def behind_gateway(server: Server) -> Iterator[Server]:
     engine_port = int(server.url.rpartition(":")[2])
     snapshot = routes(engine_port, engine_port)
     for deployment in snapshot["models"]["model000"]["deployments"].values():
-        deployment["predict_route"] = "/v1/embeddings"
+        deployment |= {"predict_route": "/v1/embeddings", "route_table": NATIVE}
+    routes_of_it = open_routes("native", VERSION).routes
+    snapshot["route_tables"] = {NATIVE: {path: sorted(routes_of_it[path]) for path in routes_of_it}}
     with tempfile.TemporaryDirectory() as folder, control_plane(snapshot) as url:
         values = {
             "CONTROL_PLANE_URL": url, "DATA_DIR": folder, "ENROLLMENT_TOKEN": "token",
