@@ -107,9 +107,10 @@ def on_trtllm(example: Example) -> Example:
     return _on(example, "trtllm")
 
 
-def on_vllm(example: Example) -> Example:
-    """Return the example with vLLM named, where it names no runtime."""
-    return _on(example, "vllm")
+def on_vllm(example: Example, *, version: str = "") -> Example:
+    """Return the example with vLLM named, where it names no runtime, and its version."""
+    versions = frozenset({("vllm", version)}) if version else example.versions
+    return replace(_on(example, "vllm"), versions=versions)
 
 
 def _on(example: Example, runtime: str) -> Example:

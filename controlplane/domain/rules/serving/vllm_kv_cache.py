@@ -1,7 +1,5 @@
 """EH628 and EH650: keys and values of vLLM in another 16-bit type than the model's."""
 
-from dataclasses import replace
-
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.vllm_number_types import chosen_type
 from controlplane.domain.rules.context import Context
@@ -36,8 +34,7 @@ def _is_refused(c: Context) -> bool:
 
 
 def _example(kind: str, version: str) -> Example:
-    example = on_vllm(v2_example({"kv_cache_config": {"dtype": kind}}))
-    return replace(example, versions=frozenset({("vllm", version)}))
+    return on_vllm(v2_example({"kv_cache_config": {"dtype": kind}}), version=version)
 
 
 def _asked_and_computed(c: Context) -> str:
