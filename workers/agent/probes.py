@@ -39,7 +39,6 @@ class Probe:
         self._reports_read = 0
         self._time = LookedTime(clock=clock)
         self._answered_at = self._time.seconds
-        self._is_read_again = False
         self._address = (host, port)
         self._runtime = runtime
         self._log = log

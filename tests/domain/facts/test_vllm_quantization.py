@@ -62,8 +62,8 @@ def test_a_deprecated_method_needs_consent() -> None:
 def test_a_scheme_without_a_loader_is_named(block: dict[str, object], words: str | None) -> None:
     existing = read_quantization({"quantization_config": block}, None)
     assert existing is not None
-    said = unread_scheme(existing, "0.25")
-    assert said is None if words is None else words in str(said)
+    statement = unread_scheme(existing, "0.25")
+    assert statement is None if words is None else words in str(statement)
 
 
 @pytest.mark.parametrize(

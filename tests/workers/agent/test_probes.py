@@ -117,22 +117,6 @@ def test_an_engine_whose_words_cannot_be_read_is_ready_without_them(
     assert engine.probe.report is None
 
 
-def test_what_the_log_says_after_the_engine_answered_is_reported_once_it_is_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock, lines = ManualClock(), [""]
-    probe = Probe("127.0.0.1", 9, "vllm", lambda: lines[0], clock=clock)
-    page = b'vllm:cache_config_info{block_size="16",num_gpu_blocks="64"} 1'
-    monkeypatch.setattr(probe, "_get", lambda path: page if path == "/metrics" else b"{}")
-    for tokens in (1024, 3_076_000):
-        with ThreadPoolExecutor(1) as pool:
-            probe.look(pool)
-        assert probe.report is not None
-        assert probe.report["kv_tokens"] == tokens
-        lines[0] = "GPU KV cache size: 3,076,000 tokens"
-        clock.advance(ONCE_READY_SECONDS)
-
-
 def test_silence_is_counted_from_the_last_answer(engine: Engine) -> None:
     engine.is_up = True
     engine.look(seconds=5, every=5)

@@ -125,5 +125,3 @@ UNEVEN_BLOCKS = Rule(
         )
     ),
 )
-
-RULES = (UNEVEN_MLP, CUT_BLOCKS, UNEVEN_BLOCKS)

@@ -24,7 +24,7 @@ _CAPTURED, _LARGEST = "cudagraph-capture-sizes", "max-cudagraph-capture-size"
 
 @dataclass(frozen=True, kw_only=True)
 class Clash:
-    """Arguments, and when vLLM ends at its start for them."""
+    """Arguments, and when vLLM fails to start for them."""
 
     names: tuple[str, ...]
     """Those that are at fault; taking them out mends it."""

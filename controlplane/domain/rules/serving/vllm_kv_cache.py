@@ -83,5 +83,3 @@ MISREAD_TYPE = Rule(
     bad=_example("float16", "0.25.1"),
     good=_example("bfloat16", "0.25.1"),
 )
-
-RULES = (OTHER_TYPE, MISREAD_TYPE)
