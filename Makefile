@@ -26,7 +26,7 @@ OLD_TESTS := tests/domain tests/artifacts tests/workers/build_steps tests/worker
 	tests/workers/engine --ignore tests/workers/engine/server
 DOCS := .venv-docs
 OSV_URL ?=
-# Processes with servers of their own, a file at a time to each: one more than cores, since many wait.
+# Processes with servers of their own, a file at a time to each: two more than cores, since many wait.
 SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
 ORDER := $(if $(SEED),--randomly-seed=$(SEED))
 LINTERS := lint-types lint-style lint-imports lint-templates lint-security
@@ -49,7 +49,7 @@ test: $(VENV)/.dev chromium  ## every test but the long ones
 ifdef TESTS
 	@$(PY) -m pytest -q -m "not long" $(ORDER) $(TESTS)
 else
-	@$(PY) -m pytest -q -m "not long" $(ORDER) -n 3 $(SIDE_BY_SIDE)
+	@$(PY) -m pytest -q -m "not long" $(ORDER) -n 4 $(SIDE_BY_SIDE)
 endif
 
 test-fast: $(VENV)/.dev  ## those that start no process of the product; CHANGED=1: what mirrors your changes

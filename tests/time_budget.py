@@ -15,28 +15,27 @@ import pytest
 
 from benchmarks.machine_speed import loop_seconds
 
-# What the quiet run of 2026-11-30 spent, rounded up to fives, of a processor without bfloat16
-# instructions: benchmarks/results/test_suite-x86_64-2026-11-30.json. The Chromiums of two processes
-# still stood there with the last files of `apps`, with 81 seconds that are the browser's.
+# What the quiet run of 2026-12-01 spent, rounded up to fives, of a processor without bfloat16
+# instructions: benchmarks/results/test_suite-x86_64-2026-12-01.json.
 BUDGET_CPU_SECONDS = {
-    "domain": 95,
-    "seeds": 30,
+    "domain": 70,
+    "seeds": 20,
     "sources": 15,
-    "artifacts": 20,
+    "artifacts": 15,
     "calibration_files": 5,
-    "controlplane": 60,
-    "contracts": 90,
-    "contributing": 30,
-    "apps": 260,
+    "controlplane": 40,
+    "contracts": 65,
+    "contributing": 25,
+    "apps": 215,
     "workers": 15,
-    "workers/agent": 80,
-    "workers/build_steps": 220,
-    "workers/engine": 120,
-    "workers/gateway": 85,
-    "workers/runtimes": 70,
-    "workers/tasks": 155,
-    "browser": 160,
-    "e2e": 345,
+    "workers/agent": 60,
+    "workers/build_steps": 165,
+    "workers/engine": 90,
+    "workers/gateway": 55,
+    "workers/runtimes": 50,
+    "workers/tasks": 125,
+    "browser": 130,
+    "e2e": 225,
 }
 _OTHER_CPU_SECONDS = 10
 _DEAREST_FILES = 40
